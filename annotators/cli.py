@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from annotators.baselines import articles
 from annotators.baselines.proteins import SHIPPED_NAMES
 from annotators.contract import MEMBER_OF_TASK
 from annotators.errors import BadInputError
+from annotators.organisms import HUMAN
 from annotators.starter import KITS
 
 SUMMARY = "Serve a baseline, check a server, start a new one."
@@ -31,6 +33,8 @@ ABLE = SERVERS | {
     "faulty": ("INT", "IPT", "ACT", "NER"),
 }
 """The tasks each server can answer."""
+OF_RELEASES = ("dictionary", "cooccurrence", "ner", "slow", "faulty")
+"""The servers that can take their names from a release."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,11 +46,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BadInputError as error:
         print(error, file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command and its subcommands."""
-    top = argparse.ArgumentParser(prog="annotators", description=SUMMARY)
+    top = argparse.ArgumentParser(
+        prog="annotators",
+        description=SUMMARY,
+        epilog="Explained in docs/teams.md of the project, and at /docs/teams of every hub.",
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_serve(commands.add_parser("serve", help="serve a baseline, or a server that tests a hub"))
     _add_check(commands.add_parser("check", help="test an annotation server as the hub would"))
@@ -70,6 +81,18 @@ def _add_serve(command: argparse.ArgumentParser) -> None:
         default=SHIPPED_NAMES,
         metavar="TSV",
         help="UniProt table with protein and gene names (a small one comes with the package)",
+    )
+    command.add_argument(
+        "--uniprot",
+        type=Path,
+        metavar="RELEASE",
+        help="names of a whole release instead: what metaserver uniprot build --names wrote",
+    )
+    command.add_argument(
+        "--organism",
+        type=int,
+        metavar="TAXON",
+        help="with --uniprot: the organism of texts that name none (9606, human)",
     )
     command.add_argument(
         "--model", help="act: what train-act wrote (a small one); llm: the model's name"
@@ -173,6 +196,8 @@ def _serve(options: argparse.Namespace) -> int:
         options.server,
         tasks=tasks,
         names=options.uniprot_names,
+        release=options.uniprot,
+        organism=HUMAN if options.organism is None else options.organism,
         model=Path(options.model) if options.model else None,
         delay=tuple(options.delay),
         host=options.host,
@@ -194,6 +219,10 @@ def _serve_problems(options: argparse.Namespace) -> Iterator[tuple[str, object, 
     for name in ("base_url", "config"):
         if getattr(options, name) is not None and options.server != "llm":
             yield f"--{name.replace('_', '-')}", options.server, "llm"
+    if options.uniprot is not None and options.server not in OF_RELEASES:
+        yield "--uniprot", options.server, " or ".join(OF_RELEASES)
+    if options.organism is not None and options.uniprot is None:
+        yield "--organism", "without a release", "--uniprot RELEASE"
     if wrong := [task for task in options.tasks or () if task not in able]:
         yield "--tasks", f"{options.server} does not answer {wrong[0]}", " or ".join(able)
 

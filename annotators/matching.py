@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 GREEK = {
     "α": "alpha",
@@ -61,6 +61,13 @@ class Found(NamedTuple):
     weights: Mapping[str, float]
 
 
+class ProteinNames(Protocol):
+    """Names of proteins that are found in texts: a `Dictionary`, or those of a release."""
+
+    def find(self, text: str) -> list[Found]:
+        """Return the names in the text by position, without overlaps."""
+
+
 class Dictionary:
     """A dictionary of protein names, found in a text with one Aho-Corasick pass.
 
@@ -73,8 +80,8 @@ class Dictionary:
 
         names: defaultdict[str, list[Name]] = defaultdict(list)
         for protein in proteins:
-            for name in _names(protein):
-                names[_key(name.surface)].append(name)
+            for name in names_of(protein):
+                names[key_of(name.surface)].append(name)
         self._automaton = ahocorasick.Automaton()
         for key, meanings in names.items():
             self._automaton.add_word(key, (len(key), tuple(meanings)))
@@ -90,6 +97,8 @@ class Dictionary:
         return kept
 
     def _matches(self, text: str) -> Iterator[Found]:
+        if not len(self._automaton):
+            return  # an empty one cannot be asked
         normal, starts, ends = _normalize(text)
         for last, (length, meanings) in self._automaton.iter(normal):
             start, end = starts.get(last - length + 2), ends.get(last)
@@ -97,11 +106,12 @@ class Dictionary:
                 continue
             if text[start - 1 : start].isalnum() or text[end : end + 1].isalnum():
                 continue
-            if weights := _weights(meanings, text[start:end]):
+            if weights := weights_of(meanings, text[start:end]):
                 yield Found(start, end, weights)
 
 
-def _names(protein: Protein) -> Iterator[Name]:
+def names_of(protein: Protein) -> Iterator[Name]:
+    """Yield the names by which a protein is looked for; ambiguous ones are left out."""
     for place, symbol in enumerate(protein.symbols):
         if len(symbol) > 2 and symbol.lower() not in AMBIGUOUS:
             yield Name(protein.accession, symbol, True, 1.0 if place == 0 else 0.7)
@@ -113,7 +123,7 @@ def _names(protein: Protein) -> Iterator[Name]:
             yield Name(protein.accession, short, True, 0.6)
 
 
-def _weights(meanings: Sequence[Name], written: str) -> Mapping[str, float]:
+def weights_of(meanings: Sequence[Name], written: str) -> Mapping[str, float]:
     """Return the proteins that a name as written may denote; a shared name weighs less for each."""
     best: dict[str, float] = {}
     for name in meanings:
@@ -161,5 +171,6 @@ def _fold(token: str) -> str:
     return GREEK_TAIL.sub(" ", GREEK.get(token, token.lower()))
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """Return a name as names are compared: its tokens in lower case between blanks."""
     return " " + " ".join(_fold(token) for token in TOKEN.findall(name)) + " "

@@ -19,6 +19,12 @@ PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
 INVALID_PARAMETERS, INTERNAL_ERROR = -32602, -32603
 
 MAX_FAULT_STRING = 2000  # the hub stores no more of it
+MAX_TAGS = 1000  # a hub's request has about 40
+
+OTHER_ENCODING = re.compile(
+    rb"""(?:\xef\xbb\xbf)?\s*<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])""", re.IGNORECASE
+)
+"""The beginning of XML that declares another encoding than UTF-8."""
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 """The characters XML 1.0 has no place for, not even escaped (section 2.2)."""
@@ -34,8 +40,11 @@ class Call(NamedTuple):
 def decode_call(body: bytes) -> Call:
     """Decode a methodCall; a request that is none raises `RequestError`.
 
-    Document type declarations are refused, so no entity is ever expanded.
+    Document type declarations are refused, so no entity is ever expanded; so are other encodings
+    than UTF-8 and more tags than any request of a hub has, before they are parsed.
     """
+    if reason := _refused(body):
+        raise RequestError(PARSE_ERROR, reason)
     target = Unmarshaller(use_builtin_types=True)
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = _refuse_doctype
@@ -54,6 +63,19 @@ def decode_call(body: bytes) -> Call:
     if not isinstance(method, str):
         raise RequestError(INVALID_REQUEST, "expected a methodCall with a methodName")
     return Call(method, tuple(params))
+
+
+def _refused(body: bytes) -> str:
+    """Return why a request is not parsed at all, empty if it is."""
+    if b"\0" in body:
+        return "not UTF-8: a NUL"
+    if OTHER_ENCODING.match(body):
+        return "another encoding than UTF-8 is declared"
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    return f"more than {MAX_TAGS} tags" if body.count(b"<") > MAX_TAGS else ""
 
 
 def _refuse_doctype(*_: object) -> None:

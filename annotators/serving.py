@@ -11,7 +11,7 @@ from annotators.baselines.dictionary import normalizations, protein_scores
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
 from annotators.contract import MEMBER_OF_TASK, META, Answer, Context
-from annotators.matching import Dictionary
+from annotators.matching import Dictionary, ProteinNames
 from annotators.server import Kit, application, serve_application
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def serve_baseline(
     *,
     tasks: Iterable[str],
     names: Path,
+    release: Path | None,
+    organism: int,
     model: Path | None,
     delay: tuple[float, float],
     host: str,
@@ -32,7 +34,9 @@ def serve_baseline(
     workers: int | None,
 ) -> None:
     """Serve one of the servers by its name until SIGTERM or Ctrl-C."""
-    plain = _act(model, names) if server == "act" else _names(server, names)
+    plain = (
+        _act(model, names) if server == "act" else _names(server, _known(names, release, organism))
+    )
     annotate = _only(plain, tasks)
     kit = _kit(server, annotate, delay, workers)
     serve_application(application(kit), host=host, port=port)
@@ -81,10 +85,17 @@ def _act(path: Path | None, names: Path) -> Plain:
     return partial(relevance.annotate, model, Dictionary(read_proteins(names)))
 
 
-def _names(server: str, path: Path) -> Plain:
+def _known(names: Path, release: Path | None, organism: int) -> ProteinNames:
+    if release is None:
+        return Dictionary(read_proteins(names))
+    from annotators.release_names import ReleaseNames
+
+    return ReleaseNames(release, default=organism)
+
+
+def _names(server: str, known: ProteinNames) -> Plain:
     from annotators.baselines import cooccurrence
 
-    known = Dictionary(read_proteins(path))
     match server:
         case "dictionary":
             return partial(_dictionary, known)
@@ -95,11 +106,11 @@ def _names(server: str, path: Path) -> Plain:
     return lambda text: cooccurrence.annotate(known, text) | _mentions(known, text)
 
 
-def _dictionary(known: Dictionary, text: str) -> Answer:
+def _dictionary(known: ProteinNames, text: str) -> Answer:
     return {"normalizations": normalizations(protein_scores(text, known.find(text)))}
 
 
-def _mentions(known: Dictionary, text: str) -> Answer:
+def _mentions(known: ProteinNames, text: str) -> Answer:
     return {"mentions": mentions(text, known.find(text))}
 
 

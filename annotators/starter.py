@@ -81,8 +81,8 @@ KITS: Mapping[str, StarterKit] = {
         others=("test_server.py",),
         run="python3 server.py",
         test="python3 test_server.py",
-        needs="the package `annotators`, which comes with the hub "
-        "(for a container: its wheel, in this folder)",
+        needs="the package `annotators` in the Python that starts it: `pip install` the hub's "
+        "wheel or checkout there (for a container: its wheel, in this folder)",
     ),
     "perl": StarterKit(
         title="Perl",

@@ -1,6 +1,6 @@
 """The hub's settings: typed, each with a default, read once from YAML and checked as a whole.
 
-It may import client, wire, lanes, uniprot and model.
+It may import client, store, wire, lanes, uniprot and model.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 import yaml
@@ -19,14 +19,29 @@ from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits
 from metaserver.lanes.limits import LaneLimits
 from metaserver.model.errors import InputError
-from metaserver.model.plans import Count, PhaseLimits, Seconds, Share, TeamNames
+from metaserver.model.plans import (
+    AnswerRules,
+    Count,
+    InferredConfidence,
+    MentionType,
+    Normalisation,
+    PhaseLimits,
+    PhasePlan,
+    Seconds,
+    Share,
+    TeamNames,
+    UsageRules,
+)
 from metaserver.model.rankings import Ranking
 from metaserver.model.settings import LimitSettings, LogFormat, LogLevel
 from metaserver.model.states import Backoff, Visibility
-from metaserver.uniprot.verdicts import Normalisation, SecondaryPolicy
+from metaserver.store.place import STORE_FILE, StorePlace, read_url, read_url_file
+from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.uniprot.vocabulary import Policies
 from metaserver.wire.historic import Completion
 from metaserver.wire.xmlrpc import Limits
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class _Loader(yaml.SafeLoader):
@@ -71,8 +86,8 @@ class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 class AnswerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Completions of answers of servers from before the contract, which lack members."""
 
-    confidence: Literal["required", "rank"] = "required"  # rank: without any, falls with the rank
-    mention_type: str = ""  # of mentions without one; empty: it is required
+    confidence: InferredConfidence = InferredConfidence.REQUIRED
+    mention_type: MentionType = ""  # of mentions without one; empty: it is required
 
 
 class MetricsReaders(StrEnum):
@@ -154,10 +169,25 @@ class ServersForCurators(StrEnum):
     NEVER = "never"  # none
 
 
+class ArticleSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A place that has articles: `url` has `{pmid}`, `{pmcid}` or `{doi}` where the id belongs."""
+
+    name: str
+    url: str
+
+    def __post_init__(self) -> None:
+        found = [kind for kind in ("{pmid}", "{pmcid}", "{doi}") if kind in self.url]
+        if not self.url.startswith(("http://", "https://")) or len(found) != 1:
+            expected = "an http address with {pmid}, {pmcid} or {doi}"
+            raise ValueError(f"sources: {self.name}: expected {expected}")
+
+
 class CurationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Requests of curators: which servers are asked, and how much each token may ask.
 
     `release` is the UniProt release that answers are checked by; empty: that of the newest phase.
+    `source` is the database that curates, as exports of PSI-MI name it, `source_id` its id in
+    PSI-MI.
     """
 
     servers: ServersForCurators = ServersForCurators.IDLE
@@ -169,6 +199,9 @@ class CurationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     queue: Count = 100  # of all tokens together, with those that wait
     text_bytes: Count = 2 * 2**20  # of an article
     keep_days: Count = 90  # after which a request is deleted
+    sources: list[ArticleSource] = []  # of articles that no phase has, asked in this order
+    source: str = ""  # such as mint
+    source_id: str = ""  # such as MI:0471
 
 
 class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -194,6 +227,8 @@ class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ranking: Ranking = Ranking()
     team_names: TeamNames = TeamNames.SHOWN
     public_share: Share = 1.0
+    usage: UsageRules = UsageRules()
+    answers: AnswerRules = AnswerRules()
 
 
 class ChallengeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -209,6 +244,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """All of `config.yaml`."""
 
     folder: str = "hub"
+    store: str = ""  # postgresql://...; empty: a file in the folder
+    store_file: str = ""  # in place of `store`: a file with the URL alone
     limits: LimitSettings = LimitSettings()
     retry: RetrySettings = RetrySettings()
     circuit: CircuitSettings = CircuitSettings()
@@ -221,18 +258,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     curation: CurationSettings = CurationSettings()
     challenges: list[ChallengeSettings] = []
 
+    def place(self) -> StorePlace:
+        """Return where the hub's store is."""
+        if self.store and self.store_file:
+            raise InputError("store_file", "names the store as well as store; expected one of them")
+        if self.store_file:
+            return read_url_file(Path(self.store_file), "store_file")
+        return read_url(self.store, "store") if self.store else Path(self.folder) / STORE_FILE
+
     def release_folder(self, name: str) -> Path:
         """Return the folder of the UniProt release of this name; it need not exist."""
         return Path(self.uniprot.releases) / name
 
-    def of_phase(self, limits: PhaseLimits) -> Settings:
-        """Return the settings with the limits that a phase sets itself."""
-        own = {
-            name: value
-            for name in ("timeout", "attempts", "answer_bytes")
-            if (value := getattr(limits, name)) is not None
-        }
-        return msgspec.structs.replace(self, limits=msgspec.structs.replace(self.limits, **own))
+    def of_phase(self, plan: PhasePlan) -> Settings:
+        """Return the settings with those that a phase sets itself: limits, rules of answers."""
+        rules = plan.answers
+        return msgspec.structs.replace(
+            self,
+            limits=_with_own(self.limits, plan.limits, "timeout", "attempts", "answer_bytes"),
+            uniprot=_with_own(self.uniprot, rules, "normalise"),
+            answers=_with_own(self.answers, rules, "confidence", "mention_type"),
+        )
 
     def lane_limits(self, patience: float | None) -> LaneLimits:
         """Return the limits of the lanes, which leave a server after `patience` (None: never)."""
@@ -252,7 +298,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def completion(self) -> Completion | None:
         """Return what completes answers of historic servers; None where nothing does."""
         answers = self.answers
-        by_rank = answers.confidence == "rank"
+        by_rank = answers.confidence is InferredConfidence.RANK
         if not (by_rank or answers.mention_type):
             return None
         return Completion(by_rank=by_rank, mention_type=answers.mention_type)
@@ -276,6 +322,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Return the guard against addresses that no article may be sent to."""
         allowed = self.security.allow_networks
         return AddressGuard([read_network(one, "security.allow_networks") for one in allowed])
+
+
+def _with_own(section: T, own: msgspec.Struct, *names: str) -> T:
+    """Return a section of the settings with the values of its own that a phase has."""
+    given = {name: value for name in names if (value := getattr(own, name)) not in (None, "")}
+    return msgspec.structs.replace(section, **given) if given else section
 
 
 def read_settings(path: Path) -> Settings:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scoring.errors import OptionError
 from scoring.gold import ActGold, Gold
 from scoring.intervals import LEVEL, Bounds
+from scoring.ranking import added
 from scoring.resampling import Matrix, resampled
 from scoring.tasks import Item
 
@@ -282,7 +283,7 @@ def _alpha(annotators: Sequence[Annotations], articles: Sequence[str]) -> Measur
     observed = np.zeros(len(units))
     for row, unit in enumerate(units):
         pairs = [1 - similar.get((a, b), 0.0) for a in unit for b in unit]
-        observed[row] = sum(pairs) / (len(unit) - 1) if unit else 0.0
+        observed[row] = added(pairs) / (len(unit) - 1) if unit else 0.0
     left, right = (np.array([key[side] for key in similar], dtype=np.int64) for side in (0, 1))
     shape = (len(kinds), len(kinds))
     matrix = coo_array((np.array(list(similar.values())), (left, right)), shape=shape).tocsr()

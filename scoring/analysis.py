@@ -23,8 +23,8 @@ class ArticleRank:
     """An ACT article's place in the runs' ranked lists, each run weighted by its AUC iP/R.
 
     `mean` and `deviation` are of the rank (1 is the top); `high` is the share of the runs that
-    rank the article among the first |relevant articles|. `doubtful` marks a likely gold error: an
-    irrelevant article that nearly all runs rank high.
+    rank the article among as many first ones as articles are relevant. `doubtful` marks a likely
+    gold error: an irrelevant article that nearly all runs rank high.
     """
 
     article: str

@@ -19,7 +19,9 @@ COMMANDS = tuple(module.name.replace("_", "-") for module in iter_modules(comman
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with every subcommand."""
     parser = argparse.ArgumentParser(
-        prog="scoring", description="Evaluate runs as the BioCreative challenges do."
+        prog="scoring",
+        description="Evaluate runs as the BioCreative challenges do.",
+        epilog="Explained in docs/scoring.md of the project, and at /docs/scoring of every hub.",
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:

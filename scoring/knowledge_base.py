@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from scoring.biotope_scores import Item, MatchedPair
 from scoring.intervals import RESAMPLES, Values, on_resamples
 from scoring.ontology import Ontology
+from scoring.ranking import added
 from scoring.standoff import Annotations
 
 
@@ -41,7 +42,7 @@ class KnowledgeBaseScores:
     @property
     def sum(self) -> float:
         """Return the sum over the references: the score of the task's evaluation page."""
-        return sum(self.by_reference.values())
+        return added(self.by_reference.values())
 
     @property
     def mean(self) -> float:
@@ -104,7 +105,7 @@ def compare(
     missed = [MatchedPair(fact.item, None, 0.0) for fact in sorted(references) if fact not in given]
     return KnowledgeBaseScores(
         by_reference={
-            fact: sum(given[fact]) / len(given[fact]) if fact in given else 0.0
+            fact: added(given[fact]) / len(given[fact]) if fact in given else 0.0
             for fact in sorted(references)
         },
         predictions=len(predictions),

@@ -6,6 +6,7 @@ reader with pronto.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -69,8 +70,8 @@ class Ontology:
         a, b = sorted((self.current(a), self.current(b)))
         if (a, b) not in self._similarities:
             one, other = self.contributions(a), self.contributions(b)
-            common = sum(one[name] + other[name] for name in one.keys() & other.keys())
-            total = sum(one.values()) + sum(other.values())
+            common = math.fsum(one[name] + other[name] for name in one.keys() & other.keys())
+            total = math.fsum([*one.values(), *other.values()])
             self._similarities[a, b] = 1.0 if a == b else common / total
         return self._similarities[a, b]
 
@@ -81,8 +82,8 @@ class Ontology:
         """
         if not a or not b:
             return 0.0
-        best = sum(max(self.similarity(x, y) for y in b) for x in a)
-        best += sum(max(self.similarity(x, y) for x in a) for y in b)
+        best = math.fsum(max(self.similarity(x, y) for y in b) for x in a)
+        best += math.fsum(max(self.similarity(x, y) for x in a) for y in b)
         return best / (len(a) + len(b))
 
 

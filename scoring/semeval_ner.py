@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scoring.alignment import Indices, Overlaps, Span, best_pairing, overlaps
 from scoring.errors import OptionError
 from scoring.intervals import RESAMPLES, Values, on_resamples
+from scoring.ranking import added
 
 TYPES = ("drug", "brand", "group", "drug_n")
 """The four types of the task; the macro average is always over these."""
@@ -135,9 +136,9 @@ class NerScorecard:
         """
         strict = [self.per_type[name][Criterion.STRICT] for name in TYPES]
         return {
-            "precision": sum(counts.precision() for counts in strict) / len(TYPES),
-            "recall": sum(counts.recall() for counts in strict) / len(TYPES),
-            "f_score": sum(counts.f_score() for counts in strict) / len(TYPES),
+            "precision": added(counts.precision() for counts in strict) / len(TYPES),
+            "recall": added(counts.recall() for counts in strict) / len(TYPES),
+            "f_score": added(counts.f_score() for counts in strict) / len(TYPES),
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from annotators.baselines.dictionary import in_sentences, normalizations, protein_scores
 from annotators.baselines.sentences import INTERACTION, REGULATION, SELF
 from annotators.contract import Answer, Pair
-from annotators.matching import Dictionary, Found
+from annotators.matching import Found, ProteinNames
 
 MAX_PAIRS = 10
 MIN_CONFIDENCE = 0.5
@@ -72,7 +72,7 @@ def pairs(scores: Mapping[AccessionPair, float]) -> list[Pair]:
     ]
 
 
-def annotate(dictionary: Dictionary, text: str) -> Answer:
+def annotate(dictionary: ProteinNames, text: str) -> Answer:
     """Answer all three tasks.
 
     INT: a protein counts in full where it is in a pair that is sent, and for a quarter elsewhere.

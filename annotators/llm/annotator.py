@@ -80,11 +80,12 @@ class LlmAnnotator:
             "requests": spent.requests,
             "tokens_in": spent.tokens_in,
             "tokens_out": spent.tokens_out,
-            "cost": (spent.tokens_in * price.input + spent.tokens_out * price.output) / 1e6,
-            "currency": price.currency,
             "seconds": time.monotonic() - begun,
             "dropped": dropped,
         }
+        if price.known:
+            cost = (spent.tokens_in * price.input + spent.tokens_out * price.output) / 1e6
+            answer["meta"] |= {"cost": cost, "currency": price.currency}
         return answer
 
     def _grounded(self, text: str, outputs: Sequence[Output]) -> tuple[Answer, int]:
@@ -129,14 +130,15 @@ class LlmAnnotator:
             if found.cut:
                 raise AnswerError(f"the answer was cut at {max_tokens} tokens")
         try:
-            return read_output(found.content)
+            return await asyncio.to_thread(read_output, found.content)
         except AnswerError as error:
             again: Messages = (
                 *messages,
                 {"role": "assistant", "content": found.content[:10_000]},
                 {"role": "user", "content": REPAIR.format(reason=error)},
             )
-        return read_output((await self._complete(again, max_tokens, spent, deadline)).content)
+        found = await self._complete(again, max_tokens, spent, deadline)
+        return await asyncio.to_thread(read_output, found.content)
 
     async def _complete(
         self, messages: Messages, max_tokens: int, spent: Spent, deadline: float

@@ -29,6 +29,11 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     output: Money = 0.0
     currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")] = "USD"
 
+    @property
+    def known(self) -> bool:
+        """True where tokens have a price."""
+        return bool(self.input or self.output)
+
 
 class LlmConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of the annotator; docs/llm.md explains each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -29,9 +29,11 @@ MAX_COUNT = 10_000_000  # tokens of one request that are believed
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 FORMATS: Sequence[str] = ("json_schema", "guided_json", "json_object", "text")
 """Forms of output from the strictest on: where one is refused, the next is tried."""
+LEAST_KEY = 4  # characters of a key that is looked for in what an endpoint says
 CHARACTERS_PER_TOKEN = 3  # for estimates; names and tables have fewer than prose
 
 Messages = Sequence[Mapping[str, str]]
+Hide = Callable[[str], str]
 
 
 class _Usage(msgspec.Struct, frozen=True):
@@ -139,8 +141,8 @@ class Endpoint:
                 reason, wait = type(error).__name__, _pause(attempt)
             else:
                 if status == 200:
-                    return _completion(content, messages)
-                reason = self._hidden(f"HTTP status {status}: {_words(content)}")
+                    return await asyncio.to_thread(_completion, content, messages, self._hidden)
+                reason = f"HTTP status {status}: {_words(content, self._hidden)}"
                 if status not in BUSY:
                     raise _refusal(status, reason)
                 wait = retry_after(headers.get("Retry-After", "")) or _pause(attempt)
@@ -187,8 +189,11 @@ class Endpoint:
         return msgspec.json.encode(body)
 
     def _hidden(self, words: str) -> str:
-        """Return words of the endpoint's without the key, which some repeat."""
-        return words.replace(self._config.key, "***") if self._config.key else words
+        """Return words of the endpoint's without the key, plain or as JSON writes it."""
+        key = self._config.key
+        for form in (key, msgspec.json.encode(key).decode()[1:-1], key.replace("/", "\\/")):
+            words = words.replace(form, "***") if len(form) >= LEAST_KEY else words
+        return words
 
 
 def _refusal(status: int, reason: str) -> EndpointError:
@@ -203,26 +208,27 @@ def _refusal(status: int, reason: str) -> EndpointError:
     return EndpointError(reason)
 
 
-def _completion(content: bytes, messages: Messages) -> ModelReply:
+def _completion(content: bytes, messages: Messages, hidden: Hide) -> ModelReply:
+    """Read a completion; `hidden` takes the key out of every text, which some endpoints repeat."""
     try:
         reply = msgspec.json.decode(content, type=_Reply)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise AnswerError(f"not a completion: {error!s:.200}") from error
+        raise AnswerError(f"not a completion: {hidden(str(error)):.200}") from None
     if not reply.choices:
         raise AnswerError("a completion without a choice")
     choice = reply.choices[0]
     if choice.message.refusal:
-        raise AnswerError(f"refusal: {_printable(choice.message.refusal)}")
+        raise AnswerError(f"refusal: {_printable(hidden(choice.message.refusal))}")
     if choice.finish_reason == "content_filter":
         raise AnswerError("refusal: stopped by the endpoint's filter")
-    text = choice.message.content or ""
+    text = hidden(choice.message.content or "")
     usage = reply.usage or _Usage()
     return ModelReply(
         content=text,
         cut=choice.finish_reason == "length",
         tokens_in=_believed(usage.prompt_tokens, _estimate(messages)),
         tokens_out=_believed(usage.completion_tokens, len(text) // CHARACTERS_PER_TOKEN),
-        model=_printable(reply.model or ""),
+        model=_printable(hidden(reply.model or "")),
     )
 
 
@@ -234,8 +240,9 @@ def _estimate(messages: Messages) -> int:
     return sum(len(one["content"]) for one in messages) // CHARACTERS_PER_TOKEN + 1
 
 
-def _words(content: bytes) -> str:
-    return _printable(content[:2000].decode("utf-8", "replace"))
+def _words(content: bytes, hidden: Hide) -> str:
+    """Return the first words of an answer; the key is taken out before they are cut."""
+    return _printable(hidden(content[:10_000].decode("utf-8", "replace")))
 
 
 def _printable(words: str) -> str:

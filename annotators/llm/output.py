@@ -12,6 +12,7 @@ import msgspec
 from annotators.llm.errors import AnswerError
 
 MAX_ITEMS = 500  # of a list; further ones are dropped
+MAX_CHARACTERS = 2**20
 MAX_STARTS = 50  # places where JSON may begin in prose around it
 
 
@@ -71,8 +72,10 @@ SCHEMA = _object(
 def read_output(content: str) -> Output:
     """Read a model's text: JSON, alone or with prose or a fence around it.
 
-    Raises `AnswerError` with the place of what is wrong.
+    Raises `AnswerError` with the place of what is wrong. Slow for a long text: call it in a thread.
     """
+    if len(content) > MAX_CHARACTERS:
+        raise AnswerError(f"above {MAX_CHARACTERS:,} characters")
     wrong = "no JSON object"
     for value in _objects(content):
         try:

@@ -13,6 +13,7 @@ from metaserver.config import Settings
 from metaserver.files.private import FOLDER_MODE
 from metaserver.phases.jobs import Progress
 from metaserver.phases.processes import in_process
+from metaserver.store.place import StorePlace
 
 FOLDER = "export"
 ARCHIVE = "export.zip"
@@ -28,7 +29,7 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
 class Exporting:
     """Writer of archives in jobs, which keeps the last one; `folder` is its own."""
 
-    def __init__(self, store: Path, folder: Path, settings: Settings) -> None:
+    def __init__(self, store: StorePlace, folder: Path, settings: Settings) -> None:
         self._store = store
         self._folder = folder
         self._settings = settings
@@ -58,6 +59,8 @@ class Exporting:
                 self.clear()
 
 
-def _export(store: Path, out: Path, settings: Settings, *, on_progress: OnProgress) -> Manifest:
+def _export(
+    store: StorePlace, out: Path, settings: Settings, *, on_progress: OnProgress
+) -> Manifest:
     """Write the archive, in a process of its own."""
     return export_store(store, out, settings, on_progress=on_progress)

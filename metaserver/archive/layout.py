@@ -20,6 +20,7 @@ from metaserver.model.challenges import ChallengePage
 from metaserver.model.conformance import Conformance, ConformanceVerdict
 from metaserver.model.methods import MethodDescription
 from metaserver.model.plans import PhasePlan
+from metaserver.model.usage import DeclaredUsage
 from metaserver.store import tables as t
 
 FORMAT = 3
@@ -36,7 +37,7 @@ class ColumnForm(Enum):
     PACKED_JSON = auto()  # the same, compressed
     FILE = auto()  # compressed; a file of the archive
     RECORD = auto()  # compressed; the bytes of a record
-    LEFT_OUT = auto()  # a secret: it is null
+    LEFT_OUT = auto()  # a secret, or of this hub alone: it is null
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,7 +145,10 @@ TABLES = (
         table=t.sign_ups,
         forms={"origin": ColumnForm.LEFT_OUT, "code": ColumnForm.LEFT_OUT},
     ),
-    ArchivedTable(table=t.servers, forms={"secret": ColumnForm.LEFT_OUT}),
+    ArchivedTable(
+        table=t.servers,
+        forms={"secret": ColumnForm.LEFT_OUT, "callback_key": ColumnForm.LEFT_OUT},
+    ),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
     ArchivedTable(table=t.articles, forms={"text": ColumnForm.RECORD}, records=ARTICLES),
@@ -155,8 +159,12 @@ TABLES = (
         forms={"verdict": ColumnForm.JSON, "report": ColumnForm.JSON},
         types={"verdict": ConformanceVerdict, "report": Conformance},
     ),
-    ArchivedTable(table=t.lanes),
-    ArchivedTable(table=t.attempts, forms={"problems": ColumnForm.JSON}),
+    ArchivedTable(table=t.lanes, forms={"worker": ColumnForm.LEFT_OUT}),
+    ArchivedTable(
+        table=t.attempts,
+        forms={"problems": ColumnForm.JSON, "usage": ColumnForm.JSON},
+        types={"usage": DeclaredUsage},
+    ),
     ArchivedTable(table=t.raw_answers, forms={"body": ColumnForm.RECORD}, records=RAW_ANSWERS),
     ArchivedTable(table=t.answers, forms={"payloads": ColumnForm.PACKED_JSON}),
     ArchivedTable(table=t.state_changes),
@@ -181,8 +189,9 @@ TABLES = (
 """The archived tables, in the order in which rows refer to each other.
 
 Tokens, one-time links and sessions are left out, because a reader of the archive could try them; so
-are notices, alerts and channels, requests of curators with their texts, and what is made from the
-rest: checkpoints, and the data packages of phases, whose files are beside the store.
+are notices, alerts and channels, requests and curations with their texts, communications that
+servers have to answer, and what is made from the rest: checkpoints, consensus models, and the data
+packages of phases, whose files are beside the store. The processes of a hub are its own.
 """
 
 LEFT_OUT = frozenset(
@@ -197,6 +206,18 @@ LEFT_OUT = frozenset(
         t.data_packages.name,
         t.requests.name,
         t.request_answers.name,
+        t.consensus_models.name,
+        t.communications.name,
+        t.workers.name,
+        t.leader.name,
+        t.jobs.name,
+        t.kept_files.name,
+        t.kept_parts.name,
+        t.curations.name,
+        t.curation_events.name,
+        t.curation_sets.name,
+        t.curation_seats.name,
+        t.curation_rulings.name,
     }
 )
 

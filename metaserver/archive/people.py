@@ -31,14 +31,14 @@ from metaserver.model.phases import GoldVersion
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import ArticleId, PhaseName, ServerName, TaskName
 from metaserver.model.states import OPEN_STATES, PhaseState
-from metaserver.phases.restore import gold_marks
+from metaserver.phases.restore import gold_marks, vocabulary_of
 from metaserver.store import phases as phase_queries
 from metaserver.store import runs as run_queries
 from metaserver.store.keys import digest_key
 from metaserver.store.reader import ReadStore, of_lane, read_attempt
 from metaserver.store.tables import answers, attempts
 from metaserver.tasks.plugin import Payload, answered_tasks
-from metaserver.uniprot import Release, ReleaseVocabulary
+from metaserver.uniprot import ReleaseVocabulary
 
 
 class PhaseFiles:
@@ -109,7 +109,7 @@ class PhaseFiles:
         marks = gold_marks(gold)
         if not golds:
             return Scoreboard([], plan.ranking)
-        scored = scored_tasks(golds, self._vocabulary(row), marks, corpus.ids, part)
+        scored = scored_tasks(golds, self._vocabulary(row, plan), marks, corpus.ids, part)
         return Scoreboard(scored, plan.ranking, coverage)
 
     def _coverage(
@@ -176,9 +176,9 @@ class PhaseFiles:
     async def _scored(self, answers: int) -> None:
         self._counted(answers)
 
-    def _vocabulary(self, row: sa.Row[Any]) -> ReleaseVocabulary:
-        release = Release.open(self._settings.release_folder(row.release))
-        return ReleaseVocabulary(release=release, **self._settings.policies()._asdict())
+    def _vocabulary(self, row: sa.Row[Any], plan: PhasePlan) -> ReleaseVocabulary:
+        settings = self._settings.of_phase(plan)
+        return vocabulary_of(settings, row.release)
 
 
 def _spooled(spool: IO[bytes], corpus: Corpus) -> Iterator[tuple[ArticleId, Payload]]:

@@ -21,8 +21,9 @@ from metaserver.files.compression import pack
 from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress
 from metaserver.store import logs
-from metaserver.store.database import open_sqlite, writing
+from metaserver.store.database import writing
 from metaserver.store.keys import DIGESTS, keys_are_whole
+from metaserver.store.sqlite import open_sqlite
 from metaserver.store.tables import hub_keys, phases, servers
 
 BATCH, BATCH_BYTES = 500, 2**24

@@ -30,6 +30,7 @@ from metaserver.files.compression import unpack
 from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress
 from metaserver.store.copies import copy_store
+from metaserver.store.place import StorePlace
 from metaserver.store.reader import open_reader
 from metaserver.store.tables import answers, attempts, phases, servers
 
@@ -53,7 +54,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_store(
-    store: Path,
+    store: StorePlace,
     out: Path,
     settings: Settings,
     only: Sequence[str] | None = None,
@@ -85,7 +86,7 @@ async def _write(
     store: Path, out: Path, settings: Settings, only: Sequence[str] | None, counted: RowCounter
 ) -> Manifest:
     """Write the zip; this function has an event loop of its own, so it may block."""
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(store)))
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(store)), hide_parameters=True)
     writer = ZipWriter(out)
     try:
         async with open_reader(store) as reader:

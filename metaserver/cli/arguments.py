@@ -11,7 +11,7 @@ from pathlib import Path
 
 from metaserver.model.records import TASK_GROUP
 from metaserver.model.settings import LimitSettings
-from metaserver.model.states import Outcome, Role
+from metaserver.model.states import Outcome, ProcessRole, Role
 
 DEFAULT_URL = "http://127.0.0.1:8020"
 URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"
@@ -107,6 +107,12 @@ def add_serve(parser: ArgumentParser) -> None:
         " Stopped at any moment, it continues where it was."
     )
     _add_config(parser)
+    parser.add_argument(
+        "--role",
+        choices=list(ProcessRole),
+        default=ProcessRole.ALL,
+        help="pages, lanes or (default) both; a hub of several processes needs PostgreSQL",
+    )
 
 
 def add_doctor(parser: ArgumentParser) -> None:
@@ -115,7 +121,7 @@ def add_doctor(parser: ArgumentParser) -> None:
         "Checks settings, store, releases, articles, gold and dates, and changes"
         " nothing. Exit status 1 where the hub would not start or a phase could not run."
     )
-    _add_config(parser, required=True)
+    _add_config(parser)
     parser.add_argument(
         "--deep",
         action="store_true",
@@ -133,7 +139,8 @@ def add_backup(parser: ArgumentParser) -> None:
     """Add what `backup` is given."""
     parser.description = (
         "Copies a hub's store, as it is at this moment, into one file, and checks the"
-        " copy. To go back to it, stop the hub and put it in the store's place."
+        " copy. To go back to it, stop the hub and put it in the store's place; for a store in"
+        " PostgreSQL, which pg_dump writes, see `metaserver restore`."
     )
     _add_config(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the copy")
@@ -193,6 +200,8 @@ def add_demo(parser: ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="keep the results there")
     add("--package", type=Path, metavar="DIR",
         help="leave a results package there, replacing an earlier one")  # fmt: skip
+    add("--samples", type=Path, metavar="DIR",
+        help="instead, write its articles, gold and names of proteins there")  # fmt: skip
 
 
 def add_rehearse(parser: ArgumentParser) -> None:
@@ -215,6 +224,29 @@ def add_rehearse(parser: ArgumentParser) -> None:
     add("--seed", type=int, default=1, metavar="N",
         help="of articles, gold, answers and faults (default %(default)s)")  # fmt: skip
     add("--keep", action="store_true", help="keep the hub's folder, settings and log in --out too")
+
+
+def add_restore(parser: ArgumentParser) -> None:
+    """Add what `restore` is given."""
+    parser.description = (
+        "Reads what `metaserver backup` wrote of a PostgreSQL database into an empty one, which"
+        " the settings name: all of it or nothing."
+    )
+    parser.add_argument("backup", type=Path, metavar="FILE", help="the backup")
+    _add_config(parser)
+
+
+def add_move(parser: ArgumentParser) -> None:
+    """Add what `move` is given."""
+    parser.description = (
+        "Carries the store of a hub that is stopped from its file into an empty PostgreSQL"
+        " database, and compares all rows. The file stays as it is."
+    )
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--to", metavar="URL", help="the database: postgresql://...; other users"
+        " of the machine can see it while the command runs")  # fmt: skip
+    target.add_argument("--to-file", type=Path, metavar="FILE", help="a file with the URL alone")
+    _add_config(parser)
 
 
 def add_token(parser: ArgumentParser) -> None:
@@ -298,9 +330,9 @@ def add_uniprot(parser: ArgumentParser) -> None:
         view.add_argument("--out", required=True, type=Path, metavar="F", help="the file to write")
 
 
-def _add_config(parser: ArgumentParser, *, required: bool = False) -> None:
+def _add_config(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--config", type=Path, required=required, metavar="FILE", help="settings (see config.yaml)"
+        "--config", type=Path, metavar="FILE", help="settings (default: those of a new hub)"
     )
 
 

@@ -6,9 +6,9 @@ import argparse
 import asyncio
 from datetime import UTC, datetime
 
-from metaserver.cli.folder import STORE_FILE
 from metaserver.model.errors import InputError
 from metaserver.model.records import Attempt
+from metaserver.store.place import STORE_FILE
 from metaserver.store.reader import ReadStore, StoredLane, open_reader
 
 

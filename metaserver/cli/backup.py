@@ -6,20 +6,24 @@ import argparse
 import os
 from pathlib import Path
 
-from metaserver.cli.folder import STORE_FILE
-from metaserver.config import Settings, read_settings
+from metaserver.cli.folder import hub_settings
 from metaserver.model.errors import InputError
 from metaserver.store.copies import copy_store
+from metaserver.store.dumps import dump
+from metaserver.store.place import StorePlace
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    store, out = store_file(args.config), args.out
+    store, out = store_place(args.config), args.out
     draft = out.with_name(f".{out.name}.new")
-    if out.exists() and out.samefile(store):
+    if isinstance(store, Path) and out.exists() and out.samefile(store):
         raise InputError(out, "is the store itself; expected another file")
     try:
-        copy_store(store, draft)
+        if isinstance(store, Path):
+            copy_store(store, draft)
+        else:
+            dump(store, draft)
         replace(draft, out)
     finally:
         draft.unlink(missing_ok=True)
@@ -27,11 +31,10 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def store_file(config: Path | None) -> Path:
+def store_place(config: Path | None) -> StorePlace:
     """Return where the store of a hub with these settings is."""
-    settings = read_settings(config) if config else Settings()
-    store = Path(settings.folder) / STORE_FILE
-    if not store.is_file():
+    store = hub_settings(config).place()
+    if isinstance(store, Path) and not store.is_file():
         raise InputError(store, "there is no store; expected one that a hub has written")
     return store
 

@@ -1,17 +1,17 @@
 """`metaserver demo`: a small challenge on this machine, its annotation servers as processes.
 
-Honest baselines, one slow server, one that misbehaves in another way on each article. Everything is
-real: processes, XML-RPC, validation, storage, scoring; only the articles are few and short.
+Honest baselines, one slow server, one that misbehaves in another way on each article; in the end a
+curator asks them about an article that is in no phase. Everything is real: processes, XML-RPC,
+validation, storage, scoring; only the articles are few and short.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -19,15 +19,19 @@ from pathlib import Path
 import msgspec
 
 from metaserver.cli.console import make_console, print_summary, say, shown
+from metaserver.cli.curator import ask_as_curator, print_request
+from metaserver.cli.demo_servers import demo_server
+from metaserver.cli.demo_story import NEXT, story
 from metaserver.cli.hub import work
 from metaserver.cli.options import read_gold
 from metaserver.cli.process import prepare_process, run_to_end
 from metaserver.cli.results import check_package, leave_package, write_results
+from metaserver.cli.samples import write_samples
 from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
-from metaserver.model.errors import HubError
-from metaserver.model.records import PhaseName, Server, ServerName, TaskName
+from metaserver.model.records import PhaseName, TaskName
+from metaserver.operations.requests import RequestDetail
 from metaserver.uniprot import build_release
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
@@ -37,7 +41,7 @@ SETTINGS = {
     "security": {"allow_networks": ["127.0.0.0/8"]},
     "limits": {"timeout": 5, "attempts": 3},
     "retry": {"base": 0.2, "cap": 1},
-    "circuit": {"failures": 5, "probe_base": 0.5, "probe_cap": 2, "patience": 60},
+    "circuit": {"failures": 2, "probe_base": 0.5, "probe_cap": 2, "patience": 60},
 }
 DELAY = ("--delay", "0.3", "1.2")
 
@@ -62,12 +66,15 @@ NAMES = DemoChallenge(
         "faulty": ("--tasks", "NER"),
     },
 )
-START_SECONDS = 60.0
-STOP_SECONDS = 5.0
+FAILS = "slow"
+"""The server that crashes in the middle, and is started again."""
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
+    if args.samples is not None:
+        print(f"{args.samples}: {', '.join(write_samples(args.samples))}")
+        return 0
     challenge = NAMES if args.ner else INTERACTIONS
     if args.package is not None:
         check_package(args.package)
@@ -93,12 +100,14 @@ async def _demo(
         data = stack.enter_context(as_file(files("metaserver.cli.demo_data")))
         names = stack.enter_context(as_file(files("annotators") / "data" / "uniprot_names.tsv"))
         console.print("starting annotation servers: " + ", ".join(challenge.servers))
-        servers = await asyncio.gather(
+        processes = await asyncio.gather(
             *(
-                stack.enter_async_context(_annotation_server(name, options))
+                stack.enter_async_context(demo_server(name, options))
                 for name, options in challenge.servers.items()
             )
         )
+        servers = [process.server for process in processes]
+        [fails] = [process for process in processes if process.name == FAILS]
         gold = {TaskName(task): data / f"gold_{task.lower()}.tsv" for task in challenge.tasks}
         phase = SinglePhase(
             name=PHASE,
@@ -112,8 +121,14 @@ async def _demo(
         pages = serve_app(make_pages_app(hub), settings.web)
         address = await stack.enter_async_context(pages)
         console.print(f"{len(running.corpus)} articles; watch it live at [bold]{address}[/]\n")
-        async with shown(running.boards, console):
-            await work_to_end(hub, running)
+        asked: list[RequestDetail] = []
+
+        async def curate() -> None:
+            if challenge is INTERACTIONS:
+                asked.append(await ask_as_curator(hub, servers))
+
+        async with shown(running.boards, console), story(running.boards, fails, console):
+            await work_to_end(hub, running, curate)
         boards = await write_results(hub, running)
         print_summary(console, running.boards.tasks(), boards, running.boards.monitor())
         if not Path(settings.folder).is_relative_to(scratch):
@@ -121,34 +136,10 @@ async def _demo(
         if package is not None:
             await leave_package(hub, running, package)
             say(console, f"\na results package is in {package}: open {package / 'report.html'}")
+        for found in asked:
+            print_request(console, found)
+        say(console, NEXT)
         if stay:
             console.print(f"\nthe pages stay up at [bold]{address}[/] until Ctrl-C")
             await work(hub, notices=False)
     return 0
-
-
-@asynccontextmanager
-async def _annotation_server(name: str, options: Sequence[str]) -> AsyncIterator[Server]:
-    """Start one of the kit's servers on a free port, and stop it in the end."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "annotators", "serve", name, "--port", "0", *options,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the hub, which stops its servers itself
-    )  # fmt: skip
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(START_SECONDS):
-            line = (await process.stdout.readline()).decode()
-        if not line.startswith("listening on "):
-            raise HubError(f"the demo's server {name} did not start: {line or 'no word from it'}")
-        yield Server(name=ServerName(name), url=line.removeprefix("listening on ").strip())
-    finally:
-        with suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()

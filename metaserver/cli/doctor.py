@@ -12,14 +12,14 @@ import socket
 import stat
 import time
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from metaserver.cli.folder import STORE_FILE
+from metaserver.cli.findings import OTHERS, Finding, FindingSeverity
+from metaserver.cli.folder import hub_settings
+from metaserver.cli.store_findings import examine_store
 from metaserver.client.credentials import read_key
 from metaserver.client.http import trusted
 from metaserver.config import (
@@ -27,7 +27,6 @@ from metaserver.config import (
     NoticeSettings,
     PhaseSettings,
     Settings,
-    read_settings,
 )
 from metaserver.corpus import read_articles
 from metaserver.files import descriptors
@@ -38,37 +37,18 @@ from metaserver.model.zones import known_zone, read_moment
 from metaserver.operations.rounded import warning
 from metaserver.phases.mail import smtp_context
 from metaserver.phases.verification import verify
+from metaserver.protocols.installed import installed_protocols
 from metaserver.store import checkpoints
-from metaserver.store.copies import sealed_secrets
+from metaserver.store.copies import called_back, sealed_secrets
+from metaserver.store.place import STORE_FILE, StorePlace
 from metaserver.store.reader import open_reader
 from metaserver.store.store import open_store
 from metaserver.tasks.plugin import LabelledTask, OfflineTask, installed_tasks
 from metaserver.uniprot import Release
 
-OTHERS = 0o077  # of a file's mode
 ROOM = 2**30  # bytes free that a hub should have to begin with
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 FOUND, FINE = 1, 0  # exit statuses
-
-
-class FindingSeverity(StrEnum):
-    """Severity of a finding."""
-
-    OK = "ok"
-    WARNING = "warning"  # the hub starts, but not as it should run in public
-    ERROR = "error"  # the hub does not start, or a phase cannot run
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at: where, and what was found."""
-
-    severity: FindingSeverity
-    place: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.severity:8} {self.place}: {self.message}"
 
 
 def main(args: argparse.Namespace) -> int:
@@ -76,20 +56,21 @@ def main(args: argparse.Namespace) -> int:
     if args.repair and not args.deep:
         raise InputError("--repair", "is for --deep")
     if args.deep:
-        return asyncio.run(_deep(read_settings(args.config), repair=args.repair))
-    findings = list(examine(read_settings(args.config)))
+        return asyncio.run(_deep(hub_settings(args.config), repair=args.repair))
+    findings = list(examine(hub_settings(args.config)))
     for finding in findings:
         print(finding)
     bad = sum(finding.severity is FindingSeverity.ERROR for finding in findings)
-    print(f"{bad} errors in {args.config}" if bad else f"{args.config} is fit to serve")
+    read = args.config or "the default configuration"
+    print(f"{bad} errors in {read}" if bad else f"{read} is fit to serve")
     return FOUND if bad else FINE
 
 
 async def _deep(settings: Settings, *, repair: bool) -> int:
     """Compare the checkpoints with the stored answers, and delete those that differ on request."""
-    path = Path(settings.folder) / STORE_FILE
+    place_of_store = settings.place()
     checked, covered, differing = 0, 0, []
-    async with open_reader(path) as reader:
+    async with open_reader(place_of_store) as reader:
         async for lane in verify(reader, settings, time.time()):
             checked, covered = checked + 1, covered + lane.covered.serial
             place = f"phase {lane.phase}, {lane.server}"
@@ -105,7 +86,7 @@ async def _deep(settings: Settings, *, repair: bool) -> int:
     if not repair:
         print("to repair: stop the hub, and run metaserver doctor --deep --repair")
         return FOUND
-    async with open_store(path) as store, store.writing() as connection:
+    async with open_store(place_of_store) as store, store.writing() as connection:
         await checkpoints.delete(connection, differing)
     print("they are deleted: the hub scores the answers again when it is started")
     return FINE
@@ -114,10 +95,12 @@ async def _deep(settings: Settings, *, repair: bool) -> int:
 def examine(settings: Settings) -> Iterator[Finding]:
     """Yield what is found, in the order of the settings."""
     yield from _folder(Path(settings.folder))
+    yield from examine_store(settings)
     yield from _files()
     yield from _web(settings)
     yield from _mail(settings.notices)
     yield from _credentials(settings)
+    yield from _callbacks(settings)
     yield from _releases(settings)
     for place, challenge in enumerate(settings.challenges):
         yield from _challenge(settings, challenge, f"challenges[{place}]")
@@ -133,12 +116,6 @@ def _folder(folder: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(there).free
     severity = FindingSeverity.OK if free >= ROOM else FindingSeverity.WARNING
     yield Finding(severity, "folder", f"{folder}: {free / 2**30:.1f} GiB free")
-    store = folder / STORE_FILE
-    found = "the store is there" if store.exists() else "the store will be made"
-    yield Finding(FindingSeverity.OK, "folder", f"{store}: {found}")
-    if store.exists() and (mode := stat.S_IMODE(store.stat().st_mode)) & OTHERS:
-        message = f"{store}: others may open it (mode {mode:04o}), and gold is in it: chmod 600"
-        yield Finding(FindingSeverity.WARNING, "folder", message)
 
 
 def _files() -> Iterator[Finding]:
@@ -195,7 +172,7 @@ def _mail(notices: NoticeSettings) -> Iterator[Finding]:
 def _credentials(settings: Settings) -> Iterator[Finding]:
     """Yield findings on the key of the servers' credentials, and on further certificates."""
     path, place = settings.key_file(), "security.key_file"
-    sealed = sealed_secrets(Path(settings.folder) / STORE_FILE)
+    sealed = sealed_secrets(_store(settings))
     try:
         key = read_key(path)
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -222,6 +199,31 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
         trusted(settings.ca_file())
     except InputError as error:
         yield Finding(FindingSeverity.ERROR, error.place, error.message)
+
+
+def _callbacks(settings: Settings) -> Iterator[Finding]:
+    """Yield findings on servers that call the hub back: where to, and with which key."""
+    known = [name for name, one in installed_protocols().items() if one.calls_back]
+    found = called_back(_store(settings), known)
+    if not found:
+        return
+    if settings.web.url:
+        message = f"{settings.web.url}, where {', '.join(found)} call back"
+        yield Finding(FindingSeverity.OK, "web.url", message)
+    else:
+        message = f"is not set: where do {', '.join(found)} call the hub back?"
+        yield Finding(FindingSeverity.WARNING, "web.url", message)
+    if keyless := [name for name, has_key in found.items() if not has_key]:
+        message = f"{', '.join(keyless)} cannot call back: metaserver servers callback-key NAME"
+        yield Finding(FindingSeverity.WARNING, "servers", message)
+
+
+def _store(settings: Settings) -> StorePlace:
+    """Return where the store is; a file where the settings are wrong, as `examine_store` says."""
+    try:
+        return settings.place()
+    except InputError:
+        return Path(settings.folder) / STORE_FILE
 
 
 def _opens(key: Fernet, sealed: str) -> bool:

@@ -7,18 +7,18 @@ import sys
 
 from metaserver.archive.counting import OnProgress, ignore_progress
 from metaserver.archive.writing import export_store
-from metaserver.cli.backup import store_file
-from metaserver.config import Settings, read_settings
+from metaserver.cli.backup import store_place
+from metaserver.cli.folder import hub_settings
 from metaserver.phases.jobs import Progress
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    settings = read_settings(args.config) if args.config else Settings()
+    settings = hub_settings(args.config)
     on_progress = progress_here()
     try:
         manifest = export_store(
-            store_file(args.config), args.out, settings, args.phase, on_progress
+            store_place(args.config), args.out, settings, args.phase, on_progress
         )
     finally:
         on_progress(Progress())

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Final
 
+import msgspec
+
+from metaserver.config import Settings, read_settings
 from metaserver.files.private import FOLDER_MODE
 from metaserver.model.errors import InputError
 
-STORE_FILE = "metaserver.sqlite"
+STORE_VARIABLE: Final = "METASERVER_STORE"
+"""The environment variable with the URL of a hub's store, in place of its settings."""
+STORE_FILE_VARIABLE: Final = "METASERVER_STORE_FILE"
+"""The one with the name of a file that has the URL: a secret of systemd or of a container."""
+
+
+def hub_settings(config: Path | None) -> Settings:
+    """Return the settings of a hub on this machine, with the store that the environment names."""
+    settings = read_settings(config) if config else Settings()
+    if url := os.environ.get(STORE_VARIABLE):
+        return msgspec.structs.replace(settings, store=url, store_file="")
+    if file := os.environ.get(STORE_FILE_VARIABLE):
+        return msgspec.structs.replace(settings, store="", store_file=file)
+    return settings
 
 
 def make_folder(folder: Path) -> None:

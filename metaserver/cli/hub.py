@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 
-from metaserver.cli.folder import STORE_FILE, make_folder
+from metaserver.cli.folder import make_folder
+from metaserver.client.callbacks import CallbackDesk
 from metaserver.client.credentials import Keyring
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import open_client
@@ -22,9 +24,12 @@ from metaserver.config import Settings
 from metaserver.conformance.runner import ConformanceRunner
 from metaserver.curation.candidates import read_models
 from metaserver.curation.desk import RequestDesk
+from metaserver.curation.models import ActiveModels
 from metaserver.curation.texts import GuardedArticles
 from metaserver.files import descriptors
-from metaserver.monitoring.metrics import Metrics, Sources
+from metaserver.model.errors import UnavailableError
+from metaserver.model.states import ProcessRole
+from metaserver.monitoring.metrics import HubProcesses, Metrics, Sources
 from metaserver.operations.context import HubContext
 from metaserver.operations.curation_rules import ChallengeRules
 from metaserver.operations.recent import RecentCounts
@@ -33,9 +38,13 @@ from metaserver.operations.uploads import READS, READS_SECONDS
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.curves import ScoreCurves
+from metaserver.phases.job_board import JobBoard
 from metaserver.phases.jobs import Jobs
 from metaserver.phases.keeper import AggregateKeeper
+from metaserver.phases.leader import Leader
+from metaserver.phases.membership import HubMember
 from metaserver.phases.notifications import Notifier
+from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.sign_up_mail import SignUpMailer
 from metaserver.phases.state_log import ServerStateRecorder
@@ -52,62 +61,91 @@ async def open_hub(
     clock: Callable[[], float] = time.time,
     patience: float | None = None,
     releases: Mapping[str, Release] = MappingProxyType({}),
+    role: ProcessRole = ProcessRole.ALL,
 ) -> AsyncIterator[HubContext]:
     """Open a hub's store and build the rest, with no phase in memory yet.
 
-    No `guard`: articles go to any address. For `patience` and `releases` see `Scheduler`.
+    A process of role `WEB` shares the store with others. No `guard`: articles go to any address.
+    For `patience` and `releases` see `Scheduler`.
     """
     folder = Path(settings.folder)
     make_folder(folder)
     async with (
-        open_store(folder / STORE_FILE) as store,
+        open_store(settings.place(), alone=role is ProcessRole.ALL) as store,
         open_client(
             settings.http_limits(),
             guard,
             calls=descriptors.current().calls,
             keyring=Keyring(settings.key_file()),
             ca_file=settings.ca_file(),
+            callbacks=(callbacks := CallbackDesk(store, clock)),
         ) as client,
     ):
+        member = HubMember(store, role)
+        leader = Leader(store, member)
+        led = store.fenced(leader.require)
         scheduler = Scheduler(
-            store, client, settings, clock=clock, patience=patience, releases=releases
+            store, client, settings, member, clock=clock, patience=patience, releases=releases
         )
+        follower = StoreFollower(store, scheduler)
         metrics = Metrics(
             Sources(
                 monitors=lambda: [one.boards.monitor() for one in scheduler.phases.values()],
                 blocked=lambda: store.blocked,
                 streams=open_streams,
                 watchdog=client.watchdog,
+                members=lambda: HubProcesses(
+                    workers=member.workers,
+                    webs=member.webs,
+                    unheld=member.unheld,
+                    follower_lag=0.0 if member.is_alone else follower.lag,
+                    since_renewal=member.seconds_since_renewal,
+                    leads=leader.leads,
+                    takeovers=member.totals.taken_over,
+                    turns=member.totals.turns,
+                    refused=member.totals.refused,
+                    missed=member.totals.missed,
+                ),
             ),
             version("biocreative-metaserver"),
         )
         scheduler.listeners.append(metrics.publish)
-        state_recorder = ServerStateRecorder(store, scheduler.phases.values, clock)
+        state_recorder = ServerStateRecorder(led, scheduler.phases.values, clock)
         rules = ChallengeRules(scheduler, settings, clock)
-        desk = RequestDesk(store, client, rules, settings, clock)
-        notifier = Notifier(store, client, settings.notices, clock)
+        guarded = GuardedArticles(store, rules)
+        models = ActiveModels(read_models(settings.curation.models))
+        await models.load(store)
+        requests = RequestDesk(store, client, rules, guarded, models, settings, clock, member)
+        follower.listeners += [partial(models.load, store), requests.follow]
+        jobs = Jobs(clock)
+        notifier = Notifier(led, client, settings.notices, clock)
         state_recorder.listeners.append(notifier.seen)
         hub = HubContext(
             store=store,
             client=client,
+            callbacks=callbacks,
             settings=settings,
             scheduler=scheduler,
+            member=member,
+            leader=leader,
             state_recorder=state_recorder,
-            archiver=BoardArchiver(store, scheduler, clock),
-            keeper=AggregateKeeper(scheduler.phases.values),
+            archiver=BoardArchiver(led, scheduler, clock),
+            keeper=AggregateKeeper(scheduler.phases.values, writes=lambda: leader.leads),
+            follower=follower,
             notifier=notifier,
-            alerts=AlertSender(store, client, scheduler, settings, clock),
+            alerts=AlertSender(led, client, scheduler, settings, clock),
             metrics=metrics,
             conformance=ConformanceRunner(store, client),
-            jobs=Jobs(clock),
-            sign_up_mailer=SignUpMailer(store, settings, clock),
+            jobs=jobs,
+            job_board=JobBoard(store, jobs, member, clock),
+            sign_up_mailer=SignUpMailer(led, settings, clock),
             sign_ups=RecentCounts(OF_ORIGIN, ORIGIN_SECONDS, clock),
             file_reads=RecentCounts(READS, READS_SECONDS, clock),
             curves=ScoreCurves(store),
             rules=rules,
-            requests=desk,
-            guarded=GuardedArticles(store, rules),
-            models=read_models(settings.curation.models),
+            requests=requests,
+            guarded=guarded,
+            models=models,
             clock=clock,
         )
         try:
@@ -126,16 +164,35 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(hub.scheduler.run(), name="scheduler")
-            group.create_task(hub.state_recorder.run(), name="states")
-            group.create_task(hub.archiver.run(), name="archiver")
+            group.create_task(hub.member.run(), name="membership")
+            group.create_task(hub.leader.run(lambda: _lead(hub, notices)), name="leader")
+            if not hub.member.is_alone:
+                group.create_task(hub.follower.run(), name="follower")
+                group.create_task(hub.job_board.run(), name="job board")
             group.create_task(hub.keeper.run(), name="keeper")
             group.create_task(hub.requests.run(), name="requests")
-            if notices:
-                group.create_task(hub.sign_up_mailer.run(), name="sign-ups")
-                group.create_task(hub.notifier.run(), name="notices")
-                group.create_task(hub.alerts.run(), name="alerts")
             group.create_task(hub.metrics.watch_loop(), name="loop lag")
     finally:
         await hub.jobs.close()
         await hub.conformance.close()  # who waits for a test would hold up the site
         await hub.keeper.close()
+        with suppress(UnavailableError):
+            await hub.job_board.flush()
+        with suppress(UnavailableError):
+            await hub.leader.resign()
+            await hub.member.leave()
+
+
+async def _lead(hub: HubContext, notices: bool) -> None:
+    """Do what one process of the hub does for all."""
+    hub.scheduler.lead()
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(hub.state_recorder.run(), name="states")
+            group.create_task(hub.archiver.run(), name="archiver")
+            if notices:
+                group.create_task(hub.sign_up_mailer.run(), name="sign-ups")
+                group.create_task(hub.notifier.run(), name="notices")
+                group.create_task(hub.alerts.run(), name="alerts")
+    finally:
+        hub.scheduler.follow()

@@ -21,6 +21,10 @@ from metaserver.model.settings import LogFormat, LogLevel
 from metaserver.store.tokens import FORM as TOKEN
 
 HIDDEN = "***"
+TOO_OPEN = ("aiosqlite",)
+"""Loggers that write the values of every statement at debug level: texts, gold, addresses."""
+TOO_CHATTY = ("alembic.runtime.plugins",)
+"""Loggers that name, at each start, what says nothing of the hub."""
 SECRET = r"[\w-]*(?:token|secret|password|passwd|authorization|cookie|csrf|api_?key)[\w-]*"  # noqa: S105 (a pattern)
 NAME = re.compile(SECRET, re.IGNORECASE)
 SCHEME = re.compile(r"\b(bearer|basic|digest)\s+[\w.~+/=:-]{6,}", re.IGNORECASE)
@@ -62,6 +66,10 @@ def configure(
             ],
         )
     )
+    for name in TOO_OPEN:
+        logging.getLogger(name).setLevel(logging.INFO)
+    for name in TOO_CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())

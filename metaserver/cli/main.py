@@ -70,6 +70,16 @@ COMMANDS: dict[str, Command] = {
         arguments.add_import,
         "metaserver.cli.import_",
     ),
+    "restore": Command(
+        "read a backup of a PostgreSQL store back",
+        arguments.add_restore,
+        "metaserver.cli.restore",
+    ),
+    "move": Command(
+        "carry a hub's store from its file into PostgreSQL",
+        arguments.add_move,
+        "metaserver.cli.move",
+    ),
     "results": Command(
         "have a running hub make a phase's results package",
         arguments.add_results,
@@ -98,6 +108,10 @@ COMMANDS: dict[str, Command] = {
 }
 """The commands of this machine; those that ask a running hub are made from its operations."""
 
+DOCUMENTATION = (
+    "`metaserver demo` shows what it does. A running hub (`metaserver serve`) explains all of it at"
+    " /docs, also without the internet; in the project it is docs/README.md."
+)
 BAD_INPUT, FAULT, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141  # as shells and sysexits.h count
 
 
@@ -115,7 +129,9 @@ class Version(argparse.Action):
 def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of all commands; where one is chosen, only that has its arguments."""
     parser = argparse.ArgumentParser(
-        prog="metaserver", description="The hub that text-mining challenges run on."
+        prog="metaserver",
+        description="The hub that text-mining challenges run on.",
+        epilog=DOCUMENTATION,
     )
     parser.add_argument(
         "--version", action=Version, nargs=0, help="show program's version number and exit"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.commands import DONE, REFUSED, read_token
 from metaserver.cli.remote.following import JobError, followed
 from metaserver.cli.remote.parts import fetch
+from metaserver.cli.remote.refusals import print_refusal
 from metaserver.files import private
 from metaserver.files.private import FOLDER_MODE
 from metaserver.model.errors import HubError, InputError
@@ -43,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
                 fetch(hub, f"{PATH}/content", {"phase": args.phase}, file)
             count = unpack(place, out)
     except (AnsweredError, JobError) as error:
-        print(f"metaserver: {error}", file=sys.stderr)
+        print_refusal(error)
         return REFUSED
     print(f"{out}: {count} files; open {out / 'report.html'}")
     return DONE

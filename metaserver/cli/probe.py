@@ -21,7 +21,7 @@ from metaserver.client.urls import check_url
 from metaserver.config import Settings
 from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
-from metaserver.model.access import NO_ACCESS, Access, AuthKind
+from metaserver.model.access import LEAST_SECRET, NO_ACCESS, Access, AuthKind
 from metaserver.model.conformance import Conformance, ConformanceStep, Terms
 from metaserver.model.errors import InputError
 from metaserver.model.plans import Count, Seconds
@@ -112,8 +112,12 @@ def _read_server(args: argparse.Namespace, keyring: Keyring) -> Server:
     if server.protocol not in installed_protocols():
         known = ", ".join(installed_protocols())
         raise InputError("--protocol", f"{server.protocol!r} is none of {known}")
+    protocol = installed_protocols()[server.protocol]
+    if protocol.calls_back:
+        message = f"{protocol.title} servers call the hub back: register it there, and test it"
+        raise InputError("--protocol", message)
     try:
-        installed_protocols()[server.protocol].check(server)
+        protocol.check(server)
     except ValueError as error:
         raise InputError("--options", str(error)) from error
     return server
@@ -125,8 +129,10 @@ def _read_access(args: argparse.Namespace, keyring: Keyring) -> Access:
     if kind is AuthKind.NONE:
         return NO_ACCESS
     secret = os.environ.get(SERVER_VARIABLE, "")
-    if not secret or not secret.isprintable():
-        raise InputError(SERVER_VARIABLE, "has no secret that can be sent")
+    if not secret.isprintable():
+        raise InputError(SERVER_VARIABLE, "has a character that cannot be sent")
+    if len(secret) < LEAST_SECRET:
+        raise InputError(SERVER_VARIABLE, f"has no secret of {LEAST_SECRET} characters at least")
     if not args.auth_name and kind is not AuthKind.BEARER:
         raise InputError("--auth-name", f"is required with {kind}")
     return Access(auth=kind, name=args.auth_name, sealed=keyring.seal(secret))

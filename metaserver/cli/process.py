@@ -56,6 +56,19 @@ def prepare_process() -> Descriptors:
     return descriptors.raise_limit()
 
 
+async def end_process(process: asyncio.subprocess.Process, seconds: float) -> None:
+    """Ask a process of ours to stop, and kill it if it has not within some seconds."""
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
 class _Stop:
     """Handler of signals: the first cancels the task, the second ends the process at once."""
 

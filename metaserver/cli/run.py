@@ -54,7 +54,11 @@ def _phase(args: argparse.Namespace, settings: Settings) -> SinglePhase:
 
 def _settings(args: argparse.Namespace) -> Settings:
     settings = read_settings(args.config) if args.config else Settings()
-    given = msgspec.to_builtins(settings) | {"folder": str(args.out)}
+    given = msgspec.to_builtins(settings) | {
+        "folder": str(args.out),
+        "store": "",  # a run keeps its store beside what it leaves
+        "store_file": "",
+    }
     for option in ("timeout", "attempts", "concurrency"):
         if getattr(args, option) is not None:
             given["limits"][option] = getattr(args, option)

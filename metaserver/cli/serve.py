@@ -9,47 +9,83 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 from metaserver.cli import logs
+from metaserver.cli.folder import hub_settings
 from metaserver.cli.hub import open_hub, work
+from metaserver.cli.lane_worker import work_lanes
 from metaserver.cli.process import prepare_process, run_to_end
 from metaserver.client import tracing
-from metaserver.config import Settings, read_settings
+from metaserver.config import Settings
+from metaserver.model.errors import InputError
+from metaserver.model.states import ProcessRole
 from metaserver.operations import configured
 from metaserver.operations.context import HubContext
+from metaserver.store import tokens
 from metaserver.web.server import serve_app
 from metaserver.web.service import make_service_app
 
 log = logging.getLogger(__name__)
 
+NOBODY = (
+    "metaserver: nobody can sign in yet; an organiser's first token is made by"
+    " metaserver token create --role organiser --label NAME, with the same --config"
+)
+
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    settings = read_settings(args.config) if args.config else Settings()
-    return run_to_end(_serve(settings))
+    settings, role = hub_settings(args.config), ProcessRole(args.role)
+    if role is not ProcessRole.ALL and isinstance(settings.place(), Path):
+        raise InputError(
+            "--role",
+            "several processes need a store in PostgreSQL; expected `store: postgresql://...` in"
+            " config.yaml, or `metaserver serve` alone",
+        )
+    return run_to_end(_serve(settings, role))
 
 
-async def _serve(settings: Settings) -> int:
+async def _serve(settings: Settings, role: ProcessRole) -> int:
     allowed = prepare_process()
     logs.configure(form=settings.logs.format, level=settings.logs.level)
     if shortage := allowed.shortage():
         log.warning("%s", shortage)
     with tracing.exporting(version("biocreative-metaserver")):
+        if role is ProcessRole.WORKER:
+            await work_lanes(settings)
+            return 0
         async with (
-            open_service(settings) as hub,
+            open_service(settings, role=role) as hub,
             serve_app(make_service_app(hub), settings.web) as address,
         ):
+            if not await _has_tokens(hub):
+                print(NOBODY, file=sys.stderr)
             print(f"metaserver: serving at {address}", file=sys.stderr, flush=True)
             await work(hub)
     return 0
 
 
+async def _has_tokens(hub: HubContext) -> bool:
+    """Return whether anybody of no team, such as an organiser, has a valid token."""
+    async with hub.store.reading() as connection:
+        return await tokens.count(connection, None, hub.clock()) > 0
+
+
 @asynccontextmanager
 async def open_service(
-    settings: Settings, *, clock: Callable[[], float] = time.time
+    settings: Settings,
+    *,
+    clock: Callable[[], float] = time.time,
+    role: ProcessRole = ProcessRole.ALL,
 ) -> AsyncIterator[HubContext]:
-    """Open a hub with all phases of its store and those of its settings; `work` drives it."""
-    async with open_hub(settings, settings.address_guard(), clock=clock) as hub:
+    """Open a hub with all phases of its store and those of its settings; `work` drives it.
+
+    Of several processes the one that leads takes in the settings.
+    """
+    async with open_hub(settings, settings.address_guard(), clock=clock, role=role) as hub:
         await hub.scheduler.load()
-        await configured.apply(hub)
+        if hub.member.is_alone or await hub.leader.take():
+            await configured.apply(hub)
+        await hub.scheduler.advance_all()  # who asks first must not be told that no phase is open
         yield hub

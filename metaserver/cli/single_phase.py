@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -74,10 +73,10 @@ async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article
     async with hub.store.writing() as connection:
         corpus = await store_articles(connection, packed)
         phase_id = await _phase(
-            connection, given, corpus.id, _vocabulary(hub, given), hub.store.place
+            connection, given, corpus.id, _vocabulary(hub, given), str(hub.store.place)
         )
         await _set_gold(connection, given, phase_id)
-        place = hub.store.place
+        place = str(hub.store.place)
         named = {
             await _server(connection, given, server, place): server.name for server in given.servers
         }
@@ -87,9 +86,14 @@ async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article
     return await hub.scheduler.take_over(phase)
 
 
-async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerName, LaneEnd]:
+async def work_to_end(
+    hub: HubContext,
+    running: RunningPhase,
+    then: Callable[[], Awaitable[None]] | None = None,
+) -> Mapping[ServerName, LaneEnd]:
     """Drive the hub until the lanes of a phase have ended; return how each did.
 
+    What comes `then` is done while the hub is still driven.
     Its boards are final then: an article that a server was not asked for counts as zero.
     `HubError` where one was stopped by a fault of the hub, when the others have ended.
     """
@@ -99,6 +103,8 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
         async with running.scoring:
             await running.catch_up()
             running.end()
+        if then is not None:
+            await then()
         working.cancel()
     with suppress(UnavailableError):
         await hub.state_recorder.record()  # the last states: the recorder looks once a second
@@ -115,7 +121,7 @@ def _vocabulary(hub: HubContext, given: SinglePhase) -> str:
 
 
 async def _phase(
-    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str, place: Path
+    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str, place: str
 ) -> int:
     """Return the id of the phase, making it if it is new.
 
@@ -183,7 +189,7 @@ async def _set_controls(
     given: SinglePhase,
     phase_id: int,
     named: Mapping[int, ServerName],
-    place: Path,
+    place: str,
 ) -> None:
     """Let the lanes of the named servers run, and pause the others that would.
 
@@ -215,7 +221,7 @@ async def _note_control(
 
 
 async def _server(
-    connection: AsyncConnection, given: SinglePhase, server: Server, place: Path
+    connection: AsyncConnection, given: SinglePhase, server: Server, place: str
 ) -> int:
     """Return the id of a server of no team, making or changing it if need be."""
     known = await servers.get(connection, server.name)

@@ -15,47 +15,45 @@ from typing import TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from metaserver.cli.folder import STORE_FILE, make_folder
-from metaserver.config import Settings, read_settings
+from metaserver.cli.folder import hub_settings, make_folder
 from metaserver.model.errors import InputError
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
 from metaserver.model.tokens import Token
 from metaserver.operations.tokens import DAY, OF_NO_TEAM
 from metaserver.store import audit, teams, tokens
-from metaserver.store.database import open_sqlite, reading_sqlite, writing
+from metaserver.store.database import reading, writing
+from metaserver.store.opening import is_made, making, opened_for_reading
+from metaserver.store.place import StorePlace
 from metaserver.web.ui.formatting import day
 from scoring.cells import inert
 
-Action: TypeAlias = Callable[[argparse.Namespace, AsyncEngine, Path], Awaitable[None]]
+Action: TypeAlias = Callable[[argparse.Namespace, AsyncEngine, StorePlace], Awaitable[None]]
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    path, does = _store(args), ACTIONS[args.action]
-    if not path.exists():
-        make_folder(path.parent)
-    asyncio.run(_do(does, args, path, made=path.exists()))
+    place, does = _store(args), ACTIONS[args.action]
+    if isinstance(place, Path) and not place.exists():
+        make_folder(place.parent)
+    asyncio.run(_do(does, args, place))
     return 0
 
 
-async def _do(does: Action, args: argparse.Namespace, path: Path, *, made: bool) -> None:
+async def _do(does: Action, args: argparse.Namespace, place: StorePlace) -> None:
     """Do something in a store, beside whoever else has it; where there is none, make it first."""
-    if not made:
-        async with open_sqlite(path):
+    if not await is_made(place):
+        async with making(place):
             pass
-    async with reading_sqlite(path) as engine:
-        await does(args, engine, path)
+    async with opened_for_reading(place) as engine:
+        await does(args, engine, place)
 
 
-def _store(args: argparse.Namespace) -> Path:
-    if args.store is not None:
-        return Path(args.store)
-    settings = read_settings(args.config) if args.config else Settings()
-    return Path(settings.folder) / STORE_FILE
+def _store(args: argparse.Namespace) -> StorePlace:
+    return Path(args.store) if args.store is not None else hub_settings(args.config).place()
 
 
-async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> None:
+async def _create(args: argparse.Namespace, engine: AsyncEngine, place: StorePlace) -> None:
     role, expires_at = Role(args.role), _expiry(args.expires)
     if not args.label.isprintable() or len(args.label) > 100:
         raise InputError("--label", "expected at most 100 printable characters")
@@ -63,12 +61,12 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
         raise InputError("--team", "a team's token needs its team")
     if role in OF_NO_TEAM and args.team is not None:
         raise InputError("--team", f"a token of role {role} has no team")
-    async with writing(engine, path) as connection:
+    async with writing(engine, place) as connection:
         team_id = None
         if args.team is not None:
             team = await teams.get(connection, TeamName(args.team))
             if team is None or team.retired_at is not None:
-                raise InputError("--team", f"there is no team {args.team!r} in {path}")
+                raise InputError("--team", f"there is no team {args.team!r} in {place}")
             team_id = team.id
         token_id, secret = await tokens.issue(
             connection, role, args.label, team_id=team_id, expires_at=expires_at
@@ -83,8 +81,8 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
     print(secret)
 
 
-async def _list(_: argparse.Namespace, engine: AsyncEngine, __: Path) -> None:
-    async with engine.connect() as connection:
+async def _list(_: argparse.Namespace, engine: AsyncEngine, place: StorePlace) -> None:
+    async with reading(engine, place) as connection:
         known = await tokens.list_all(connection)
     print("id\trole\tteam\tlabel\tstate\tmade\tlast used\tmade with")
     for token in known:
@@ -94,11 +92,11 @@ async def _list(_: argparse.Namespace, engine: AsyncEngine, __: Path) -> None:
         print(f"{token.id}\t{whose}\t{_state(token)}\t{made}")
 
 
-async def _revoke(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> None:
-    async with writing(engine, path) as connection:
+async def _revoke(args: argparse.Namespace, engine: AsyncEngine, place: StorePlace) -> None:
+    async with writing(engine, place) as connection:
         token = await tokens.get(connection, args.id)
         if token is None:
-            raise InputError("ID", f"there is no token {args.id} in {path}")
+            raise InputError("ID", f"there is no token {args.id} in {place}")
         revoked = await tokens.revoke(
             connection, token.id, time.time(), made_with_it=args.made_with_it
         )

@@ -38,6 +38,7 @@ _COUNTS = {
     "with_cluster": "entries with a UniRef50 cluster",
     "strains": "taxa that roll up to a species",
     "entry_names": "entry names",
+    "genes": "NCBI Gene ids of reviewed entries",
     "homonym_sets": "sets of homonym orthologs",
     "homonyms": "entries in them, one a set",
 }

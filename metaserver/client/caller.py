@@ -59,7 +59,8 @@ class ArticleCaller:
     sent `announced`. The wait for one of the server's slots, taken for `use`, comes before; None:
     the slot is held already. With `asides` answers also have what is not scored, which the reader
     of usual answers leaves out.
-    `completion` is for servers from before the contract.
+    `completion` is for servers from before the contract. A hub that is started again goes on with
+    the attempts of the same `scope` that servers answer by callbacks.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class ArticleCaller:
         use: SlotUse | None = SlotUse.LANE,
         asides: bool = False,
         announced: float | None = None,
+        scope: str = "",
     ) -> None:
         self._client = client
         self._articles = articles
@@ -86,28 +88,23 @@ class ArticleCaller:
         self._use = use
         self._asides = asides
         self._announced = time_limit if announced is None else announced
+        self._scope = scope
         self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
 
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
         """Send one article and check the answer; raises the error of loading its text, if any."""
-        if self._use is None:
-            return await self._traced(server, position, number)
-        slots = self._client.slots
-        await slots.take(server, self._use)
+        article, slots, use = self._articles.ids[position], self._client.slots, self._use
+        if use is not None:
+            await slots.take(server, use)
         try:
-            return await self._traced(server, position, number)
+            with span("attempt", server=server.name, article=article, number=number) as current:
+                attempt, checked = await self._attempt(server, position, number)
+                current.set_attribute("outcome", attempt.outcome)
         finally:
-            slots.give(server, self._use)
-
-    async def _traced(
-        self, server: Server, position: int, number: int
-    ) -> tuple[Attempt, CheckedAnswer | None]:
-        article = self._articles.ids[position]
-        with span("attempt", server=server.name, article=article, number=number) as current:
-            attempt, checked = await self._attempt(server, position, number)
-            current.set_attribute("outcome", attempt.outcome)
+            if use is not None:
+                slots.give(server, use)
         return attempt, checked if attempt.outcome in ANSWERED else None
 
     async def _attempt(
@@ -146,6 +143,7 @@ class ArticleCaller:
             problems=problems,
             problem_count=checked.problem_count if checked else 0,
             raw=exchange.raw(),
+            usage=checked.usage if checked else None,
         )
         return attempt, checked
 
@@ -190,6 +188,7 @@ class ArticleCaller:
             tasks=self._tasks_of(server),
             vocabulary=self._vocabulary,
             text=PhaseText(articles.texts, position, articles.wire_bytes[position]),
+            scope=self._scope,
         )
 
     async def probe(self, server: Server) -> str | None:
@@ -227,6 +226,7 @@ class ArticleCaller:
             return None
         if report is not None:
             self._client.slots.report(server.name, report)
+            self._client.versions.report(server.name, report.version)
         return report
 
     async def _query(

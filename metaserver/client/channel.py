@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import aiohttp
+from yarl import URL
 
 from metaserver.client.articles import RequestBody
+from metaserver.client.communication import HttpCommunication
 from metaserver.client.exchange import Exchange
 from metaserver.client.failures import FAILURES, REFUSED, peer_error, status_error
 from metaserver.client.patience import BUSY, MAX_WAITS, BusyError, requested_wait
 from metaserver.client.reading import read
 from metaserver.client.target import ServerTarget
+from metaserver.model.communications import Exchanged
 from metaserver.model.errors import PeerError
+from metaserver.model.records import ServerName
 from metaserver.model.states import Outcome
-from metaserver.protocols.plugin import BodyLogin, ReaderFactory, Request, Response
+from metaserver.protocols.plugin import ReaderFactory, Request, Response
+from metaserver.protocols.polling import origin_of
 from metaserver.wire.report import Report
-from metaserver.wire.xmlrpc import CHUNK, FaultError, Limits
+from metaserver.wire.xmlrpc import CHUNK, FaultError
 
 if TYPE_CHECKING:
     from metaserver.client.http import HttpClient
 
 SHORTAGE_PAUSE = 1.0  # seconds
+CROWDED = "other jobs at its host were waiting for a look"
 LAST_POLL = 1.0
 """Seconds before the deadline at which a wait that would exceed it ends."""
 
@@ -42,12 +49,21 @@ class HttpChannel:
 
     `deadline` bounds all of it in seconds: requests, waits between them, and those that a busy
     server asks for. The time begins when the first request has its place among the hub's.
+    `limits` are those of an answer, `login` is the secret of a request's body, if there is one.
     """
 
     def __init__(
-        self, client: HttpClient, target: ServerTarget, exchange: Exchange, deadline: float
+        self,
+        client: HttpClient,
+        server: ServerName,
+        target: ServerTarget,
+        exchange: Exchange,
+        deadline: float,
     ) -> None:
+        self.limits = client.limits.answer
+        self.login = target.login
         self._client = client
+        self._server = server
         self._target = target
         self._exchange = exchange
         exchange.secrets = target.secrets
@@ -56,17 +72,8 @@ class HttpChannel:
         self._end: float | None = None
         self._began = 0.0
         self._state = ""
+        self._looked = 0.0  # the last turn of its own
         self._late = False  # the last wait before the deadline is over
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of an answer."""
-        return self._client.limits.answer
-
-    @property
-    def login(self) -> BodyLogin | None:
-        """The secret that belongs into the body, if it is of that kind."""
-        return self._target.login
 
     @property
     def report(self) -> Report:
@@ -79,6 +86,8 @@ class HttpChannel:
 
     async def send(self, request: Request, reader: ReaderFactory[T]) -> Response[T]:
         """Send a request and read its answer; raises `PeerError` with the outcome of a failure."""
+        if request.pause:
+            await self._turn(request)
         body = RequestBody(request)
         self._exchange.bytes_out += body.size or 0
         client, pause = self._client, 0.0
@@ -101,17 +110,68 @@ class HttpChannel:
             await asyncio.sleep(pause)
         raise AssertionError  # `count` has no end
 
+    async def _turn(self, request: Request) -> None:
+        """Wait until the host of a look at a job may be looked at again, whoever looks at it."""
+        assert request.url is not None
+        origin, now = origin_of(URL(request.url)), self._loop.time()
+        seconds = self._client.pace.turn(origin, request.pause, now, self.end)
+        left = self.end - now
+        await asyncio.sleep(min(seconds, max(0.0, left)))
+        if seconds < left:
+            self._looked = now + seconds
+            return
+        alone = now + seconds <= self._looked + request.pause
+        raise self.late(self._state if alone else f"{self._state}; {CROWDED}")
+
     async def wait(self, seconds: float, state: str) -> None:
         """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
         self._state = state
-        assert self._end is not None, "nothing was sent yet"
-        left = self._end - self._loop.time()
+        left = self.end - self._loop.time()
         if seconds >= left and not self._late:
             self._late = True
             seconds = max(0.0, left - LAST_POLL)
         await asyncio.sleep(max(0.0, min(seconds, left)))
-        if self._loop.time() >= self._end:
-            raise self._excused(self._failed(TimeoutError()))
+        if self._loop.time() >= self.end:
+            raise self.late(state)
+
+    @asynccontextmanager
+    async def communication(self, about: Exchanged) -> AsyncIterator[HttpCommunication]:
+        """Hold a communication open, for a request that the server answers by a callback."""
+        desk = self._client.callbacks
+        if desk is None:
+            message = "nobody is called back here: only `metaserver serve` takes callbacks"
+            raise PeerError(Outcome.CANCELLED, message)
+        awaited = await desk.open(self._server, about, self._deadline, self.limits)
+        if awaited.resumed:  # the time goes on from where it began
+            left = awaited.communication.expires_at - desk.clock()
+            self._began = self._client.watchdog.clock()
+            self._end = self._loop.time() + max(0.0, left)
+            self._exchange.resumed()
+        try:
+            yield HttpCommunication(self, desk, awaited)
+        except asyncio.CancelledError:
+            desk.leave(awaited)  # the hub stops, and goes on with it when it is started again
+            raise
+        except BaseException:
+            await desk.close(awaited)
+            raise
+        else:
+            await desk.close(awaited)
+
+    @property
+    def end(self) -> float:
+        """The time of the deadline, by the event loop's clock; only once it is known."""
+        assert self._end is not None, "nothing was sent yet"
+        return self._end
+
+    def late(self, state: str) -> PeerError:
+        """Return the failure of a server that did not answer in time."""
+        self._state = state
+        return self._excused(self._failed(TimeoutError()))
+
+    async def called_back(self, body: bytes) -> None:
+        """Take a callback's body as the answer of the attempt."""
+        await self.work(self._exchange.called_back, body, size=len(body))
 
     async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
         """Call a function; in a thread where it has many bytes to work on."""
@@ -129,30 +189,25 @@ class HttpChannel:
     async def _send_in_time(
         self, request: Request, body: RequestBody, reader: ReaderFactory[T], end: float
     ) -> Response[T]:
+        """Send the request until there is an answer to it, but no longer than until `end`.
+
+        A kept-alive connection that was closed before any byte of the answer says nothing about
+        the request, so it is sent again.
+        """
         try:
             async with asyncio.timeout_at(end):
-                return await self._answered(request, body, reader)
+                while True:
+                    self._exchange.restart()
+                    try:
+                        return await self._send_once(request, body, reader)
+                    except LOST:
+                        if not self._exchange.stale:
+                            raise
         except FAILURES as error:
             failure = self._failed(error)
             if failure.outcome is Outcome.CANCELLED:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
             raise failure from error
-
-    async def _answered(
-        self, request: Request, body: RequestBody, reader: ReaderFactory[T]
-    ) -> Response[T]:
-        """Send the request until there is an answer to it.
-
-        A kept-alive connection that was closed before any byte of the answer says nothing about
-        the request, so it is sent again.
-        """
-        while True:
-            self._exchange.restart()
-            try:
-                return await self._send_once(request, body, reader)
-            except LOST:
-                if not self._exchange.stale:
-                    raise
 
     async def _send_once(
         self, request: Request, body: RequestBody, reader: ReaderFactory[T]

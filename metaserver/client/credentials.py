@@ -26,32 +26,47 @@ class Keyring:
         self._path = path
         self._fernet: Fernet | None = None
 
-    def seal(self, secret: str) -> str:
-        """Return a secret encrypted, to be stored; raises `HubError` where there is no key."""
+    def seal(self, secret: str, *, first: bool = True) -> str:
+        """Return a secret encrypted, to be stored; raises `HubError` where there is no key.
+
+        A key is made for the `first` secret alone: another key than that of the stored ones would
+        hide that these are lost. The file is read again, so that nothing is sealed that the hub
+        could not open after its next start.
+        """
         try:
-            return self._key(make=True).encrypt(secret.encode()).decode()
+            self._fernet = self._sealing(first=first)
+        except FileNotFoundError as error:
+            message = (
+                f"the key file {self._path} is missing, and stored credentials were sealed with it:"
+                " put it back, or make another and enter them all again (docs/security.md)"
+            )
+            raise HubError(message) from error
         except (OSError, InputError) as error:
             raise HubError(f"the key of the hub cannot be used: {error}") from error
+        return self._fernet.encrypt(secret.encode()).decode()
 
     def open(self, sealed: str) -> str:
         """Return a stored secret; raises `PeerError` where it must be entered again."""
         if not sealed:
             raise _lost("none is stored")
         try:
-            return self._key(make=False).decrypt(sealed.encode()).decode()
+            return self._opening().decrypt(sealed.encode()).decode()
         except (OSError, InputError) as error:
             raise _lost("the key of the hub cannot be read") from error
         except InvalidToken as error:
             raise _lost("they were sealed with another key") from error
 
-    def _key(self, *, make: bool) -> Fernet:
+    def _sealing(self, *, first: bool) -> Fernet:
+        if self._path is None:
+            return self._opening()
+        if first:
+            _make(self._path)
+        return read_key(self._path)
+
+    def _opening(self) -> Fernet:
         if self._fernet is None:
-            if self._path is None:
-                self._fernet = Fernet(Fernet.generate_key())
-            else:
-                if make:
-                    _make(self._path)
-                self._fernet = read_key(self._path)
+            path = self._path
+            self._fernet = Fernet(Fernet.generate_key()) if path is None else read_key(path)
         return self._fernet
 
 

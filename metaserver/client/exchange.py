@@ -70,6 +70,24 @@ class Exchange:
         """The number of the answer's bytes that were kept, after decompression."""
         return self._max_bytes - self._left
 
+    def resumed(self) -> None:
+        """Record that the request was sent before the hub was started again."""
+        self.mark("begin")
+        self.mark("sent")
+        self.answered()
+
+    def called_back(self, body: bytes) -> None:
+        """Record the answer that the server brought by a call of its own.
+
+        Its time grows with the size of the body.
+        """
+        self.answered()
+        self.restart()
+        self.mark("header")
+        self.bytes_in += len(body)
+        self.keep(body)
+        self.mark("last")
+
     def mark(self, name: str) -> None:
         """Record the present time under a name; the last call counts."""
         if not (self._followed and name in FIRST):

@@ -13,14 +13,17 @@ from pathlib import Path
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
+from metaserver.client.callbacks import CallbackDesk
 from metaserver.client.channel import HttpChannel
 from metaserver.client.connections import Connector
 from metaserver.client.credentials import Keyring
 from metaserver.client.exchange import Exchange
 from metaserver.client.failures import FAILURES, peer_error
 from metaserver.client.guard import AddressGuard
+from metaserver.client.pace import HostPace
 from metaserver.client.slots import ServerSlots
 from metaserver.client.target import ServerTarget, target_of
+from metaserver.client.versions import ReportedVersions
 from metaserver.client.watchdog import Watchdog, watching
 from metaserver.model.access import NO_ACCESS, Access
 from metaserver.model.errors import InputError, PeerError
@@ -42,7 +45,9 @@ class HttpLimits:
 class HttpClient:
     """A client of annotation servers; `open_client` creates it.
 
-    Each request holds `place`; a request's time begins when it has entered it.
+    Each request holds `place`; a request's time begins when it has entered it. `callbacks` has the
+    answers that servers bring by themselves; None: this client takes none. `pace` bounds the looks
+    at jobs of each host.
     """
 
     def __init__(
@@ -53,6 +58,9 @@ class HttpClient:
         place: AbstractAsyncContextManager[None],
         keyring: Keyring,
         slots: ServerSlots,
+        versions: ReportedVersions,
+        callbacks: CallbackDesk | None = None,
+        pace: HostPace | None = None,
     ) -> None:
         self.session = session
         self.watchdog = watchdog
@@ -61,12 +69,25 @@ class HttpClient:
         self.limits = limits
         self.keyring = keyring
         self.slots = slots
+        self.versions = versions
+        self.callbacks = callbacks
+        self.pace = pace or HostPace()
         self._plain = lru_cache(maxsize=1_024)(lambda url: target_of(url, NO_ACCESS, keyring))
         self._targets = lru_cache(maxsize=1_024)(self._target)
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
         """Return a client with other bounds that shares the connections."""
-        return HttpClient(self.session, limits, self.watchdog, self.place, self.keyring, self.slots)
+        return HttpClient(
+            self.session,
+            limits,
+            self.watchdog,
+            self.place,
+            self.keyring,
+            self.slots,
+            self.versions,
+            self.callbacks,
+            self.pace,
+        )
 
     def target(self, server: Server) -> ServerTarget:
         """Return the place of a server's requests; raises `PeerError` where it has none."""
@@ -82,7 +103,36 @@ class HttpClient:
 
     def channel(self, server: Server, exchange: Exchange, deadline: float) -> HttpChannel:
         """Return a channel for one attempt or query; `deadline` bounds it in seconds."""
-        return HttpChannel(self, self.target(server), exchange, deadline)
+        return HttpChannel(self, server.name, self.target(server), exchange, deadline)
+
+    async def fetch(self, url: str, most: int, deadline: float) -> tuple[bytes, str]:
+        """Return the content at an address, of at most so many bytes, and its type.
+
+        Raises `PeerError` for anything but status 200; redirects are not followed. As with
+        `deliver`, no error has words of the answer.
+        """
+        try:
+            target = self._plain(url)
+            async with (
+                self.place,
+                asyncio.timeout(deadline),
+                self.session.get(
+                    target.url,
+                    headers={**target.headers, "Accept-Encoding": "identity"},
+                    timeout=self.timeout,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                if response.status != 200 or "Content-Encoding" in response.headers:
+                    raise PeerError(Outcome.HTTP, "no plain answer of status 200")
+                content = bytearray()
+                async for some in response.content.iter_any():
+                    content += some
+                    if len(content) > most:
+                        raise PeerError(Outcome.TOO_LARGE, f"more than {most:,} bytes")
+                return bytes(content), response.content_type
+        except FAILURES as error:
+            raise PeerError(peer_error(error, deadline, self.limits.connect).outcome, "") from error
 
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
@@ -126,6 +176,7 @@ async def open_client(
     calls: int | None = None,
     keyring: Keyring | None = None,
     ca_file: Path | None = None,
+    callbacks: CallbackDesk | None = None,
 ) -> AsyncIterator[HttpClient]:
     """Open a client; at most `calls` requests are under way, the others wait in order.
 
@@ -146,7 +197,8 @@ async def open_client(
     ):
         place = nullcontext() if calls is None else asyncio.Semaphore(calls)
         keys = Keyring() if keyring is None else keyring
-        yield HttpClient(session, limits or HttpLimits(), watchdog, place, keys, ServerSlots())
+        bounds, slots, versions = limits or HttpLimits(), ServerSlots(), ReportedVersions()
+        yield HttpClient(session, bounds, watchdog, place, keys, slots, versions, callbacks)
 
 
 def trusted(ca_file: Path | None) -> ssl.SSLContext | bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from bisect import insort
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -33,12 +32,12 @@ class _Slots:
     """The slots of one server; `waiting` has use, number and future, in the order of their turn."""
 
     limit: int
-    taken: Counter[SlotUse] = field(default_factory=Counter)
+    taken: list[int] = field(default_factory=lambda: [0] * len(SlotUse))  # by use
     waiting: list[tuple[SlotUse, int, asyncio.Future[None]]] = field(default_factory=list)
 
     def is_free(self, use: SlotUse) -> bool:
         """Return whether a call of this use may begin, if its turn has come."""
-        total = self.taken.total()
+        total = sum(self.taken)
         if use is SlotUse.TEST and total == self.taken[SlotUse.TEST] and total < TOGETHER:
             return True
         shared = use is SlotUse.REQUEST and self.taken[SlotUse.LANE] > 0
@@ -46,7 +45,7 @@ class _Slots:
 
     def is_first(self, use: SlotUse) -> bool:
         """Return whether nobody who waits goes first; two articles of a test go together."""
-        together = use is SlotUse.TEST and self.taken[SlotUse.TEST] == self.taken.total() == 1
+        together = use is SlotUse.TEST and self.taken[SlotUse.TEST] == sum(self.taken) == 1
         return together or not self.waiting or self.waiting[0][0] > use
 
 
@@ -65,7 +64,7 @@ class ServerSlots:
     def taken(self, name: ServerName) -> int:
         """Return the number of calls to a server that are under way."""
         known = self._servers.get(name)
-        return known.taken.total() if known else 0
+        return sum(known.taken) if known else 0
 
     def report(self, name: ServerName, report: ServerReport) -> None:
         """Record what a server reports of itself; an overloaded one is sent one at a time."""
@@ -76,14 +75,21 @@ class ServerSlots:
         else:
             self._reported[name] = most
 
+    def forget(self, name: ServerName) -> None:
+        """Forget what a server reported of itself: nobody asks it for its state any more."""
+        self._reported.pop(name, None)
+
     async def take(self, server: Server, use: SlotUse) -> None:
         """Wait for a slot of a server, and take it; whoever does must `give` it."""
-        limit = min(server.concurrency, self._reported.get(server.name, server.concurrency))
+        limit = server.concurrency
+        if self._reported:
+            limit = min(limit, self._reported.get(server.name, limit))
         slots = self._servers.get(server.name)
         if slots is None:
             slots = self._servers[server.name] = _Slots(limit)
         slots.limit = limit
-        if slots.is_first(use) and slots.is_free(use):
+        usual = use is SlotUse.LANE and not slots.waiting and sum(slots.taken) < limit
+        if usual or (slots.is_first(use) and slots.is_free(use)):
             slots.taken[use] += 1
             return
         await self._wait(server.name, slots, use)
@@ -106,7 +112,8 @@ class ServerSlots:
         """Give a slot back; whoever is first in line takes it."""
         slots = self._servers[server.name]
         slots.taken[use] -= 1
-        self._let_in(server.name, slots)
+        if slots.waiting or not any(slots.taken):
+            self._let_in(server.name, slots)
 
     def _let_in(self, name: ServerName, slots: _Slots) -> None:
         while slots.waiting and slots.is_free(slots.waiting[0][0]):
@@ -115,6 +122,6 @@ class ServerSlots:
                 continue
             slots.taken[use] += 1
             turn.set_result(None)
-        over = not slots.waiting and not slots.taken.total()
+        over = not slots.waiting and not any(slots.taken)
         if over and self._servers.get(name) is slots:
             del self._servers[name]

@@ -6,20 +6,19 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, quote_plus
 
 import aiohttp
 from yarl import URL
 
 from metaserver.client.credentials import Keyring
 from metaserver.client.urls import masked
-from metaserver.model.access import Access, AuthKind
+from metaserver.model.access import LEAST_SECRET, Access, AuthKind
 from metaserver.protocols.plugin import BodyLogin
 from metaserver.protocols.polling import origin_of
 from metaserver.wire.xmlrpc import escape_text
 
 HIDDEN = "***"
-MIN_HIDDEN = 4
-"""The fewest characters of a secret that is looked for in what a server sends."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,10 +46,21 @@ class ServerTarget:
         return (place.update_query(self.query) if self.query else place), self.headers
 
     def hide(self, text: str) -> str:
-        """Return a text without the secrets."""
-        for secret in self.secrets:
-            text = text.replace(secret.decode(), HIDDEN)
+        """Return a text without the secrets, also where it was cut within one."""
+        for secret in map(bytes.decode, self.secrets):
+            text = _without_beginning(secret, text.replace(secret, HIDDEN))
         return text
+
+
+def _without_beginning(secret: str, text: str) -> str:
+    """Return a text without the beginning of a secret at its end, where it was cut."""
+    head = secret[:LEAST_SECRET]
+    at = text.find(head, max(0, len(text) - len(secret)))
+    while at >= 0:
+        if secret.startswith(text[at:]):
+            return text[:at] + HIDDEN
+        at = text.find(head, at + 1)
+    return text
 
 
 def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
@@ -79,7 +89,7 @@ def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
         case AuthKind.BODY:
             login = BodyLogin(access.name, secret)
     texts += _written(secret)
-    hidden = sorted({one.encode() for one in texts if len(one) >= MIN_HIDDEN}, key=len)
+    hidden = sorted({one.encode() for one in texts if len(one) >= LEAST_SECRET}, key=len)
     return ServerTarget(
         url=place,
         headers=headers,
@@ -91,8 +101,10 @@ def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
 
 
 def _written(secret: str) -> Iterator[str]:
-    """Yield a secret as an answer may have it: in base64, in JSON of any library, in XML."""
+    """Yield a secret as a server may write it: in base64, JSON, XML, an address, a message."""
     yield base64.b64encode(secret.encode()).decode()
+    yield from (quote(secret), quote(secret, safe=""), quote_plus(secret))
+    yield from (" ".join(secret.split()), repr(secret)[1:-1])
     for escaped in (json.dumps(secret), json.dumps(secret, ensure_ascii=False)):
         yield escaped[1:-1]
         yield escaped[1:-1].replace("/", "\\/")

@@ -19,6 +19,10 @@ _HOST = re.compile(r"(\[[^]@]*\]|[^/:@]+)(:\d*)?(/.*)?", re.DOTALL)
 """A host and port with an optional path: not a part of a password."""
 
 
+_OPTION = re.compile(r"(//)[^/?#@\s]*@|([?#])[^\s,]+")
+"""The user info, the query or the fragment of an address among options."""
+
+
 class UrlParts(NamedTuple):
     """The parts of a URL that `check_url` accepted; `user` and `tail` may be secret."""
 
@@ -76,6 +80,31 @@ def completed(submitted: str, stored: str, place: str) -> str:
             place, f"{MASK} means the stored secret of another address; enter the secret again"
         )
     return str(new._replace(user=user, tail=tail))
+
+
+def shown_options(options: str) -> str:
+    """Return a server's options as they are shown: users, queries and fragments may be secret."""
+    return "\n".join(
+        _OPTION.sub(lambda found: f"{found[1] or found[2]}{MASK}{'@' if found[1] else ''}", line)
+        for line in options.splitlines()
+    )
+
+
+def completed_options(submitted: str, stored: str, place: str, *, moved: bool) -> str:
+    """Return submitted options with the lines that have a `MASK` as they are stored.
+
+    Raises `InputError` where no such line is stored, or the server `moved` to another scheme, host
+    or port.
+    """
+    known = dict(zip(shown_options(stored).splitlines(), stored.splitlines(), strict=True))
+    lines = submitted.splitlines()
+    for at, line in enumerate(lines):
+        if MASK in line:
+            if (kept := known.get(line.strip())) is None or moved:
+                message = f"{MASK} means the stored value of that line at the same address"
+                raise InputError(place, f"{message}; enter it again")
+            lines[at] = kept
+    return "\n".join(lines)
 
 
 def check_url(text: str, place: str) -> str:

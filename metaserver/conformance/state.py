@@ -14,7 +14,7 @@ from metaserver.model.errors import PeerError
 from metaserver.model.records import Server, ServerReport
 from metaserver.model.states import UNAVAILABLE_STATES, Outcome, ReportedState
 from metaserver.protocols.plugin import ServerChannel
-from metaserver.protocols.xmlrpc import GET_STATE, LIST_METHODS, XMLRPC, query
+from metaserver.protocols.xmlrpc import GET_STATE, LIST_METHODS, XMLRPC, query, server_report
 from metaserver.wire.contract import described, read, read_member
 from metaserver.wire.report import Report, Severity
 from metaserver.wire.xmlrpc import Value
@@ -36,6 +36,8 @@ async def state_step(
 ) -> ConformanceStep:
     """Return the step for the state that a server reports; reporting none is no failure."""
     seconds = reply.seconds - (reply.timings.dns or 0.0) - (reply.timings.connect or 0.0)
+    if reply.error is None:
+        client.versions.report(server.name, _version(reply.value))
     if protocol_of(server) is not XMLRPC:
         return _other_step(reply, seconds)
     if reply.error is None:
@@ -55,6 +57,11 @@ async def state_step(
         outcome=reply.error.outcome,
         raw=beginning(reply.raw),
     )
+
+
+def _version(value: Any) -> str:
+    """Return the version in the answer to a query for the state, in whichever protocol."""
+    return (value if isinstance(value, ServerReport) else server_report(value)).version
 
 
 def _other_step(reply: Reply, seconds: float) -> ConformanceStep:

@@ -12,6 +12,9 @@ from metaserver.corpus.markup import read_xml
 from metaserver.model.errors import InputError
 from metaserver.model.records import Article, ArticleId
 
+PDF = b"%PDF-"
+"""The beginning of a PDF, which may be text to its end."""
+
 
 def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[Article]:
     """Yield the articles of files and folders, in order; a folder's are sorted by path.
@@ -36,6 +39,8 @@ def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[
 def _read_drafts(path: Path, limit: int) -> Iterator[ArticleDraft]:
     """Yield a file's articles; the first byte shows the kind, except that `.txt` is always text."""
     data = read_bytes(path, limit)
+    if data.startswith(PDF):
+        raise InputError(path, "a PDF is not read; expected text, XML or BioC JSON")
     _, suffix = stem_and_suffix(path)
     start = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if suffix != ".txt" and (start == b"<" or suffix in {".xml", ".nxml"}):

@@ -55,9 +55,13 @@ def _checked(
     """Yield the files with their paths; all are checked before the first is read."""
     found: dict[PurePosixPath, zipfile.ZipInfo] = {}
     folders: set[PurePosixPath] = set()
+    offsets: set[int] = set()
     for entry in archive.infolist():
         if wrong := _wrong(entry, limits):
             raise InputError(f"{name}: {entry.filename!r}", wrong)
+        if entry.header_offset in offsets:
+            raise InputError(f"{name}: {entry.filename!r}", "shares its bytes with another file")
+        offsets.add(entry.header_offset)
         place = PurePosixPath(entry.filename)
         if entry.is_dir():
             continue

@@ -1,5 +1,5 @@
 """Curation: curators' requests to servers, and what curators decide.
 
-It may import client, config, store, tasks, wire, corpus, model, files, concurrency,
+It may import client, config, store, tasks, wire, corpus, uniprot, model, files, concurrency,
 scoring and annotators.
 """

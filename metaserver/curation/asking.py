@@ -17,14 +17,16 @@ from metaserver.client.http import HttpClient
 from metaserver.client.slots import SlotUse
 from metaserver.concurrency import run_uncancelled
 from metaserver.config import Settings
+from metaserver.curation.named import NamedPlaces
 from metaserver.curation.ports import Challenges, Obstacle
+from metaserver.curation.texts import GUARDED, GuardedArticles, prints
 from metaserver.files.compression import pack_json, unpack
 from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, ServerName
 from metaserver.model.requests import ENDED, UNFINISHED, AskedServer, AskedState, RequestState
 from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import ANSWERED, RULES
+from metaserver.model.states import ANSWERED, RULES, Outcome
 from metaserver.store import requests, servers
 from metaserver.store.requests import RequestAnswer, StoredRequest
 from metaserver.store.store import Store
@@ -54,6 +56,7 @@ class LiveRequest:
     """A request in memory, with the state of each of its servers and the answers so far.
 
     `changed` is set, and replaced by a new event, with each change; `version` grows with it.
+    `named` has the places of its candidates' names; who holds `placing` may search for more.
     """
 
     stored: StoredRequest
@@ -65,6 +68,8 @@ class LiveRequest:
     version: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     tasks: dict[ServerName, asyncio.Task[None]] = field(default_factory=dict)
+    placing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    named: NamedPlaces = field(default_factory=NamedPlaces)
 
     @property
     def key(self) -> str:
@@ -89,6 +94,14 @@ def hundredths(request: StoredRequest, now: float) -> int:
     return int((now - request.at) * 100)
 
 
+def asks_again(outcome: Outcome) -> bool:
+    """Return whether a server is asked again after an attempt.
+
+    Not after a refusal of the hub's credentials: more requests could lock an account.
+    """
+    return RULES[outcome].retry and outcome is not Outcome.CREDENTIALS
+
+
 def accepted(answers: Sequence[RequestAnswer]) -> dict[ServerName, RequestAnswer]:
     """Return the answer to use of each server that gave one."""
     return {one.server: one for one in answers if one.accepted}
@@ -102,12 +115,14 @@ class Asker:
         store: Store,
         client: HttpClient,
         challenges: Challenges,
+        guarded: GuardedArticles,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
         self._store = store
         self._client = client.bounded(settings.http_limits())
         self._challenges = challenges
+        self._guarded = guarded
         self._limit = settings.limits.timeout
         self._completion = settings.completion()
         self._clock = clock
@@ -117,13 +132,13 @@ class Asker:
 
         Calls that are under way then go on: their answers are late.
         """
-        texts = await asyncio.to_thread(unpack, live.stored.text)
-        articles = _one_article(live.stored, texts.decode("utf-8", "surrogatepass"))
+        text, digests = await asyncio.to_thread(_text_and_prints, live.stored)
+        article = _Asked(_one_article(live.stored, text), digests)
         for registered in chosen:
             name = registered.server.name
             if live.servers[name].state not in ENDED:
                 live.tasks[name] = asyncio.create_task(
-                    self._ask(live, registered, articles), name=f"request {live.key} {name}"
+                    self._ask(live, registered, article), name=f"request {live.key} {name}"
                 )
         if live.tasks:
             assert live.deadline_at is not None
@@ -136,9 +151,7 @@ class Asker:
                 if (now := live.servers[name]).state not in ENDED:
                     self.show(live, name, AskedState.NOT_ASKED, message=_not_asked(now))
 
-    async def _ask(
-        self, live: LiveRequest, registered: RegisteredServer, articles: PhaseArticles
-    ) -> None:
+    async def _ask(self, live: LiveRequest, registered: RegisteredServer, article: _Asked) -> None:
         """Ask one server; whatever is wrong with it ends as its state."""
         name = registered.server.name
         made = [one for one in live.answers if one.server == name]
@@ -146,16 +159,16 @@ class Asker:
         try:
             while number < TRIES:
                 number += 1
-                if not await self._take_slot(live, registered):
+                if not await self._take_slot(live, registered, article):
                     return
                 try:
                     state = AskedState.ASKED if number == 1 else AskedState.AGAIN
                     self.show(live, name, state)
-                    attempt, answer = await self._call(live, registered, articles, number)
+                    attempt, answer = await self._call(live, registered, article.articles, number)
                 finally:
                     self._client.slots.give(registered.server, SlotUse.REQUEST)
                 await self._keep(live, registered, attempt, answer)
-                if answer is not None or not RULES[attempt.outcome].retry:
+                if answer is not None or not asks_again(attempt.outcome):
                     return
                 if self._left(live) <= AGAIN_SECONDS:
                     return
@@ -164,20 +177,22 @@ class Asker:
             log.exception("request %s cannot ask %s", live.key, name)
             self.show(live, name, AskedState.NOT_ASKED, message="the hub failed to ask it")
 
-    async def _take_slot(self, live: LiveRequest, registered: RegisteredServer) -> bool:
+    async def _take_slot(
+        self, live: LiveRequest, registered: RegisteredServer, article: _Asked
+    ) -> bool:
         """Wait until the server may be asked; return whether it may, and a slot is taken then."""
         name, slots = registered.server.name, self._client.slots
         if not registered.serves_curators:
             self.show(live, name, AskedState.NOT_ASKED, message=NO_CONSENT)
             return False
         while True:
-            found = self._challenges.obstacle(registered)
+            found = self._challenges.obstacle(registered) or await self._guard(live, article)
             if found is None:
                 if live.servers[name].state is AskedState.BUSY:
                     self.show(live, name, AskedState.WAITING)
                 await slots.take(registered.server, SlotUse.REQUEST)
                 try:
-                    found = await run_uncancelled(self._obstacle(registered))
+                    found = await run_uncancelled(self._obstacle(live, registered, article))
                 except BaseException:
                     slots.give(registered.server, SlotUse.REQUEST)
                     raise
@@ -191,8 +206,12 @@ class Asker:
                 self.show(live, name, AskedState.BUSY, message=found.reason)
             await asyncio.sleep(BUSY_SECONDS)
 
-    async def _obstacle(self, registered: RegisteredServer) -> Obstacle | None:
+    async def _obstacle(
+        self, live: LiveRequest, registered: RegisteredServer, article: _Asked
+    ) -> Obstacle | None:
         """Return why a server is not asked now, by what the store says of it at this moment."""
+        if (guarded := await self._guard(live, article)) is not None:
+            return guarded
         async with self._store.reading() as connection:
             now = await servers.get(connection, registered.server.name)
         if now is None or now.retired_at is not None:
@@ -202,6 +221,12 @@ class Asker:
         if now.server != registered.server:
             return Obstacle(reason="it was changed after the request", passing=False)
         return self._challenges.obstacle(now)
+
+    async def _guard(self, live: LiveRequest, article: _Asked) -> Obstacle | None:
+        """Return that nobody may be asked: a phase with the article may have come meanwhile."""
+        if await self._guarded.holds(live.stored.article, article.digests):
+            return Obstacle(reason=GUARDED, passing=False)
+        return None
 
     async def _call(
         self,
@@ -287,6 +312,14 @@ class Asker:
         return (live.deadline_at or 0.0) - self._clock()
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The article of a request as servers are sent it, and the digests of its text."""
+
+    articles: PhaseArticles
+    digests: frozenset[bytes]
+
+
 CALLED = frozenset({AskedState.ASKED, AskedState.AGAIN})
 """The states of servers whose answer may still come after the deadline."""
 
@@ -321,6 +354,11 @@ def _not_asked(server: AskedServer) -> str:
     if server.state is AskedState.BUSY:
         return server.message
     return "its turn did not come before the deadline"
+
+
+def _text_and_prints(request: StoredRequest) -> tuple[str, frozenset[bytes]]:
+    text = unpack(request.text).decode("utf-8", "surrogatepass")
+    return text, prints(text)
 
 
 def _one_article(request: StoredRequest, text: str) -> PhaseArticles:

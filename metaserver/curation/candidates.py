@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,7 +15,8 @@ from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.lanes import Asides
 from metaserver.model.records import ServerName, TaskName
 from metaserver.store.requests import RequestAnswer, StoredRequest
-from scoring import Hit, Task, pair
+from metaserver.tasks.ranked import hits_of
+from scoring import Hit, Task
 from scoring.consensus import (
     METHODS,
     Consensus,
@@ -53,11 +54,16 @@ class CandidateVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """A place of the text where servers saw a candidate, in characters from 0."""
+    """A place of the text where a candidate stands, in characters from 0.
+
+    `origin`: a server said the place, or its evidence stands there, or the hub found a name of the
+    candidate, and then there are no servers.
+    """
 
     start: int
     end: int
     servers: tuple[str, ...]
+    origin: Literal["server", "evidence", "names"] = "server"
 
 
 class ConsensusCandidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,10 +225,7 @@ class _Read:
 
     def hits(self, task: Task) -> Sequence[Hit]:
         """Return its hits of a task, by rank."""
-        return [
-            Hit(names[0] if len(names) == 1 else pair(*names), rank, confidence)
-            for *names, rank, confidence in self.payloads[task]
-        ]
+        return hits_of(self.payloads[task])
 
     def beside(self, task: Task, item: tuple[str, ...]) -> tuple[str, int | None]:
         """Return the evidence and taxon of its hit for an item."""

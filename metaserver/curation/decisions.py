@@ -19,6 +19,10 @@ from scoring import Task, pair
 
 MOST_EVENTS = 10_000
 """The most events of a curation; thirty candidates take some hundreds."""
+MOST_ACTIVE_MS = 3_600_000
+"""The most milliseconds of work that one event ends."""
+MOST_MISSING = 500
+"""The most events that come with a refusal; the others come with the next."""
 WRONG_SPECIES = "wrong species"
 """The reason for rejecting an item in whose place the curator chose that of another species."""
 
@@ -27,6 +31,9 @@ Accession: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
 Items: TypeAlias = Annotated[tuple[Accession, ...], msgspec.Meta(max_length=2)]
 Short: TypeAlias = Annotated[str, msgspec.Meta(max_length=200)]
 Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Probability: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Moment: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 Place: TypeAlias = tuple[Offset, Offset]
 ItemKey: TypeAlias = tuple[Task, tuple[str, ...]]
 """A task and an item of it; a pair is sorted."""
@@ -63,9 +70,9 @@ class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     relevant: bool | None = None
     note: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
     undoes: Annotated[str, msgspec.Meta(max_length=64)] = ""
-    seen_rank: int | None = None
-    seen_probability: float | None = None
-    request_version: int = 0
+    seen_rank: Count | None = None
+    seen_probability: Probability | None = None
+    request_version: Count = 0
 
 
 _NO_DETAIL = DecisionDetail()
@@ -73,11 +80,16 @@ _SIZES = {Task.INT: 1, Task.IPT: 2}
 
 
 class CurationEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One act of a curator, as its page sends it; `at` is in seconds since the epoch."""
+    """One act of a curator, as its page sends it; `at` is in seconds since the epoch.
+
+    `active_ms` are the milliseconds that the curator was at work since the page's event before: the
+    page was visible, and there was input in the last 30 seconds.
+    """
 
     key: Key
     kind: DecisionKind
-    at: float = 0.0
+    at: Moment = 0.0
+    active_ms: Annotated[int, msgspec.Meta(ge=0, le=MOST_ACTIVE_MS)] = 0
     task: Task | None = None
     item: Items = ()
     detail: DecisionDetail = _NO_DETAIL
@@ -138,11 +150,17 @@ class Received:
 
 
 class MissingEventsError(RefusedError):
-    """Refuses a batch of a page that has not seen all events: those that it lacks come with it."""
+    """Refuses a batch of a page that has not seen all events: those that it lacks come with it.
+
+    `missing` are the first of them with their places in the log; `detail` has the same for
+    programs.
+    """
 
     def __init__(self, missing: Sequence[tuple[int, CurationEvent]]) -> None:
-        self.missing = missing
-        super().__init__(Refusal.STATE, f"{len(missing)} events of another page are not known here")
+        self.missing = missing[:MOST_MISSING]
+        message = f"{len(missing)} events of another page are not known here"
+        detail = {"missing": [{"seq": seq, "event": event} for seq, event in self.missing]}
+        super().__init__(Refusal.STATE, message, field="seen", detail=detail)
 
 
 def receive(

@@ -7,14 +7,19 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from typing import Any
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
-from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, shown
-from metaserver.curation.ports import Challenges
+from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, asks_again, shown
+from metaserver.curation.models import ActiveModels
+from metaserver.curation.ports import Challenges, OwnProcess
+from metaserver.curation.texts import GuardedArticles
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.model.records import ServerName
 from metaserver.model.requests import (
@@ -22,14 +27,19 @@ from metaserver.model.requests import (
     UNFINISHED,
     AskedServer,
     AskedState,
+    RequestOptions,
     RequestState,
 )
 from metaserver.model.servers import RegisteredServer
-from metaserver.store import requests, servers
+from metaserver.store import leases, requests, servers
 from metaserver.store.requests import StoredRequest
 from metaserver.store.store import Store
 
 DAY = 86_400.0  # seconds
+LOOK_SECONDS = 5.0
+"""Seconds between two looks for requests of processes that are gone."""
+NEWS_SECONDS = 1.0
+"""Seconds between two looks for what another process has done for a request."""
 SWEEP_SECONDS = 60.0
 """Seconds between two looks for requests whose time is over."""
 REMEMBERED = 200
@@ -42,7 +52,8 @@ class RequestDesk:
     """The requests of a hub; `run` works through them.
 
     Each token has its turn, with at most `in_flight` requests asked at a time and `at_once` of all
-    tokens together.
+    tokens together. Of several processes, each works on those that it received, and on those of
+    processes that are gone.
     """
 
     def __init__(
@@ -50,13 +61,19 @@ class RequestDesk:
         store: Store,
         client: HttpClient,
         challenges: Challenges,
+        guarded: GuardedArticles,
+        models: ActiveModels,
         settings: Settings,
         clock: Callable[[], float],
+        process: OwnProcess,
     ) -> None:
         self._store = store
+        self._client = client
+        self._models = models
         self._settings = settings.curation
         self._clock = clock
-        self._asker = Asker(store, client, challenges, settings, clock)
+        self._process = process
+        self._asker = Asker(store, client, challenges, guarded, settings, clock)
         self._live: OrderedDict[str, LiveRequest] = OrderedDict()
         self._queue: OrderedDict[int, list[LiveRequest]] = OrderedDict()  # by token, in turn
         self._asking: dict[str, asyncio.Task[None]] = {}
@@ -89,12 +106,20 @@ class RequestDesk:
                 retry_after=3_600,
             )
 
+    async def charge(self, token_id: int, caller: str) -> None:
+        """Count a request that was refused; `RefusedError` where the quota is used up meanwhile."""
+        now = self._clock()
+        async with self._store.writing() as connection:
+            await self._require_day(connection, token_id)
+            await requests.charge(connection, token_id, caller, now, now + DAY)
+
     async def begin(self, request: StoredRequest) -> LiveRequest:
         """Store a request and put it into the queue; `RefusedError` where the quota is used up.
 
         It is looked at again, as others may have come while the article was read.
         """
         chosen = await self._chosen(request)
+        request = replace(request, options=self._as_own(request.options))
         async with self._store.writing() as connection:
             self._require_room()
             await self._require_day(connection, request.token_id)
@@ -125,6 +150,24 @@ class RequestDesk:
         live.servers.update({one.server: shown(one) for one in made})
         return live
 
+    async def version(self, key: str) -> int:
+        """Return the version of a request, 0 where there is none."""
+        if (live := self._live.get(key)) is not None:
+            return live.version
+        async with self._store.reading() as connection:
+            return await requests.version_of(connection, key)
+
+    async def news(self, live: LiveRequest, since: int) -> LiveRequest:
+        """Return a request when it has a later version, also one that another process works on."""
+        if live.key in self._live:
+            await live.changed.wait()
+            return live
+        while not self.closed:
+            await asyncio.sleep(NEWS_SECONDS)
+            if await self.version(live.key) > since:
+                return await self.get(live.key) or live
+        return live
+
     async def cancel(self, live: LiveRequest) -> None:
         """Ask no more servers; `RefusedError` for a request that has ended."""
         if live.state not in UNFINISHED:
@@ -149,18 +192,50 @@ class RequestDesk:
                 task.cancel()
                 self._asker.show(live, name, AskedState.NOT_ASKED, message=NO_CONSENT)
 
+    async def follow(self) -> None:
+        """Take in what other processes did: requests that ended or are forgotten, and consents."""
+        known = dict(self._live)
+        if not known:
+            return
+        async with self._store.reading() as connection:
+            states = await requests.states(connection, known)
+            registered = await servers.list_all(connection)
+        for key, live in known.items():
+            state = states.get(key, RequestState.CANCELLED)
+            if key not in states:
+                self._live.pop(key, None)
+            elif state is not RequestState.CANCELLED or live.state not in UNFINISHED:
+                continue
+            await self._stop(live)
+            if key in states:
+                await self._end(live, state)  # what became of each server is known here alone
+            else:
+                live.state = state if live.state in UNFINISHED else live.state
+                live.touch(self._clock())
+        for one in registered:
+            if not one.serves_curators:
+                self.withdraw(one.server.name)
+
     # -- work ------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Go on with what an earlier hub left, and work until cancelled."""
+        looks = 1 if self._process.is_alone else round(SWEEP_SECONDS / LOOK_SECONDS)
         try:
-            await self._resume()
+            if self._process.is_alone:
+                await self._resume()
             self._working = True
             self._next()
-            while True:
-                await asyncio.sleep(SWEEP_SECONDS)
-                with suppress(UnavailableError):
-                    await self.sweep()
+            for look in count(1):
+                if not self._process.is_alone:
+                    with suppress(UnavailableError):
+                        await self._resume()
+                        self._next()
+                await asyncio.sleep(SWEEP_SECONDS / looks)
+                if look % looks == 0:
+                    with suppress(UnavailableError):
+                        await self.sweep()
+                        await self.keep_versions()
         finally:
             self._working, self.closed = False, True
             tasks = [*self._asking.values()]
@@ -180,9 +255,19 @@ class RequestDesk:
             if live.stored.expires_at <= now and live.settled and key not in self._asking:
                 del self._live[key]
 
+    async def keep_versions(self) -> None:
+        """Store the versions that servers report, by which a model may be older than a server."""
+        if not (changed := self._client.versions.changed()):
+            return
+        async with self._store.writing() as connection:
+            for name, version in changed.items():
+                await servers.set_version(connection, name, version)
+        self._client.versions.stored(changed)
+        await self._models.load(self._store)
+
     async def _resume(self) -> None:
+        left = await self._left()
         async with self._store.reading() as connection:
-            left = await requests.unfinished(connection)
             answers = {one.id: await requests.answers(connection, one.id) for one in left}
         for request in left:
             if request.id in self._live:
@@ -190,10 +275,37 @@ class RequestDesk:
             live = self._enter(request, await self._chosen(request))
             live.answers.extend(answers[request.id])
             for answer in answers[request.id]:
-                again = not answer.accepted and answer.number < TRIES
+                again = not answer.accepted and asks_again(answer.outcome)
+                again = again and answer.number < TRIES
                 if not again:
                     live.servers[answer.server] = shown(answer)
             self._queue.setdefault(request.token_id, []).append(live)
+
+    async def _left(self) -> Sequence[StoredRequest]:
+        """Return the requests that no living process works on, from now on this one's."""
+        async with self._store.reading() as connection:
+            left = await self._orphans(connection)
+        if self._process.is_alone or not left:
+            return left
+        async with self._store.writing() as connection:  # others may have looked as well
+            left = await self._orphans(connection, lock=True)
+            for one in left:
+                await requests.set_options(connection, one.id, self._as_own(one.options))
+        return left
+
+    async def _orphans(
+        self, connection: AsyncConnection, *, lock: bool = False
+    ) -> Sequence[StoredRequest]:
+        left = await requests.unfinished(connection, lock=lock)
+        if self._process.is_alone:
+            return left
+        others = await leases.living(connection) - {self._process.id}
+        return [
+            one for one in left if one.options.process not in others and one.id not in self._live
+        ]
+
+    def _as_own(self, options: RequestOptions) -> RequestOptions:
+        return msgspec.structs.replace(options, process=self._process.id)
 
     async def _chosen(self, request: StoredRequest) -> Sequence[RegisteredServer]:
         """Return the servers that a request is for, whether they can be asked or not."""
@@ -285,19 +397,16 @@ class RequestDesk:
             await self._end(live, RequestState.EXPIRED)
 
     async def _end(self, live: LiveRequest, state: RequestState, message: str = "") -> None:
-        """Store and show the end of a request."""
+        """Store and show the end of a request; of one that is worked on here, its servers too."""
         live.state, live.message = state, message
-        version = live.touch(self._clock())
-        await self._asker.store(
-            lambda connection: requests.change(
-                connection,
-                live.key,
-                state=state.value,
-                message=message,
-                version=version,
-                servers=msgspec.json.encode(list(live.servers.values())),
-            )
-        )
+        values: dict[str, Any] = {
+            "state": state.value,
+            "message": message,
+            "version": live.touch(self._clock()),
+        }
+        if live.key in self._live:
+            values["servers"] = msgspec.json.encode(list(live.servers.values()))
+        await self._asker.store(lambda connection: requests.change(connection, live.key, **values))
 
     async def _stop(self, live: LiveRequest) -> None:
         """Drop a request from the queue, and its calls under way."""

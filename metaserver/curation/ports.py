@@ -27,6 +27,18 @@ class StoredArticle:
     position: int
 
 
+class OwnProcess(Protocol):
+    """The process of the hub that requests are worked in."""
+
+    @property
+    def id(self) -> str:
+        """Its id, of no other process of the store."""
+
+    @property
+    def is_alone(self) -> bool:
+        """True where the store has no other process."""
+
+
 class Challenges(Protocol):
     """The challenges of a hub, as requests see them."""
 

@@ -7,13 +7,17 @@ import hashlib
 import re
 import tempfile
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from metaserver.corpus import read_articles
-from metaserver.corpus.files import stem_and_suffix
+from metaserver.corpus.files import read_bytes, stem_and_suffix
+from metaserver.curation.pdf import PdfReader, is_pdf
 from metaserver.curation.ports import Challenges
+from metaserver.files.compression import unpack
 from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.lanes import Corpus
 from metaserver.model.records import Article, ArticleId
@@ -24,7 +28,65 @@ FILE_RATIO = 8
 SHORT = 200
 """Characters below which a text without its first line says little of which article it is."""
 BLOCK = 32
+MOST_KNOWN = 2_000
+"""The most stored texts whose digests are kept in memory."""
+GUARDED = "the article is in a phase that is not closed yet"
+_GZIP = b"\x1f\x8b"
 _PREFIX = re.compile(r"^(?:pmid:|doi:|https?://(?:dx\.)?doi\.org/)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileArticle:
+    """The article of a file; `from_pdf`: its text was read out of a PDF."""
+
+    article: Article
+    from_pdf: bool = False
+
+
+async def read_article(
+    pdfs: PdfReader, content: bytes, source: str, text_bytes: int
+) -> FileArticle:
+    """Return the only article of a file as corpora have, or of a PDF; raises `RefusedError`.
+
+    Its id is empty where the file says none.
+    """
+    name = _file_name(source)
+    pdf = await asyncio.to_thread(_pdf_of, content, name, FILE_RATIO * text_bytes)
+    if pdf is None:
+        return FileArticle(article=await asyncio.to_thread(read_file, content, name, text_bytes))
+    text = await pdfs.read(pdf, text_bytes)
+    article = Article(id=ArticleId(""), text=text, source=name)
+    return FileArticle(article=article, from_pdf=True)
+
+
+def _pdf_of(content: bytes, name: str, limit: int) -> bytes | None:
+    """Return a PDF, unpacked where it is gzipped; None for any other file."""
+    if content.startswith(_GZIP):
+        with tempfile.TemporaryDirectory(prefix="metaserver-request-") as folder:
+            path = Path(folder) / "packed"
+            path.write_bytes(content)
+            try:
+                content = read_bytes(path, limit)
+            except InputError as error:
+                raise _refused(name, error) from error
+    if not is_pdf(content) and stem_and_suffix(Path(name))[1] != ".pdf":
+        return None
+    if len(content) > limit:
+        message = f"{len(content):,} bytes; a PDF has at most {limit:,}"
+        raise RefusedError(Refusal.TOO_LARGE, message, field="content")
+    return content
+
+
+def _refused(name: str, error: InputError) -> RefusedError:
+    return RefusedError(Refusal.INVALID, f"{name}: {error.message}", field="content")
+
+
+def _file_name(source: str) -> str:
+    """Return the name of a file without its folders; `RefusedError` for what is none."""
+    name = Path(source.replace("\\", "/")).name or "article"
+    if name == ".." or not name.isprintable() or len(name.encode()) > 200:
+        raise RefusedError(Refusal.INVALID, "expected a file's name", field="source")
+    return name
 
 
 def read_file(content: bytes, source: str, text_bytes: int) -> Article:
@@ -32,17 +94,14 @@ def read_file(content: bytes, source: str, text_bytes: int) -> Article:
 
     Its id is empty where the file says none. Raises `RefusedError`.
     """
-    name = Path(source.replace("\\", "/")).name or "article"
-    if name == ".." or not name.isprintable() or len(name.encode()) > 200:
-        raise RefusedError(Refusal.INVALID, "expected a file's name", field="source")
+    name = _file_name(source)
     with tempfile.TemporaryDirectory(prefix="metaserver-request-") as folder:
         path = Path(folder) / name
         try:
             path.write_bytes(content)
             found = list(islice(read_articles([path], limit=FILE_RATIO * text_bytes), 2))
         except InputError as error:
-            message = f"{name}: {error.message}"
-            raise RefusedError(Refusal.INVALID, message, field="content") from error
+            raise _refused(name, error) from error
     if len(found) != 1:
         message = f"{name}: expected one article, found {'several' if found else 'none'}"
         raise RefusedError(Refusal.INVALID, message, field="content")
@@ -81,15 +140,34 @@ class GuardedArticles:
         self._store = store
         self._challenges = challenges
         self._known: dict[int, asyncio.Task[frozenset[bytes]]] = {}
+        self._texts: OrderedDict[str, frozenset[bytes]] = OrderedDict()
 
     async def require_free(self, article: str, text: str) -> None:
         """Raise `RefusedError` where the article, by id or by text, is in such a phase."""
-        found = await asyncio.to_thread(prints, text)
+        if await self.holds(article, await asyncio.to_thread(prints, text)):
+            raise RefusedError(Refusal.STATE, GUARDED)
+
+    async def holds(self, article: str, found: frozenset[bytes]) -> bool:
+        """Return whether an article, by id or by the digests of its text, is in such a phase."""
         for corpus in self._challenges.guarded():
             if article and article in corpus.ids:
-                raise _refused()
+                return True
             if found & await self._prints_of(corpus):
-                raise _refused()
+                return True
+        return False
+
+    async def holds_text(self, key: str, article: str, packed: bytes) -> bool:
+        """Return whether an article that is stored under a key, which is unique, is in one.
+
+        Its text never changes, so that it is read once.
+        """
+        found = self._texts.pop(key, None)
+        if found is None:
+            found = await asyncio.to_thread(_prints_of_packed, packed)
+        self._texts[key] = found
+        if len(self._texts) > MOST_KNOWN:
+            self._texts.popitem(last=False)
+        return await self.holds(article, found)
 
     async def _prints_of(self, corpus: Corpus) -> frozenset[bytes]:
         task = self._known.get(corpus.id)
@@ -106,9 +184,9 @@ class GuardedArticles:
         return frozenset(found)
 
 
+def _prints_of_packed(packed: bytes) -> frozenset[bytes]:
+    return prints(unpack(packed).decode("utf-8", "surrogatepass"))
+
+
 def _prints_of(texts: Sequence[str]) -> set[bytes]:
     return {one for text in texts for one in prints(text)}
-
-
-def _refused() -> RefusedError:
-    return RefusedError(Refusal.STATE, "the article is in a phase that is not closed yet")

@@ -45,6 +45,8 @@ class _Started:
     lane: Lane
     ticket: int = 0  # of the job that runs its next turn
     task: asyncio.Task[LaneEnd] | None = None
+    leaving: bool = False  # it ends with its turn
+    dropped: bool = False
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -113,18 +115,31 @@ class Engine:
         if started := self._started.get(key):
             started.lane.allow(None)
 
-    async def stop(self, key: LaneKey, *, cancel: str | None = None) -> None:
-        """Pause a lane; return when its work has ended and all its attempts are stored.
+    def cancel(self, key: LaneKey, by: str) -> None:
+        """Pause a lane, and cancel its calls in flight; `by` names who does ("the team")."""
+        if started := self._started.get(key):
+            started.lane.cancel(by)
+            self._end_if_waiting(started)
 
-        `cancel` names who cancels its calls in flight ("the team"); None lets them finish.
-        """
-        started = self._started.get(key)
-        if started is None:
-            return
-        if cancel is not None:
-            started.lane.cancel(cancel)
-        self.pause(key)
-        await started.ended.wait()
+    def leave(self, key: LaneKey) -> None:
+        """Let a lane end with `LaneEnd.SLICE` when the requests in flight are finished."""
+        if started := self._started.get(key):
+            started.leaving = True
+            started.lane.share(0)
+            self._end_if_waiting(started, LaneEnd.SLICE)
+
+    def drop(self, key: LaneKey) -> None:
+        """End a lane at once with `LaneEnd.LOST`; its calls in flight were never made."""
+        if started := self._started.get(key):
+            started.dropped = True
+            if started.task is not None:
+                started.task.cancel()
+            self._end_if_waiting(started, LaneEnd.LOST)
+
+    async def ended(self, key: LaneKey) -> None:
+        """Wait until a lane's work has ended and all its attempts are stored."""
+        if started := self._started.get(key):
+            await started.ended.wait()
 
     # -- work ------------------------------------------------------------------------------------
 
@@ -198,7 +213,8 @@ class Engine:
         if started is None or queue.shutdown.is_set():  # nobody would cancel it
             return
         end, failure = await self._take_turn(started)
-        if end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not started.lane.pausing):
+        again = end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not started.lane.pausing)
+        if again and not started.leaving:
             self._enqueue(started)
         else:
             self._finish(started, end, failure)
@@ -209,17 +225,21 @@ class Engine:
         task = started.task = asyncio.create_task(lane.run(turn), name=f"lane {lane.server.name}")
         try:
             return await task, None
+        except asyncio.CancelledError:
+            if started.dropped and task.cancelled() and not _is_cancelled():
+                return LaneEnd.LOST, None
+            raise
         except Exception as error:
             log.exception("lane %s stopped by a fault of the hub", lane.server.name)
             return LaneEnd.STOPPED, _first_error(error)
         finally:
             started.task = None
 
-    def _end_if_waiting(self, started: _Started) -> None:
-        """End a lane that is paused before it has its turn."""
+    def _end_if_waiting(self, started: _Started, end: LaneEnd = LaneEnd.PAUSED) -> None:
+        """End a lane before it has its turn."""
         if started.task is None:
             self._tickets.pop(started.ticket, None)
-            self._finish(started, LaneEnd.PAUSED)
+            self._finish(started, end)
 
     def _finish(self, started: _Started, end: LaneEnd, failure: Exception | None = None) -> None:
         del self._started[started.lane.key]
@@ -243,6 +263,12 @@ class Engine:
 
 def _turn(lane: Lane) -> int:
     return SLICE * lane.server.concurrency
+
+
+def _is_cancelled() -> bool:
+    """Return whether the present task is to be cancelled itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _first_error(error: Exception) -> Exception:

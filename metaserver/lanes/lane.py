@@ -23,7 +23,7 @@ from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.ports import Recorder, ServerCaller
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
-from metaserver.model.errors import StaleLaneError
+from metaserver.model.errors import StaleLaneError, UnavailableError
 from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState, Tries
 from metaserver.model.records import Attempt, Server, Timings
 from metaserver.model.states import RULES, UNAVAILABLE_STATES, Outcome, RetryDecision, decide
@@ -110,6 +110,8 @@ class Lane:
     def share(self, requests: int) -> None:
         """Let this turn end after at most `requests` more requests."""
         self._slice = min(self._slice, requests)
+        if requests == 0:
+            self._changed.set()
 
     def pause(self) -> None:
         """Take no more articles; those in flight are finished, then `run` ends."""
@@ -244,6 +246,9 @@ class Lane:
         number = work.tries.made + 1
         try:
             attempt, answer = await self._call(work.position, number)
+        except UnavailableError:  # its text cannot be read now, so that it was not sent
+            await self._give_back(work)
+            return
         except BaseException:
             self._queue.requeue(work, _now())  # as if it had never been sent
             raise
@@ -261,6 +266,14 @@ class Lane:
         await self._store(self._entry(work.position, attempt, answer, decision), decision)
         self._publish_change()
         self._changed.set()
+
+    async def _give_back(self, work: Work) -> None:
+        """Put an article back that was not sent; wait until it may be again."""
+        self._queue.requeue(work, _now() + BLOCKED_SECONDS)
+        self._slice += 1
+        self._allowance += 1
+        self._publish_change()
+        await self._wait(_now() + BLOCKED_SECONDS)
 
     async def _call(self, position: int, number: int) -> tuple[Attempt, CheckedAnswer | None]:
         started_at, began = self._clock(), _now()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,11 +11,13 @@ from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.boards import RAW, View, marked
 from metaserver.model.lanes import StoredAttempt
 from metaserver.model.records import ServerName, TaskName
+from metaserver.model.usage import DeclaredUsage
 from scoring.cells import inert
 
 ATTEMPT_COLUMNS = (
     "server", "article", "attempt", "started_at", "outcome", "message", "queue", "dns", "connect",
     "send", "wait", "transfer", "parse", "total", "bytes_out", "bytes_in", "problems", "final",
+    *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
 )  # fmt: skip
 ATTEMPT_HEAD = "\t".join(ATTEMPT_COLUMNS) + "\n"
 
@@ -73,5 +75,11 @@ def attempt_line(server: ServerName, stored: StoredAttempt) -> str:
         str(attempt.bytes_in),
         str(attempt.problem_count),
         str(int(stored.final)),
+        *_declared(attempt.usage or DeclaredUsage()),
     )
     return "\t".join(fields) + "\n"
+
+
+def _declared(usage: DeclaredUsage) -> Sequence[str]:
+    values = (usage.tokens_in, usage.tokens_out, usage.cost)
+    return [*("" if value is None else str(value) for value in values), usage.currency]

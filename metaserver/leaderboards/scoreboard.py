@@ -372,9 +372,10 @@ class Scoreboard:
 
         Missing preparations are made now.
         """
+        boards = self._runs
         for name, view, key in self._keys_of(payloads):
             kept = prepared[key] if key in prepared else key.empty.prepare(article, payloads[name])
-            self._runs[name, view].put(server, key, article, kept)
+            boards[name, view].put(server, key, article, kept)
 
     def _keys_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, BoardKey]]:
         keys = self._keys  # one mapping throughout: a thread may be here while it is replaced

@@ -32,5 +32,7 @@ class Access:
     certificate: str = ""
 
 
+LEAST_SECRET = 4
+"""The fewest characters of a secret: a shorter one cannot be looked for in what a server sends."""
 NO_ACCESS = Access()
 """The access to a server that anybody may ask."""

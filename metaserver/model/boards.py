@@ -16,6 +16,7 @@ from metaserver.model.methods import MethodDescription
 from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.records import TaskName
 from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
+from metaserver.model.usage import RunUsage
 
 View: TypeAlias = str
 """The scored hits: all ("raw"), "mapped", "filtered", "both"; or all of the "public" part."""
@@ -31,12 +32,15 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run on a board, live or frozen: `values` by column, null where a measure has none.
 
     `place` is 1, 2, 2, 4, ... or null for a run without a score, or `below` the phase's least
-    coverage. `team` and its `title` may be empty; `offline` runs were uploaded as a file.
+    coverage. `team` and its `title` may be empty; `offline` runs were uploaded as a file, others
+    came by a `protocol`, which is empty where others may not see it.
     `articles_counted` are the articles of the gold that count so far: those that are over for the
     run while the phase is open, all of them afterwards; null on boards frozen by an earlier
     version. `confidence` is the mean confidence of the articles' hits. `curve` has the
     precision/recall steps as (recall, precision), or none. `interval` is that of the measure
-    of the places and of the rank, 95 %; null where there is none of the present score yet.
+    of the places and of the rank, 95 %; null where there is none of the present score yet. `usage`
+    is what its answers took, as its team declares; null where it declares nothing, or others may
+    not see it.
     """
 
     run: str
@@ -44,6 +48,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     team: str = ""
     title: str = ""
     offline: bool = False
+    protocol: str = ""
     articles_scored: int
     articles_in_gold: int
     values: Mapping[str, float | int | None]
@@ -52,6 +57,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     articles_counted: int | None = None
     confidence: float | None = None
     below: bool = False
+    usage: RunUsage | None = None
 
     @property
     def counted(self) -> int:
@@ -205,6 +211,19 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
             policies=self.policies,
             provisional=self.provisional,
         )
+
+    def without_usage(self) -> FrozenBoard:
+        """Return the board without what runs took."""
+        views, others = (
+            {
+                name: msgspec.structs.replace(
+                    view, rows=tuple(msgspec.structs.replace(row, usage=None) for row in view.rows)
+                )
+                for name, view in some.items()
+            }
+            for some in (self.views, self.others)
+        )
+        return msgspec.structs.replace(self, views=views, others=others)
 
     def encode(self) -> bytes:
         """Return the JSON document."""

@@ -4,6 +4,7 @@ MetaserverError
 ├── InputError          invalid input: an article, a gold file, a URL, a release, a setting
 ├── RefusedError        a request that an interface refuses; carries a status
 ├── PeerError           an annotation server's fault; carries the outcome code of the attempt
+├── CallbackError       a server's callback that the hub does not take; carries the reason
 └── HubError            the hub's own fault: the attempt is not charged to the team
     ├── StaleLaneError     another hub has taken the lane: stop working on it
     └── UnavailableError   the store cannot take an answer now (disk full, database locked)
@@ -11,8 +12,10 @@ MetaserverError
 
 from __future__ import annotations
 
-from enum import IntEnum
+from collections.abc import Mapping
+from enum import Enum, IntEnum, auto
 from pathlib import Path
+from typing import Any
 
 from metaserver.model.states import STALL_OUTCOMES, Outcome
 
@@ -46,15 +49,25 @@ class Refusal(IntEnum):
 
 
 class RefusedError(MetaserverError):
-    """A refused request, reported in one line; `field` is the parameter at fault."""
+    """A refused request, reported in one line; `field` is the parameter at fault.
+
+    `detail` is what a program needs to go on, as JSON has it: the JSON interface sends it too.
+    """
 
     def __init__(
-        self, refusal: Refusal, message: str, *, field: str = "", retry_after: float | None = None
+        self,
+        refusal: Refusal,
+        message: str,
+        *,
+        field: str = "",
+        retry_after: float | None = None,
+        detail: Mapping[str, Any] | None = None,
     ) -> None:
         self.refusal = refusal
         self.message = message
         self.field = field
         self.retry_after = retry_after  # seconds
+        self.detail = detail
         super().__init__(f"{field}: {message}" if field else message)
 
 
@@ -78,6 +91,24 @@ class PeerError(MetaserverError):
     def excuse(self) -> str:
         """Return one line that says why a void failure does not count."""
         return f"the hub stood still for {self.stalled:.1f} s, so this does not count: {self}"
+
+
+class CallbackFault(Enum):
+    """The reason why a callback is not taken."""
+
+    UNKNOWN = auto()  # no communication of this server: another's is not told apart
+    CLOSED = auto()  # it was answered before, or is not waited for any more
+    EXPIRED = auto()  # it comes after the deadline of its article
+    BUSY = auto()  # another callback of the same communication is being read
+
+
+class CallbackError(MetaserverError):
+    """A callback that the hub does not take; what it waits for stays as it is."""
+
+    def __init__(self, fault: CallbackFault, message: str) -> None:
+        self.fault = fault
+        self.message = message
+        super().__init__(message)
 
 
 class HubError(MetaserverError):

@@ -15,6 +15,7 @@ from metaserver.model.records import (
     TaskName,
 )
 from metaserver.model.states import Outcome, ServerState
+from metaserver.model.usage import DeclaredUsage
 
 
 class LaneKey(NamedTuple):
@@ -22,6 +23,31 @@ class LaneKey(NamedTuple):
 
     phase_id: int
     server_id: int
+
+
+class Ticket(NamedTuple):
+    """The right to take a lane that is free at an epoch; taking it raises the epoch."""
+
+    key: LaneKey
+    epoch: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneOrder:
+    """The order to a lane, as it is stored, for the process that holds it at an epoch.
+
+    `due`: it is to be at work, for its next `allowance` requests or (None) to the end of its
+    queue. `cancel_by` names who cancels its calls in flight; empty: nobody. `number` grows with
+    each order. `taken_over`: it was taken from a process whose lease had run out.
+    """
+
+    key: LaneKey
+    epoch: int
+    number: int
+    due: bool
+    allowance: int | None = None
+    cancel_by: str = ""
+    taken_over: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +101,37 @@ class LaneState:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TakenLane:
+    """A lane that was taken: its progress, its order, and why its server was down at the end."""
+
+    state: LaneState
+    order: LaneOrder
+    down: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneRest:
+    """The end of a process's work on a lane that it held at an epoch.
+
+    `order` is the number of the order that it carried out; `goes_on`: another turn is to follow.
+    """
+
+    key: LaneKey
+    epoch: int
+    order: int
+    end: str
+    goes_on: bool
+
+
+class LaneReport(NamedTuple):
+    """The present of a lane at work: its calls in flight, and why its server is down, if it is."""
+
+    key: LaneKey
+    in_flight: int
+    down: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Corpus:
     """The articles of a phase, in order: position i has `ids[i]`, `wire_bytes[i]` in a request."""
 
@@ -112,7 +169,8 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     task the server answered; it is empty where the attempt failed. `problems` are the first 100,
     worst first, notes that cost nothing (a value read as another type) last; `problem_count` is
     the number of all of them. `message` is the worst one in one line, empty where there is none.
-    `asides` are there where they were asked for; lanes do not keep them.
+    `asides` are there where they were asked for; lanes do not keep them. `usage` is what the answer
+    took, as its team declares.
     """
 
     outcome: Outcome
@@ -123,3 +181,4 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hits_kept: int
     hits_dropped: int
     asides: Asides | None = None
+    usage: DeclaredUsage | None = None

@@ -19,6 +19,8 @@ Moment = Annotated[datetime, Meta(tz=True)]
 Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # no setting may wait without end
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Share = Annotated[float, Meta(gt=0, le=1)]
+Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}$(?!\n)")]
+MentionType = Annotated[str, Meta(max_length=100)]
 
 
 class UploadLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,6 +47,46 @@ class TeamNames(StrEnum):
 
     SHOWN = "shown"
     HIDDEN = "hidden"  # until the freeze: others see a team by an anonymous name
+
+
+class ShownUsage(StrEnum):
+    """Visibility on boards of the tokens and costs that teams declare."""
+
+    HIDDEN = "hidden"  # each team sees those of its own runs, organisers see all
+    SHOWN = "shown"  # whoever sees a run's score
+
+
+class UsageRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The tokens and costs that teams declare: who sees them, and the currency of costs."""
+
+    boards: ShownUsage = ShownUsage.HIDDEN
+    currency: Currency = "USD"  # costs in others are in no mean
+
+
+class Normalisation(StrEnum):
+    """Strings that contain an accession: an isoform, a prefix, small letters."""
+
+    STRICT = "strict"  # refused, with advice on what to send
+    MEND = "mend"  # the accession in it counts, with a note
+
+
+class InferredConfidence(StrEnum):
+    """Confidence of hits that a server sent without any."""
+
+    REQUIRED = "required"  # none: such a hit is dropped
+    RANK = "rank"  # falls with the rank
+
+
+class AnswerRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rules by which a phase reads answers; None, or no text, takes the hub's own setting.
+
+    `normalise` is that of accessions (`uniprot.normalise`); the others complete answers of historic
+    servers (`answers`): `mention_type` is read into mentions without one.
+    """
+
+    normalise: Normalisation | None = None
+    confidence: InferredConfidence | None = None
+    mention_type: MentionType = ""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +116,8 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ranking: Ranking = Ranking()
     team_names: TeamNames = TeamNames.SHOWN
     public_share: Share = 1.0
+    usage: UsageRules = UsageRules()
+    answers: AnswerRules = AnswerRules()
 
     def __post_init__(self) -> None:
         for name in DATES:

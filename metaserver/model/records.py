@@ -13,6 +13,7 @@ import msgspec
 
 from metaserver.model.access import NO_ACCESS, Access
 from metaserver.model.states import Outcome, ReportedState
+from metaserver.model.usage import DeclaredUsage
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
 ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
@@ -64,9 +65,13 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerReport:
-    """The state that a server reports; `max_concurrent` (>= 1) is None where it reports none."""
+    """The state that a server reports; `max_concurrent` (>= 1) is None where it reports none.
+
+    `version` is empty where it reports none.
+    """
 
     state: ReportedState = ReportedState.RUNNING
+    version: str = ""
     max_concurrent: int | None = None
 
 
@@ -115,3 +120,4 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()  # the first 100
     problem_count: int = 0  # all of them
     raw: bytes = b""  # the answer's body as it came, cut at the size limit; zstd-compressed
+    usage: DeclaredUsage | None = None  # what the answer took, as its team declares

@@ -43,7 +43,11 @@ ENDED = frozenset({AskedState.ANSWERED, AskedState.FAILED, AskedState.NOT_ASKED}
 
 
 class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of a request: tasks and servers (none: all), and how answers are combined."""
+    """Options of a request: tasks and servers (none: all), and how answers are combined.
+
+    `process` is the process of the hub that works on it. `from_pdf`: its text was read out of a
+    PDF.
+    """
 
     tasks: tuple[str, ...] = ()
     servers: tuple[ServerName, ...] = ()
@@ -52,6 +56,8 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     weights: Mapping[str, float] = {}
     threshold: float | None = None
     cutoff: int = 30
+    process: str = ""
+    from_pdf: bool = False
 
 
 class AskedServer(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,9 @@ class RegisteredServer:
 
     `serves_curators`: its team agrees that curators' requests are sent to it.
 
-    Two values of a server that differ in its verdicts alone are equal.
+    `has_callback_key`: it may call the hub back. `version` is what it reported of itself last.
+
+    Two values of a server that differ in its verdicts, key or version alone are equal.
     """
 
     id: int
@@ -24,6 +26,8 @@ class RegisteredServer:
     created_at: float
     retired_at: float | None = None
     serves_curators: bool = False
+    has_callback_key: bool = field(default=False, compare=False)
+    version: str = field(default="", compare=False)
     verdicts: Mapping[str, bytes] = field(default_factory=dict, compare=False)
 
 

@@ -51,6 +51,14 @@ class ReportedState(StrEnum):
 UNAVAILABLE_STATES = frozenset({ReportedState.SUSPENDED, ReportedState.SHUTDOWN})
 
 
+class ProcessRole(StrEnum):
+    """The part of a hub that a process does."""
+
+    ALL = "all"  # pages and lanes
+    WEB = "web"  # pages alone
+    WORKER = "worker"  # lanes alone
+
+
 class Control(StrEnum):
     """The desired state of a lane, stored so that a restarted hub continues with it."""
 

@@ -11,6 +11,7 @@ import platform
 from collections import Counter as Count
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from prometheus_client import (
     CollectorRegistry,
@@ -33,19 +34,35 @@ from metaserver.monitoring.snapshots import Monitor
 LAG_SECONDS = 1.0  # between two measurements of the loop's lag
 
 
+class HubProcesses(NamedTuple):
+    """The processes of the hub as one of them knows them; times in seconds."""
+
+    workers: int = 1
+    webs: int = 1
+    unheld: int = 0
+    follower_lag: float = 0.0
+    since_renewal: float = 0.0
+    leads: bool = True
+    takeovers: int = 0
+    turns: int = 0
+    refused: int = 0
+    missed: int = 0
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sources:
     """The sources of the gauges, read on each scrape.
 
     `monitors` returns those of the phases in memory, `blocked` the reason why nothing can be
     stored (None: it can), `streams` the number of open event streams; `watchdog` counts the stalls
-    of the event loop.
+    of the event loop. `members` returns what is known of the processes of the hub.
     """
 
     monitors: Callable[[], Iterable[Monitor]]
     blocked: Callable[[], str | None]
     streams: Callable[[], int]
     watchdog: Watchdog
+    members: Callable[[], HubProcesses]
 
 
 class Metrics:
@@ -178,6 +195,44 @@ class _Hub(_Unnamed):
         yield GaugeMetricFamily(
             "metaserver_event_streams", "Open event streams of pages.", self._sources.streams()
         )
+        members = self._sources.members()
+        workers = GaugeMetricFamily(
+            "metaserver_processes", "Living processes of the hub.", labels=("role",)
+        )
+        workers.add_metric(("worker",), members.workers)
+        workers.add_metric(("web",), members.webs)
+        yield workers
+        yield GaugeMetricFamily(
+            "metaserver_lanes_unheld", "Lanes to be at work that no process holds.", members.unheld
+        )
+        yield GaugeMetricFamily(
+            "metaserver_follower_lag_seconds",
+            "Age of what this process shows of the others.",
+            members.follower_lag,
+        )
+        yield GaugeMetricFamily(
+            "metaserver_lease_renewal_seconds",
+            "Time since this process renewed its lease.",
+            members.since_renewal,
+        )
+        yield GaugeMetricFamily(
+            "metaserver_leader", "1 where this process leads the hub, else 0.", members.leads
+        )
+        for name, help_text, count in (
+            (
+                "lane_takeovers",
+                "Lanes taken from processes whose leases ran out.",
+                members.takeovers,
+            ),
+            ("lane_turns", "Turns of lanes that ended for others to have a share.", members.turns),
+            (
+                "stale_writes",
+                "Attempts refused since another process had taken the lane.",
+                members.refused,
+            ),
+            ("lease_renewals_missed", "Renewals of leases that failed.", members.missed),
+        ):
+            yield CounterMetricFamily(f"metaserver_{name}", help_text, count)
         watchdog = self._sources.watchdog
         yield CounterMetricFamily(
             "metaserver_event_loop_stalls",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import Attempt, Server, ServerName, Timings
 from metaserver.model.states import ANSWERED, Control, Outcome, ServerState
+from metaserver.model.usage import RunUsage, UsageTotals
 from metaserver.monitoring.course import AttemptCourse
 from metaserver.monitoring.histogram import TimeHistogram
 from metaserver.monitoring.snapshots import ErrorEntry, KeptMonitor, Monitor, ServerStatus, Tick
@@ -50,6 +51,7 @@ class _Measured:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     network: float = 0.0
     total: float = 0.0
+    usage: UsageTotals = field(default_factory=UsageTotals)
 
     @property
     def finished(self) -> int:
@@ -134,6 +136,7 @@ class ServerMonitor:
             errors=tuple(error for error in self._errors if error.server == server),
             over=bytes(measured.over),
             course=measured.course.dump(),
+            usage=measured.usage.dump(),
         )
 
     def load(self, server: ServerName, kept: KeptMonitor) -> None:
@@ -148,6 +151,7 @@ class ServerMonitor:
             total=kept.total,
             over=bytearray(kept.over),
             course=AttemptCourse.load(kept.course),
+            usage=UsageTotals.load(kept.usage),
         )
         measured.recent.extend(kept.recent)
         self._measure(server, measured, kept.errors)
@@ -231,6 +235,15 @@ class ServerMonitor:
         watched = self._servers.get(server)
         return None if watched is None else bytes(watched.measured.over)
 
+    def usages(self, currency: str) -> Mapping[ServerName, RunUsage]:
+        """Return what answers took, by the servers that declare it; costs in one currency."""
+        found = {
+            name: watched.measured.usage.of_run(currency)
+            for name, watched in self._servers.items()
+            if watched.measured.usage.declared
+        }
+        return {name: usage for name, usage in found.items() if usage is not None}
+
     def attempt(self, attempt: Attempt, position: int, *, final: bool) -> None:
         """Record an ended attempt, live or read from the store, at its article's position."""
         watched = self._servers[attempt.server]
@@ -250,6 +263,8 @@ class ServerMonitor:
             measured.over[position >> 3] |= 1 << (position & 7)
         if attempt.outcome in ANSWERED:
             measured.answered += 1
+            if attempt.usage is not None:
+                measured.usage.add(attempt.usage)
             at = int((attempt.started_at + seconds) // BIN_SECONDS)
             self._answers[at] += 1
             if at not in measured.answers:
@@ -371,6 +386,7 @@ class ServerMonitor:
             else None,
             eta=_eta(watched, self._total - watched.measured.finished) if self._open else None,
             outcomes=dict(watched.measured.outcomes),
+            protocol=watched.server.protocol,
             ended=not self._open and bool(watched.measured.finished),
         )
 

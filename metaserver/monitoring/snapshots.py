@@ -9,6 +9,7 @@ import msgspec
 
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.states import Outcome, ServerState
+from metaserver.model.usage import KeptUsage
 from metaserver.monitoring.course import CourseReading, KeptCourse
 
 
@@ -41,6 +42,7 @@ class ServerStatus:
     network_share: float | None  # of the total time: dns, connect, send, transfer; 0 to 1
     eta: float | None
     outcomes: Mapping[Outcome, int]
+    protocol: str = ""  # empty where the viewer may not see it
     ended: bool = False  # no article is sent any more, whether or not its queue is empty
 
 
@@ -96,3 +98,4 @@ class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
     errors: tuple[ErrorEntry, ...]
     over: bytes
     course: KeptCourse
+    usage: KeptUsage = KeptUsage()

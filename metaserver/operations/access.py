@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Final, Protocol
 
 from yarl import URL
 
-from metaserver.model.access import NO_ACCESS, Access, AuthKind
+from metaserver.model.access import LEAST_SECRET, NO_ACCESS, Access, AuthKind
 from metaserver.model.errors import HubError, Refusal, RefusedError
 from metaserver.operations.context import HubContext
+from metaserver.store import servers
+
+log = logging.getLogger(__name__)
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _OWN_HEADERS: Final = frozenset({"accept", "connection", "expect", "host", "te", "trailer"})
@@ -37,7 +41,7 @@ class AccessRequest(Protocol):
         """The SHA-256 of the certificate."""
 
 
-def access_of(
+async def access_of(
     hub: HubContext, stored: Access, request: AccessRequest, url: str, *, moved: bool = False
 ) -> Access:
     """Return the access to store; `RefusedError` names the field.
@@ -58,7 +62,7 @@ def access_of(
     _check_name(kind, name)
     sealed = stored.sealed
     if request.secret:
-        sealed = _sealed(hub, request.secret)
+        sealed = await _sealed(hub, request.secret)
     elif not sealed:
         raise _refused("secret", "is required: none is stored")
     elif moved:
@@ -86,15 +90,20 @@ def _check_name(kind: AuthKind, name: str) -> None:
         raise _refused("auth_name", "is no header that can be set")
 
 
-def _sealed(hub: HubContext, secret: str) -> str:
+async def _sealed(hub: HubContext, secret: str) -> str:
     if not secret.isprintable():  # a line end would begin another header
         raise _refused("secret", "has a character that cannot be sent")
+    if len(secret) < LEAST_SECRET:
+        message = f"has {LEAST_SECRET} characters at least: the hub could not hide a shorter one"
+        raise _refused("secret", f"{message} in what the server sends back")
+    async with hub.store.reading() as connection:
+        known = await servers.has_secrets(connection)
     try:
-        return hub.client.keyring.seal(secret)
+        return hub.client.keyring.seal(secret, first=not known)
     except HubError as error:
-        raise RefusedError(
-            Refusal.STATE, "the hub cannot store secrets now", field="secret"
-        ) from error
+        log.error("a secret cannot be stored: %s", error)
+        message = "the hub cannot store secrets now: tell the organisers, whose log says why"
+        raise RefusedError(Refusal.STATE, message, field="secret") from error
 
 
 def _refused(field: str, message: str) -> RefusedError:

@@ -17,7 +17,7 @@ from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import Limit
+from metaserver.operations.fields import GREATEST, Limit
 from metaserver.operations.table import Nothing, operation
 from metaserver.operations.teams import Email
 from metaserver.phases.alerting import FAILURES
@@ -39,7 +39,7 @@ class NewChannel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class OneChannel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A channel by its number."""
 
-    channel: Annotated[int, Meta(ge=1, description="The channel's number")]
+    channel: Annotated[int, Meta(ge=1, le=GREATEST, description="The channel's number")]
 
 
 class ChannelDetail(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,7 +63,7 @@ async def get_annotations(
     """Return the servers' annotations of an article that the caller may read."""
     return [
         found
-        for running, registered in _readable(hub, caller)
+        for running, registered in readable(hub, caller)
         if (found := await _annotation(hub, running, registered, request.article)) is not None
     ]
 
@@ -71,7 +71,7 @@ async def get_annotations(
 @operation("Annotations.getAnnotation", "GET /annotations/{article}/{server}", None)
 async def get_annotation(hub: HubContext, caller: Caller, request: ArticleOfServer) -> Annotation:
     """Return what one server answered for an article."""
-    for running, registered in _readable(hub, caller):
+    for running, registered in readable(hub, caller):
         if registered.server.name == request.server:
             found = await _annotation(hub, running, registered, request.article)
             if found is not None:
@@ -89,7 +89,7 @@ async def get_server_list(hub: HubContext, caller: Caller, request: OneArticle) 
 @operation("Resources.getServer", "GET /resources/servers/{server}", None)
 async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> PublicServer:
     """Return the public fields of a server whose annotations the caller may read."""
-    for _, registered in _readable(hub, caller):
+    for _, registered in readable(hub, caller):
         if registered.server.name == request.server:
             return PublicServer(
                 server=registered.server.name,
@@ -99,7 +99,7 @@ async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> Pub
     raise RefusedError(Refusal.UNKNOWN, f"there is no server {request.server!r}", field="server")
 
 
-def _readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, RegisteredServer]]:
+def readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, RegisteredServer]]:
     """Yield the servers whose answers the caller may read, newest phase first."""
     for running in reversed(hub.seen_phases(caller)):
         visibility = running.phase.plan.visibility

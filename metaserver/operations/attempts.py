@@ -11,9 +11,10 @@ from msgspec import Meta
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import ArticleId, Attempt, Problem, Timings
 from metaserver.model.states import Outcome, Role
+from metaserver.model.usage import DeclaredUsage
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import Limit, ServerField
+from metaserver.operations.fields import GREATEST, Limit, ServerField
 from metaserver.operations.lanes import InLane, InPhase, lane_of, position_of
 from metaserver.operations.table import operation
 
@@ -37,12 +38,15 @@ class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     server: ServerField
     article: Annotated[str, Meta(description="The article's id")]
-    number: Annotated[int, Meta(ge=1, description="1, 2, ... for this article")]
+    number: Annotated[int, Meta(ge=1, le=GREATEST, description="1, 2, ... for this article")]
     phase: InPhase = None
 
 
 class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished request; times in seconds, `started_at` in Unix seconds."""
+    """One finished request; times in seconds, `started_at` in Unix seconds.
+
+    `usage` is what its answer took, as the team declares; null where it declares nothing.
+    """
 
     article: str
     number: int
@@ -55,6 +59,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     problem_count: int
     final: bool
+    usage: DeclaredUsage | None = None
 
     @classmethod
     def of(cls, attempt: Attempt, *, final: bool) -> AttemptDetail:
@@ -70,6 +75,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
             bytes_in=attempt.bytes_in,
             problems=attempt.problems,
             problem_count=attempt.problem_count,
+            usage=attempt.usage,
             final=final,
         )
 

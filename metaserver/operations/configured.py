@@ -66,13 +66,15 @@ async def _apply_phase(
         "ranking": msgspec.to_builtins(phase.ranking),
         "team_names": phase.team_names,
         "public_share": phase.public_share,
+        "usage": msgspec.to_builtins(phase.usage),
+        "answers": msgspec.to_builtins(phase.answers),
     }
     known = hub.scheduler.phases.get(PhaseName(phase.phase))
     if known is None:
         plan = {name: value for name, value in plan.items() if value != ""}
         await _do(hub, where, "phases.create", challenge=challenge.challenge, **plan)
     else:
-        fixed = ("corpus", "release", "tasks", "public_share") if known.has_runs else ()
+        fixed = ("corpus", "release", "tasks", "public_share", "answers") if known.has_runs else ()
         changed = {name: value for name, value in plan.items() if name not in fixed}
         await _do(hub, where, "phases.update", **changed)
     for task, content in gold.items():

@@ -19,7 +19,7 @@ from metaserver.model.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
-from metaserver.operations.jobs import JobDetail, begun, when_ended
+from metaserver.operations.jobs import JobDetail, when_ended
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
@@ -138,13 +138,14 @@ async def test(hub: HubContext, caller: Caller, request: ServerTest) -> JobDetai
         return JobDetail.of(known)
     subject = f"{registered.server.name} {conditions.terms.phase}".strip()
     try:
-        job = begun(hub, caller, KIND, subject, found.ended, team=registered.team or "")
+        job = hub.jobs.begin(KIND, subject, caller.name, found.ended, team=registered.team or "")
     except RefusedError:
         found.task.cancel()
         raise
-    found.job = job.job
-    when_ended(hub, job.job, found.task.cancel)  # a job that was cancelled ends its test
-    return job
+    found.job = job.id
+    when_ended(hub, job.id, found.task.cancel)  # a job that was cancelled ends its test
+    await hub.job_board.post(job)
+    return JobDetail.of(job)
 
 
 @operation("Servers.testStatus", "GET /servers/{server}/test", Role.TEAM)

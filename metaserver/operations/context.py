@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.client.callbacks import CallbackDesk
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
 from metaserver.conformance.runner import ConformanceRunner
-from metaserver.curation.candidates import Models
 from metaserver.curation.desk import RequestDesk
+from metaserver.curation.models import ActiveModels
+from metaserver.curation.pdf import PdfReader
+from metaserver.curation.proteins import ReleaseProteins
 from metaserver.curation.texts import GuardedArticles
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import PhaseName, ServerName, TeamName
@@ -21,14 +25,19 @@ from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import OPEN_STATES
 from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.caller import Caller
+from metaserver.operations.curation_logs import CurationLogs
 from metaserver.operations.curation_rules import ChallengeRules
 from metaserver.operations.recent import RecentCounts
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.curves import ScoreCurves
+from metaserver.phases.job_board import JobBoard
 from metaserver.phases.jobs import Job, Jobs
 from metaserver.phases.keeper import AggregateKeeper
+from metaserver.phases.leader import Leader
+from metaserver.phases.membership import HubMember
 from metaserver.phases.notifications import Notifier
+from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.sign_up_mail import SignUpMailer
@@ -36,6 +45,7 @@ from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import audit, servers, teams
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
+from metaserver.uniprot.vocabulary import Policies, split_name
 
 
 @dataclass(kw_only=True, slots=True)
@@ -51,16 +61,21 @@ class HubContext:
 
     store: Store
     client: HttpClient
+    callbacks: CallbackDesk
     settings: Settings
     scheduler: Scheduler
+    member: HubMember
+    leader: Leader
     state_recorder: ServerStateRecorder
     archiver: BoardArchiver
     keeper: AggregateKeeper
+    follower: StoreFollower
     notifier: Notifier
     alerts: AlertSender
     metrics: Metrics
     conformance: ConformanceRunner
     jobs: Jobs
+    job_board: JobBoard
     sign_up_mailer: SignUpMailer
     sign_ups: RecentCounts
     file_reads: RecentCounts  # of result files, by team
@@ -68,10 +83,22 @@ class HubContext:
     rules: ChallengeRules
     requests: RequestDesk
     guarded: GuardedArticles
-    models: Models
+    models: ActiveModels
+    pdfs: PdfReader = field(default_factory=PdfReader)
+    curation_logs: CurationLogs = field(default_factory=CurationLogs)
     last_export: LastExport = field(default_factory=LastExport)
     last_packages: dict[PhaseName, Job] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
+
+    def proteins(self, release: str) -> ReleaseProteins:
+        """Return the proteins of a release by the name of a vocabulary."""
+        name, _ = split_name(release, Policies())
+        return ReleaseProteins(Path(self.settings.uniprot.releases), name)
+
+    async def freshen(self) -> None:
+        """Take in what other processes of the hub have changed, if there are others."""
+        if not self.member.is_alone:
+            await self.follower.freshen()
 
     async def team(self, name: str) -> Team:
         """Return a team that takes part; `RefusedError` where there is none of that name."""

@@ -17,7 +17,7 @@ from metaserver.monitoring.forecast import Forecast, Verdict
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.coverage import CauseCount, TeamCoverage, causes, coverage
-from metaserver.operations.fields import PhaseField
+from metaserver.operations.fields import GREATEST, PhaseField
 from metaserver.operations.methods import seen_methods
 from metaserver.operations.table import operation
 from metaserver.phases.watching import WatchedServer, watch
@@ -38,8 +38,8 @@ class WatchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     verdict: Annotated[
         Verdict | None, Meta(description="Only the servers whose forecast says this")
     ] = None
-    start: Annotated[int, Meta(ge=0, description="The first server, from 0")] = 0
-    team_start: Annotated[int, Meta(ge=0, description="The first team, from 0")] = 0
+    start: Annotated[int, Meta(ge=0, le=GREATEST, description="The first server, from 0")] = 0
+    team_start: Annotated[int, Meta(ge=0, le=GREATEST, description="The first team, from 0")] = 0
     limit: Annotated[int, Meta(ge=1, le=200, description="The most servers, and teams")] = ROWS
 
 

@@ -17,7 +17,7 @@ from metaserver.model.phases import CorpusVersion
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import NAME, Limit, NewName
+from metaserver.operations.fields import GREATEST, NAME, Limit, NewName
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import articles, phases
 from metaserver.store.articles import ListedArticle, PackedArticles, pack_articles
@@ -26,7 +26,8 @@ MOST_REPORTED = 20
 
 Content = Annotated[bytes, Meta(description="The file: articles, or a zip of such files")]
 OfVersion = Annotated[
-    Annotated[int, Meta(ge=1)] | None, Meta(description="Its version; none: the newest")
+    Annotated[int, Meta(ge=1, le=GREATEST)] | None,
+    Meta(description="Its version; none: the newest"),
 ]
 Source = Annotated[str, Meta(min_length=1, max_length=200, description="The file's name")]
 
@@ -48,7 +49,9 @@ class ArticlesOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     corpus: Annotated[str, Meta(pattern=NAME, description="The corpus's name")]
     version: OfVersion = None
-    start: Annotated[int, Meta(ge=0, description="The first one's position, from 0")] = 0
+    start: Annotated[
+        int, Meta(ge=0, le=GREATEST, description="The first one's position, from 0")
+    ] = 0
     limit: Limit = 200
 
 

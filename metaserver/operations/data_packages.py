@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -12,22 +13,29 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.concurrency import run_uncancelled
+from metaserver.files.private import FOLDER_MODE
 from metaserver.model.data_packages import DataPackage, PackedData
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.model.states import JobState, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.data_rules import check_release, data_maker, offered
 from metaserver.operations.fields import OnePhase, PhaseField
-from metaserver.operations.jobs import JobDetail, begun
+from metaserver.operations.jobs import JobDetail, at_work, begun, newest
+from metaserver.operations.kept import DATA, fetch, keep, kept_file, offer
 from metaserver.operations.results import License, PackageContent, PackagePart, read_part
 from metaserver.operations.table import operation
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.results.data import DataOrder, MadeData
-from metaserver.store import data_packages
+from metaserver.store import data_packages, kept_files
+from metaserver.store.kept_files import KeptFile
 
 KIND = "data-package.release"
+FETCH_SECONDS = 2.0
+"""Seconds between two looks for packages that other processes have released."""
+
+log = logging.getLogger(__name__)
 
 
 class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -83,11 +91,13 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
     if request.gold and request.without_gold:
         raise RefusedError(Refusal.INVALID, "choose one of the two", field="without_gold")
     await _check(hub, running, request)
-    if (at_work := hub.jobs.at_work(KIND)) is not None:
-        message = f"the data of phase {at_work.subject} are being packed: wait, or cancel its job"
+    if (running_job := await at_work(hub, KIND)) is not None:
+        message = (
+            f"the data of phase {running_job.subject} are being packed: wait, or cancel its job"
+        )
         raise RefusedError(Refusal.STATE, message, field="phase")
     hub.store.require_writable()
-    return begun(hub, caller, KIND, running.name, partial(_release, hub, caller, request))
+    return await begun(hub, caller, KIND, running.name, partial(_release, hub, caller, request))
 
 
 async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -> None:
@@ -114,16 +124,23 @@ async def _release(
     gold = _with_gold(hub.phase(request.phase), request)
     order = DataOrder(phase=request.phase, gold=gold, license=request.license, terms=request.terms)
     made = await data_maker(hub).make(order, progress)
-    progress.fix("storing")
     try:
+        kept = await offer(hub, DATA + made.sha256, data_maker(hub).place(made.sha256), progress)
+        progress.fix("storing")
         await _check(hub, hub.phase(request.phase), request)
-        await run_uncancelled(_store(hub, caller, request, made))
+        await run_uncancelled(_store(hub, caller, request, made, kept))
     finally:
         await sweep_data(hub)
     return made
 
 
-async def _store(hub: HubContext, caller: Caller, request: DataRelease, made: MadeData) -> None:
+async def _store(
+    hub: HubContext,
+    caller: Caller,
+    request: DataRelease,
+    made: MadeData,
+    kept: KeptFile | None,
+) -> None:
     running = hub.phase(request.phase)
     async with running.scoring:  # its gold does not change meanwhile
         versions = {task: version.version for task, version in running.gold.items()}
@@ -138,6 +155,7 @@ async def _store(hub: HubContext, caller: Caller, request: DataRelease, made: Ma
             released_at=hub.clock(),
         )
         async with hub.store.writing() as connection:
+            await keep(connection, kept)
             await data_packages.put(connection, running.phase.id, package)
             await audit_log(
                 connection,
@@ -171,7 +189,7 @@ async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
     """Return what a phase's data package is, once it is released."""
     running = hub.phase(request.phase)
     package = offered(hub, running)
-    job = _last_job(hub, running.name) if caller.organiser else None
+    job = await _last_job(hub, running.name) if caller.organiser else None
     if package is None:
         lost = _lost(hub, running) if caller.organiser else ""
         return DataDetail(phase=running.name, released=False, outdated=lost, job=job)
@@ -208,11 +226,10 @@ def _outdated(running: RunningPhase, package: DataPackage) -> str:
     return "; ".join(newer)
 
 
-def _last_job(hub: HubContext, phase: str) -> JobDetail | None:
+async def _last_job(hub: HubContext, phase: str) -> JobDetail | None:
     """Return the last release of a phase that did not end well or is under way."""
-    known = (job for job in hub.jobs.list_all() if job.kind == KIND and job.subject == phase)
-    last = next(known, None)
-    return None if last is None or last.state is JobState.DONE else JobDetail.of(last)
+    last = await newest(hub, KIND, phase)
+    return None if last is None or last.state is JobState.DONE else last
 
 
 @operation("DataPackage.read", "GET /phases/{phase}/data/content", None)
@@ -243,13 +260,38 @@ class KeptData(AbstractAsyncContextManager[None]):
 
     def __init__(self, hub: HubContext) -> None:
         self._hub = hub
+        self._fetching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
         data_maker(self._hub).clear_drafts()
         await sweep_data(self._hub)
+        if not self._hub.member.is_alone:
+            self._fetching = asyncio.create_task(_fetch_data(self._hub), name="data packages")
 
     async def __aexit__(self, *_: object) -> None:
-        pass
+        if self._fetching is not None:
+            self._fetching.cancel()
+            await asyncio.wait([self._fetching])
+
+
+async def _fetch_data(hub: HubContext) -> None:
+    """Fetch the packages that other processes have released, until cancelled."""
+    while True:
+        try:
+            for running in list(hub.scheduler.phases.values()):
+                if running.data is not None:
+                    await _fetch_one(hub, running.data)
+        except (UnavailableError, OSError) as error:
+            log.warning("a data package is not here: %s", error)
+        await asyncio.sleep(FETCH_SECONDS)
+
+
+async def _fetch_one(hub: HubContext, package: DataPackage) -> None:
+    path = data_maker(hub).place(package.sha256)
+    if path.is_file() or (kept := await kept_file(hub, DATA + package.sha256)) is None:
+        return
+    await asyncio.to_thread(path.parent.mkdir, mode=FOLDER_MODE, parents=True, exist_ok=True)
+    await fetch(hub, kept, path)
 
 
 async def sweep_data(hub: HubContext) -> None:
@@ -257,3 +299,7 @@ async def sweep_data(hub: HubContext) -> None:
     async with hub.store.reading() as connection:
         known = await data_packages.checksums(connection)
     await asyncio.to_thread(data_maker(hub).keep, set(known))
+    if not hub.member.is_alone:
+        async with hub.store.writing() as connection:
+            known = await data_packages.checksums(connection)
+            await kept_files.keep_only(connection, DATA, {DATA + one for one in known})

@@ -52,8 +52,8 @@ async def _require_empty(hub: HubContext, running: RunningPhase) -> None:
     if found:
         message = f"phase {running.name} has {found}: it can be closed, not deleted"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    engine = hub.scheduler.lanes.engine
-    if any(engine.at_work(running.key(server)) for server in running.servers.values()):
+    lanes = hub.scheduler.lanes
+    if any(lanes.is_at_work(running.key(server)) for server in running.servers.values()):
         message = f"servers are at work in phase {running.name}: freeze it first"
         raise RefusedError(Refusal.STATE, message, field="phase")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,9 +12,11 @@ from metaserver.concurrency import run_uncancelled
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.jobs import JobDetail, begun
+from metaserver.operations.jobs import JobDetail, at_work, begun, newest
+from metaserver.operations.kept import clear_workplaces, copy_of, keep, kept_file, offer, workplace
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.jobs import Job, Progress
+from metaserver.store.kept_files import KeptFile
 
 KIND = "hub.export"
 
@@ -37,10 +37,10 @@ async def export(hub: HubContext, caller: Caller, _request: Nothing) -> JobDetai
 
     It has no tokens, but it has the gold. It replaces the archive that there is.
     """
-    if (at_work := hub.jobs.at_work(KIND)) is not None:
-        return JobDetail.of(at_work)
+    if (running := await at_work(hub, KIND)) is not None:
+        return running
     hub.store.require_writable()
-    job = begun(hub, caller, KIND, "hub", partial(_export, hub, caller))
+    job = await begun(hub, caller, KIND, "hub", partial(_export, hub, caller))
     hub.last_export.job = hub.jobs.get(job.job)
     return job
 
@@ -49,23 +49,31 @@ async def _export(hub: HubContext, caller: Caller, progress: Progress) -> Export
     """Write the archive, then its audit entry, before which nobody can fetch it."""
     exporting = _exporting(hub)
     exported = await exporting.write(progress)
-    progress.fix("storing")
     try:
-        await run_uncancelled(_note(hub, caller))
+        kept = await offer(hub, KIND, exporting.archive, progress)
+        progress.fix("storing")
+        await run_uncancelled(_note(hub, caller, kept))
     except BaseException:
         exporting.clear()
         raise
+    if kept is not None:
+        exporting.clear()  # all processes have it from the store
     return exported
 
 
-async def _note(hub: HubContext, caller: Caller) -> None:
+async def _note(hub: HubContext, caller: Caller, kept: KeptFile | None) -> None:
     async with hub.store.writing() as connection:
+        await keep(connection, kept)
         await audit_log(connection, caller, KIND, "hub")
 
 
 @operation("Hub.lastExport", "GET /hub/export", Role.ORGANISER)
 async def last_export(hub: HubContext, _caller: Caller, _request: Nothing) -> ExportDetail:
     """Return the state of the export that was begun last, and the size of its archive."""
+    if not hub.member.is_alone:
+        kept = await kept_file(hub, KIND)
+        last = await newest(hub, KIND, "hub")
+        return ExportDetail(job=last, size=0 if kept is None else kept.size)
     job = hub.last_export.job
     return ExportDetail(
         job=None if job is None else JobDetail.of(job),
@@ -73,33 +81,42 @@ async def last_export(hub: HubContext, _caller: Caller, _request: Nothing) -> Ex
     )
 
 
-def archive_of(hub: HubContext, caller: Caller) -> Path | None:
+async def archive_of(hub: HubContext, caller: Caller) -> Path | None:
     """Return the file of the archive, None where there is none; `RefusedError` for non-organisers.
 
     It is for pages alone: it may be larger than an answer of the other interfaces.
     """
     caller.require_role(Role.ORGANISER)
+    if not hub.member.is_alone:
+        return await copy_of(hub, KIND)
     return _exporting(hub).archive if _is_whole(hub, hub.last_export.job) else None
 
 
-@asynccontextmanager
-async def kept_exports(hub: HubContext) -> AsyncIterator[None]:
-    """Keep archives for as long as the context lasts; at its end the job is cancelled."""
-    exporting = _exporting(hub)
-    exporting.clear()
-    try:
-        yield
-    finally:
-        job = hub.last_export.job
+class KeptExports:
+    """A context for the length of which archives are kept; at its end the job is cancelled.
+
+    No generator: where a hub ends while it begins, those that are left are ended in any order.
+    """
+
+    def __init__(self, hub: HubContext) -> None:
+        self._hub = hub
+
+    async def __aenter__(self) -> None:
+        """Remove what an earlier process left."""
+        clear_workplaces(self._hub, FOLDER)
+
+    async def __aexit__(self, *_: object) -> None:
+        """End the job and remove the archive."""
+        job = self._hub.last_export.job
         if job is not None and job.ended_at is None:
             if not job.progress.fixed:
-                hub.jobs.cancel(job)
+                self._hub.jobs.cancel(job)
             await job.ended()
-        exporting.clear()
+        _exporting(self._hub).clear()
 
 
 def _exporting(hub: HubContext) -> Exporting:
-    return Exporting(hub.store.place, Path(hub.settings.folder) / FOLDER, hub.settings)
+    return Exporting(hub.store.place, workplace(hub, FOLDER), hub.settings)
 
 
 def _is_whole(hub: HubContext, job: Job | None) -> bool:

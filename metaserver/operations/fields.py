@@ -16,14 +16,26 @@ END = r"$(?!\n)"
 NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}{END}"
 NAME_HELP = "letters, digits, '.', '_' and '-', at most 64"
 
+GREATEST = 2**31 - 1
+"""The greatest integer that is taken: the columns of the store hold no greater one."""
+_PRINTABLE = rf"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*{END}"
+"""Texts without control characters but tabs and line ends: no database holds all of them."""
+
 ServerField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The server's name")]
 TeamField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The team's name")]
 ChallengeField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The challenge's name")]
 PhaseField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The phase's name")]
 NewName: TypeAlias = Annotated[str, Meta(pattern=NAME, description=f"The new name: {NAME_HELP}")]
-Title: TypeAlias = Annotated[str, Meta(max_length=200, description="A title for people")]
-Text: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+Title: TypeAlias = Annotated[
+    str, Meta(max_length=200, pattern=_PRINTABLE, description="A title for people")
+]
+Text: TypeAlias = Annotated[str, Meta(max_length=2_000, pattern=_PRINTABLE)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="The most entries to return")]
+Threshold: TypeAlias = Annotated[
+    Annotated[float, Meta(ge=0, lt=1)] | None,
+    Meta(description="Least probability; none: the model's"),
+]
+Cutoff: TypeAlias = Annotated[int, Meta(ge=1, le=200, description="Most candidates of a task")]
 
 
 class OneServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -20,7 +20,7 @@ from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.corpora import OfVersion, Source
-from metaserver.operations.fields import OnePhase, PhaseField, require_one_of
+from metaserver.operations.fields import GREATEST, OnePhase, PhaseField, require_one_of
 from metaserver.operations.jobs import JobDetail, begun
 from metaserver.operations.planning import require_divisible
 from metaserver.operations.regrading import Proposal, Regrading
@@ -39,7 +39,7 @@ class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     content: Annotated[bytes, Meta(description="The gold file (docs/scoring.md, docs/tasks.md)")]
     source: Source
     replaces: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
+        Annotated[int, Meta(ge=0, le=GREATEST)] | None,
         Meta(description="Replace only this version; 0: only where there is none"),
     ] = None
 
@@ -88,7 +88,7 @@ async def preview(hub: HubContext, caller: Caller, request: NewGold) -> JobDetai
     It is a background job that stores nothing; the changes are its report.
     """
     work = Regrading(hub=hub, caller=caller, proposal=await _proposal(hub, request))
-    return begun(hub, caller, "gold.preview", _subject(request), work.preview)
+    return await begun(hub, caller, "gold.preview", _subject(request), work.preview)
 
 
 @operation("Gold.set", "PUT /phases/{phase}/gold/{task}", Role.ORGANISER, report=GoldChange)
@@ -98,7 +98,7 @@ async def set_(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
     It is a background job; the boards before are frozen. The same file again changes nothing.
     """
     work = Regrading(hub=hub, caller=caller, proposal=await _proposal(hub, request))
-    return begun(hub, caller, "gold.set", _subject(request), work.set)
+    return await begun(hub, caller, "gold.set", _subject(request), work.set)
 
 
 @operation("Gold.list", "GET /phases/{phase}/gold", Role.ORGANISER)

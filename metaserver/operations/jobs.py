@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.files.compression import unpack_json
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.table import Nothing, operation
-from metaserver.phases.jobs import Job, Work
+from metaserver.phases.jobs import MOST_KEPT, Job, Work
+from metaserver.store.jobs import StoredJob
 
 LONGEST_WAIT = 30.0
+LOOK_SECONDS = 0.25
+"""Seconds between two looks at a job of another process."""
+CANCEL_SECONDS = 5.0
+"""Seconds that another process is given to cancel one."""
+LOST = "the process that did this has ended: ask again, unless the audit log says that it is done"
 
 JobField = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)", description="The job's id")]
 
@@ -74,12 +83,57 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
             report=None if result is None else msgspec.to_builtins(result),
         )
 
+    @classmethod
+    def of_stored(cls, job: StoredJob) -> JobDetail:
+        """Return the state of another process's job; one that is lost has failed."""
+        return cls(
+            job=job.id,
+            kind=job.kind,
+            subject=job.subject,
+            asked_by=job.asked_by,
+            state=JobState.FAILED if job.lost else job.state,
+            step=job.step,
+            done=job.done,
+            total=job.total,
+            began_at=job.began_at,
+            ended_at=job.ended_at,
+            error=LOST if job.lost else job.error,
+            report=None if job.report is None else unpack_json(job.report),
+        )
 
-def begun(
+
+async def begun(
     hub: HubContext, caller: Caller, kind: str, subject: str, work: Work, *, team: str = ""
 ) -> JobDetail:
     """Begin a job for a caller; return its state. One of a `team` is shown to the team too."""
-    return JobDetail.of(hub.jobs.begin(kind, subject, caller.name, work, team=team))
+    job = hub.jobs.begin(kind, subject, caller.name, work, team=team)
+    await hub.job_board.post(job)
+    return JobDetail.of(job)
+
+
+async def at_work(hub: HubContext, kind: str) -> JobDetail | None:
+    """Return a running job of the organisers of a kind, of any process, if there is one."""
+    if (job := hub.jobs.at_work(kind)) is not None:
+        return JobDetail.of(job)
+    others = map(JobDetail.of_stored, await hub.job_board.newest("", kind))
+    return next((job for job in others if job.state is JobState.RUNNING), None)
+
+
+async def newest(hub: HubContext, kind: str, subject: str) -> JobDetail | None:
+    """Return the organisers' newest job of a kind that works on a subject, of any process."""
+    known = (job for job in await _all(hub, "", kind) if job.subject == subject)
+    return next(known, None)
+
+
+async def _all(hub: HubContext, team: str, kind: str | None = None) -> Sequence[JobDetail]:
+    """Return an owner's jobs of all processes, newest first; those of this one as they are now."""
+    own = [job for job in hub.jobs.list_all(team) if kind is None or job.kind == kind]
+    ids = {job.id for job in own}
+    others = [job for job in await hub.job_board.newest(team, kind) if job.id not in ids]
+    found = [*map(JobDetail.of, own), *map(JobDetail.of_stored, others)]
+    return (
+        sorted(found, key=lambda job: job.began_at, reverse=True)[:MOST_KEPT] if others else found
+    )
 
 
 def when_done(hub: HubContext, job: str, then: Callable[[], None]) -> None:
@@ -98,34 +152,58 @@ def when_ended(hub: HubContext, job: str, then: Callable[[], object]) -> None:
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[JobDetail]:
     """Return the 32 newest background jobs, newest first, without their reports.
 
-    A team sees its own, organisers those of organisers. Jobs are forgotten when the hub stops.
+    A team sees its own, organisers those of organisers. Jobs are forgotten when the hub stops; a
+    hub of several processes keeps them for a week.
     """
-    known = hub.jobs.list_all(caller.team or "")
-    return [JobDetail.of(job, report=False) for job in known]
+    known = await _all(hub, caller.team or "")
+    return [msgspec.structs.replace(job, report=None) for job in known]
 
 
 @operation("Jobs.get", "GET /jobs/{job}", Role.TEAM)
 async def get(hub: HubContext, caller: Caller, request: JobQuery) -> JobDetail:
     """Return a background job; with `wait`, as soon as it has ended."""
-    job = _known(hub, caller, request.job)
+    job = await _known(hub, caller, request.job)
+    if isinstance(job, StoredJob):
+        return await _ended(hub, job, request.wait)
     if request.wait:
         await job.ended(request.wait)
+    if job.ended_at is not None:  # what one process has said, all say
+        with suppress(UnavailableError):
+            await hub.job_board.flush()
     return JobDetail.of(job)
 
 
 @operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.TEAM)
 async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
     """Cancel a background job, which then has changed nothing. One that is being stored goes on."""
-    job = _known(hub, caller, request.job)
-    hub.jobs.cancel(job)
-    await job.ended()
+    job = await _known(hub, caller, request.job)
+    if isinstance(job, StoredJob):
+        await hub.job_board.cancel(job)
+        cancelled = await _ended(hub, job, CANCEL_SECONDS)
+    else:
+        hub.jobs.cancel(job)
+        await job.ended()
+        cancelled = JobDetail.of(job)
     async with hub.store.writing() as connection:
         await audit_log(connection, caller, "jobs.cancel", job.id, kind=job.kind, of=job.subject)
-    return JobDetail.of(job)
+    return cancelled
 
 
-def _known(hub: HubContext, caller: Caller, key: str) -> Job:
-    job = hub.jobs.get(key)
+async def _ended(hub: HubContext, job: StoredJob, seconds: float) -> JobDetail:
+    """Return a job of another process once it has ended, or after `seconds`."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    known: StoredJob | None = job
+    while known is not None and known.ended_at is None and not known.lost:
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            break
+        await asyncio.sleep(min(LOOK_SECONDS, left))
+        job, known = known, await hub.job_board.find(job.id)
+    return JobDetail.of_stored(known or job)
+
+
+async def _known(hub: HubContext, caller: Caller, key: str) -> Job | StoredJob:
+    job = hub.jobs.get(key) or await hub.job_board.find(key)
     if job is None or not caller.viewer.owns(job.team):
         message = "there is no such job: it ended long ago, or the hub was started again since"
         raise RefusedError(Refusal.UNKNOWN, message, field="job")

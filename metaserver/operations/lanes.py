@@ -134,7 +134,7 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
     registered, running = await lane_of(hub, caller, request)
     positions = [position_of(running, article) for article in request.articles] or None
     note = _audit_writer(caller, "servers.requeue", running, registered)
-    count = await hub.scheduler.lanes.requeue(running, registered, positions, caller.name, note)
+    count = await hub.scheduler.lanes.requeue(running, registered, positions, note)
     return Requeued(articles=count)
 
 

@@ -22,6 +22,8 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.store import audit, servers, states
 
 LAG = "metaserver_event_loop_lag_seconds"
+LAG_ALLOWED = 10.0
+"""Seconds for which what a process shows of others may be old."""
 RECENT = 3_600.0  # seconds for which a stall is shown
 
 
@@ -54,7 +56,10 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     subject: Annotated[str | None, Meta(description="Done to this team, server, phase ...")] = None
     actor: Annotated[str | None, Meta(description="Done by: 'team blue', 'organiser ana'")] = None
-    before: Annotated[int | None, Meta(description="Older than the entry of this id")] = None
+    before: Annotated[
+        Annotated[int, Meta(ge=0, le=2**53)] | None,
+        Meta(description="Older than the entry of this id"),
+    ] = None
     limit: Limit = 200
 
 
@@ -126,7 +131,7 @@ async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail
         blocked=blocked,
         phases=len(phases),
         servers=len({name for running in phases for name in running.servers}),
-        lanes=hub.scheduler.lanes.engine.count,
+        lanes=hub.scheduler.lanes.count,
         lanes_behind=sum(running.boards.monitor().behind for running in phases),
         version=version("biocreative-metaserver"),
         lag=_lag(hub.metrics),
@@ -137,8 +142,9 @@ async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail
 
 
 def is_ready(hub: HubContext) -> bool:
-    """Return whether the hub can do its work: answers can be stored."""
-    return not hub.store.blocked
+    """Return whether this process can do its work: answers can be stored, others are followed."""
+    follows = hub.member.is_alone or hub.follower.lag < LAG_ALLOWED
+    return follows and not hub.store.blocked
 
 
 async def metrics_for(hub: HubContext, caller: Caller) -> tuple[bytes, str]:

@@ -64,7 +64,7 @@ class SeenNames:
         if not self.hidden_from(team, viewer):
             return row
         run, named = self.run(row.run, team, viewer), self.team(team, viewer)
-        return msgspec.structs.replace(row, run=run, team=named, title="")
+        return msgspec.structs.replace(row, run=run, team=named, title="", protocol="")
 
     def server(self, shown: str, viewer: Viewer) -> ServerName | None:
         """Return the server of the phase that is shown by this name; None for the viewer's eyes.

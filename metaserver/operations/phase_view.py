@@ -43,6 +43,7 @@ from metaserver.operations.visibility import (
     seen_articles,
     seen_frozen,
     seen_note,
+    seen_usage,
     sees_all_scores,
     why_hidden,
 )
@@ -224,11 +225,14 @@ class PhaseView:
             board = self._rounded_board(board)
         return replace(
             board,
-            rows=self._names.rows(board.rows, viewer),
+            rows=self._names.rows(self._seen_usage(board.rows, viewer), viewer),
             note=self._note(viewer),
             frozen="" if self._is_rounded(viewer) else self.links.get(task, ""),
             catching_up=self._running.catching_up,
         )
+
+    def _seen_usage(self, rows: Sequence[BoardRow], viewer: Viewer) -> Sequence[BoardRow]:
+        return seen_usage(rows, self._running.phase.plan.usage.boards, viewer)
 
     def _rounded_board(self, board: Board) -> Board:
         """Return a board with rounded scores; the same one until a row or an answer is new."""
@@ -393,10 +397,12 @@ async def frozen_board(hub: HubContext, key: str, viewer: Viewer) -> FrozenBoard
     frozen = seen_frozen(board, running.phase.plan.visibility, viewer)
     if frozen is None:
         return None
-    names = SeenNames(running)
+    names, usage = SeenNames(running), running.phase.plan.usage.boards
     views, others = (
         {
-            name: msgspec.structs.replace(view, rows=tuple(names.rows(view.rows, viewer)))
+            name: msgspec.structs.replace(
+                view, rows=tuple(names.rows(seen_usage(view.rows, usage, viewer), viewer))
+            )
             for name, view in some.items()
         }
         for some in (frozen.views, frozen.others)

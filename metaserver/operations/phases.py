@@ -11,7 +11,16 @@ from msgspec import Meta
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.phases import Phase
-from metaserver.model.plans import DATES, Change, PhaseLimits, PhasePlan, Share, TeamNames
+from metaserver.model.plans import (
+    DATES,
+    AnswerRules,
+    Change,
+    PhaseLimits,
+    PhasePlan,
+    Share,
+    TeamNames,
+    UsageRules,
+)
 from metaserver.model.rankings import Ranking
 from metaserver.model.records import PhaseName
 from metaserver.model.states import PhaseState, Role, Visibility
@@ -47,6 +56,10 @@ Names = Annotated[TeamNames, Meta(description="Names of teams: shown, or hidden 
 ShareField = Annotated[
     Share, Meta(description="The share of the gold's articles that scores of an open phase use")
 ]
+Usage = Annotated[UsageRules, Meta(description="Tokens and costs that teams declare")]
+Answers = Annotated[
+    AnswerRules, Meta(description="How it reads answers; null: by the hub's own settings")
+]
 Limits = Annotated[PhaseLimits, Meta(description="Its own limits")]
 Corpus = Annotated[str, Meta(description="A corpus by name, or NAME@VERSION; the newest if bare")]
 ReleaseField = Annotated[
@@ -54,8 +67,13 @@ ReleaseField = Annotated[
 ]
 
 MOST_OUTSIDE = 100
-PLANNED = ("title", "tasks", "limits", "visibility", "ranking", "team_names", "public_share")
+PLANNED = (
+    *("title", "tasks", "limits", "visibility", "ranking", "team_names", "public_share"),
+    *("usage", "answers"),
+)
 """The values of a change that go into the plan as they are."""
+FIXED = ("public_share", "answers")
+"""Those that cannot be changed once there is a run, besides corpus, release and tasks."""
 
 
 class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,10 +94,12 @@ class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ranking: RankingField = Ranking()
     team_names: Names = TeamNames.SHOWN
     public_share: ShareField = 1.0
+    usage: Usage = UsageRules()
+    answers: Answers = AnswerRules()
 
 
 class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Changes of a phase; corpus, release, tasks and public share only before its first run.
+    """Changes of a phase; corpus, release, tasks, share, answers only before its first run.
 
     A date of "" removes the date: then the phase is advanced manually.
     """
@@ -98,6 +118,8 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ranking: RankingField | None = None
     team_names: Names | None = None
     public_share: ShareField | None = None
+    usage: Usage | None = None
+    answers: Answers | None = None
 
 
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +129,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds for an
     article) and `answer_bytes` are the limits in force: the phase's own, else the hub's.
     `public_share` is the share of the gold's articles that scores use while a test phase is open.
+    `answers` are the rules in force: the phase's own, else the hub's.
     `uploads_only`: its tasks are offline ones, so that no server takes part. `catching_up` is empty
     unless the hub was just started and still reads stored answers. `data`: its data package is
     released. `warnings` are for organisers,
@@ -130,6 +153,8 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     visibility: Visibility
     team_names: TeamNames
     public_share: float = 1.0
+    usage: UsageRules = UsageRules()
+    answers: AnswerRules = AnswerRules()
     ranking: Ranking = Ranking()
     release: str
     articles: int
@@ -150,8 +175,9 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
 class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase's plan as organisers see it beside its `PhaseDetail`.
 
-    `corpus` is NAME@VERSION. `tasks` are those of the plan: none means all. `fixed`: there are runs
-    in it, so that corpus, release and tasks cannot be changed. `outside` has, by task, the
+    `corpus` is NAME@VERSION. `tasks` are those of the plan: none means all. `answers` are the
+    plan's own rules, null where the hub's settings count. `fixed`: there are runs
+    in it, so that corpus, release, tasks and answers cannot be changed. `outside` has, by task, the
     articles of the gold that are not in the corpus and count in no score, at most 100. `warnings`
     say what is unwise in it.
     """
@@ -159,6 +185,7 @@ class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
     corpus: str
     tasks: tuple[str, ...]
+    answers: AnswerRules
     fixed: bool
     warnings: tuple[str, ...]
     outside: dict[str, tuple[str, ...]] = {}
@@ -189,6 +216,8 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         ranking=phase.plan.ranking,
         team_names=phase.plan.team_names,
         public_share=phase.plan.public_share,
+        usage=phase.plan.usage,
+        answers=_answers_of(running),
         release=phase.release,
         articles=len(running.corpus),
         gold={task: version.version for task, version in running.gold.items()},
@@ -196,6 +225,16 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         uploads_only=running.uploads_only,
         catching_up=running.catching_up,
         data=offered(hub, running) is not None,
+    )
+
+
+def _answers_of(running: RunningPhase) -> AnswerRules:
+    """Return the rules by which a phase reads answers."""
+    settings = running.settings
+    return AnswerRules(
+        normalise=running.vocabulary.normalise,
+        confidence=settings.answers.confidence,
+        mention_type=settings.answers.mention_type,
     )
 
 
@@ -232,6 +271,8 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
             ranking=request.ranking,
             team_names=request.team_names,
             public_share=request.public_share,
+            usage=request.usage,
+            answers=request.answers,
         )
     )
     async with hub.store.writing() as connection:
@@ -277,13 +318,13 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
     if request.release is not None:
         require_release(hub, request.release)
         columns["release"] = request.release
-    shared = plan.public_share != before.public_share
-    if running.has_runs and (len(columns) > 1 or request.tasks is not None or shared):
+    fixed = [name for name in FIXED if getattr(plan, name) != getattr(before, name)]
+    if running.has_runs and (len(columns) > 1 or request.tasks is not None or fixed):
         message = (
-            "there are runs in it already: corpus, release, tasks and public_share cannot be"
-            " changed"
+            "there are runs in it already: corpus, release, tasks, public_share and answers cannot"
+            " be changed"
         )
-        raise RefusedError(Refusal.STATE, message, field="public_share" if shared else "phase")
+        raise RefusedError(Refusal.STATE, message, field=fixed[0] if fixed else "phase")
     columns["standing"] = reached(running.phase, plan, hub.clock())
     async with hub.store.writing() as connection:
         await phases.change(connection, running.phase.id, **columns)
@@ -320,6 +361,7 @@ async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> Phase
         phase=running.name,
         corpus=next(iter(names), ""),
         tasks=running.phase.plan.tasks,
+        answers=running.phase.plan.answers,
         fixed=running.has_runs,
         outside={
             one.plugin.name: tuple(one.outside[:MOST_OUTSIDE])

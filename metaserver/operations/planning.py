@@ -78,7 +78,10 @@ def require_release(hub: HubContext, name: str) -> None:
     try:
         Release.open(hub.settings.release_folder(name))
     except InputError as error:
-        message = f"there is no usable UniProt release {name!r}: {error.message}"
+        message = (
+            f"there is no usable UniProt release {name!r}: {error.message}; build it on the hub's"
+            " machine (metaserver uniprot build)"
+        )
         raise RefusedError(Refusal.INVALID, message, field="release") from error
 
 

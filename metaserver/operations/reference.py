@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -33,7 +34,12 @@ def to_markdown(operations: Mapping[str, Operation]) -> str:
     for noun, known in groupby(outlines(operations), key=lambda outline: outline.noun):
         blocks.append(f"## {noun}\n")
         blocks += map(_operation, known)
-    return "\n".join(blocks)
+    return linked("\n".join(blocks))
+
+
+def linked(text: str) -> str:
+    """Return text for a page of `docs/` with the files of other pages that it names as links."""
+    return re.sub(r"(?<![\w`/])docs/([\w-]+\.md)(?!`)", r"[\1](\1)", text)
 
 
 def _operation(outline: Outline) -> str:

@@ -18,7 +18,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import NAME
 from metaserver.operations.table import Nothing, operation
-from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NameDirectory
+from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NamedEntry, NameDirectory
 
 
 @operation("Releases.list", "GET /releases", Role.ORGANISER)
@@ -52,6 +52,18 @@ class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
     taxon: int
     organism: str
 
+    @classmethod
+    def of(cls, entry: NamedEntry) -> FoundEntry:
+        """Return an entry of a release's directory."""
+        return cls(
+            accession=entry.accession,
+            entry_name=entry.entry_name,
+            names=entry.names,
+            symbols=entry.symbols,
+            taxon=entry.taxon,
+            organism=entry.organism,
+        )
+
 
 @operation("Releases.search", "GET /releases/{release}/entries", Role.CURATOR)
 async def search(hub: HubContext, _caller: Caller, request: EntrySearch) -> Sequence[FoundEntry]:
@@ -75,17 +87,7 @@ def _search(release: Path, request: EntrySearch) -> Sequence[FoundEntry]:
         raise RefusedError(Refusal.STATE, message) from error
     with closing(directory):
         found = directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
-    return [
-        FoundEntry(
-            accession=one.accession,
-            entry_name=one.entry_name,
-            names=one.names,
-            symbols=one.symbols,
-            taxon=one.taxon,
-            organism=one.organism,
-        )
-        for one in found
-    ]
+    return [FoundEntry.of(one) for one in found]
 
 
 def _built(folder: Path) -> Sequence[str]:

@@ -18,12 +18,14 @@ from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, OnePhase, PhaseField
-from metaserver.operations.jobs import JobDetail, begun
+from metaserver.operations.jobs import JobDetail, at_work, begun, newest
+from metaserver.operations.kept import clear_workplaces, copy_of, keep, kept_file, offer, workplace
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.jobs import Job, Progress
 from metaserver.results.making import PackageOrder
 from metaserver.results.packing import FOLDER, PackageReport, Packaging
+from metaserver.store.kept_files import KeptFile
 
 KIND = "results-package.make"
 MOST_READ = 2**20
@@ -95,12 +97,14 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
     if not running.gold:
         message = f"phase {running.name} has no gold: nothing was scored"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    if (at_work := hub.jobs.at_work(KIND)) is not None:
-        message = f"the package of phase {at_work.subject} is being made: wait, or cancel its job"
+    if (running_job := await at_work(hub, KIND)) is not None:
+        message = (
+            f"the package of phase {running_job.subject} is being made: wait, or cancel its job"
+        )
         raise RefusedError(Refusal.STATE, message, field="phase")
     hub.store.require_writable()
     order = PackageOrder(phase=running.name, gold=request.gold, license=request.license)
-    job = begun(hub, caller, KIND, running.name, partial(_make, hub, caller, order))
+    job = await begun(hub, caller, KIND, running.name, partial(_make, hub, caller, order))
     known = hub.jobs.get(job.job)
     assert known is not None
     hub.last_packages[running.name] = known
@@ -113,17 +117,27 @@ async def _make(
     """Make the package, then its audit entry, before which nobody can fetch it."""
     packaging = _packaging(hub)
     packed = await packaging.make(order, progress)
-    progress.fix("storing")
     try:
-        await run_uncancelled(_note(hub, caller, order))
+        kept = await offer(hub, _name(order.phase), packaging.package(order.phase), progress)
+        progress.fix("storing")
+        await run_uncancelled(_note(hub, caller, order, kept))
     except BaseException:
         packaging.package(order.phase).unlink(missing_ok=True)
         raise
+    if kept is not None:
+        packaging.package(order.phase).unlink(missing_ok=True)  # all have it from the store
     return packed
 
 
-async def _note(hub: HubContext, caller: Caller, order: PackageOrder) -> None:
+def _name(phase: str) -> str:
+    return f"{FOLDER}/{phase}"
+
+
+async def _note(
+    hub: HubContext, caller: Caller, order: PackageOrder, kept: KeptFile | None
+) -> None:
     async with hub.store.writing() as connection:
+        await keep(connection, kept)
         await audit_log(connection, caller, KIND, order.phase, gold=order.gold)
 
 
@@ -131,7 +145,11 @@ async def _note(hub: HubContext, caller: Caller, order: PackageOrder) -> None:
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDetail:
     """Return the state of a phase's results package; pages link to the zip itself."""
     name = hub.phase(request.phase).name
-    job, place = hub.last_packages.get(name), _place(hub, name)
+    if not hub.member.is_alone:
+        kept = await kept_file(hub, _name(name))
+        last = await newest(hub, KIND, name)
+        return PackageDetail(phase=name, job=last, size=0 if kept is None else kept.size)
+    job, place = hub.last_packages.get(name), await _place(hub, name)
     return PackageDetail(
         phase=name,
         job=None if job is None else JobDetail.of(job),
@@ -143,7 +161,7 @@ async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDet
 async def read(hub: HubContext, _caller: Caller, request: PackagePart) -> PackageContent:
     """Return a part of a phase's results package, a zip: at most 1 MiB from `offset` on."""
     name = hub.phase(request.phase).name
-    place = _place(hub, name)
+    place = await _place(hub, name)
     if place is None:
         message = f"there is no package of phase {name}: make one first"
         raise RefusedError(Refusal.UNKNOWN, message, field="phase")
@@ -163,13 +181,13 @@ def _read(place: Path, offset: int) -> tuple[bytes, int]:
         return file.read(MOST_READ), size
 
 
-def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None:
+async def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None:
     """Return the file of a package, None where there is none; `RefusedError` for non-organisers.
 
     It is for pages alone, which send it in one piece.
     """
     caller.require_role(Role.ORGANISER)
-    return _place(hub, hub.phase(phase).name)
+    return await _place(hub, hub.phase(phase).name)
 
 
 class KeptPackages(AbstractAsyncContextManager[None]):
@@ -183,7 +201,7 @@ class KeptPackages(AbstractAsyncContextManager[None]):
         self._hub = hub
 
     async def __aenter__(self) -> None:
-        _packaging(self._hub).clear()
+        clear_workplaces(self._hub, FOLDER)
 
     async def __aexit__(self, *_: object) -> None:
         for job in self._hub.last_packages.values():
@@ -199,10 +217,12 @@ async def _end(hub: HubContext, job: Job) -> None:
 
 
 def _packaging(hub: HubContext) -> Packaging:
-    return Packaging(hub.store.place, Path(hub.settings.folder) / FOLDER, hub.settings)
+    return Packaging(hub.store.place, workplace(hub, FOLDER), hub.settings)
 
 
-def _place(hub: HubContext, phase: PhaseName) -> Path | None:
+async def _place(hub: HubContext, phase: PhaseName) -> Path | None:
+    if not hub.member.is_alone:
+        return await copy_of(hub, _name(phase))
     job = hub.last_packages.get(phase)
     place = _packaging(hub).package(phase)
     done = job is not None and job.state is JobState.DONE

@@ -11,7 +11,14 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.client.urls import address, check_url, completed, shown
+from metaserver.client.urls import (
+    address,
+    check_url,
+    completed,
+    completed_options,
+    shown,
+    shown_options,
+)
 from metaserver.model.access import NO_ACCESS, AuthKind
 from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.plans import PhaseLimits
@@ -99,6 +106,9 @@ class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     auth_name: AuthName = ""
     secret: Secret = ""
     certificate: Certificate = ""
+    serves_curators: Annotated[
+        bool, Meta(description="Whether curators' requests are sent to it (docs/curators.md)")
+    ] = False
     team: Annotated[str | None, Meta(description="The server's team; required of organisers")] = (
         None
     )
@@ -143,8 +153,10 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     `serves_curators`: curators' requests are sent to it (`servers serve-curators`).
 
-    In `url`, *** replaces user info, query and fragment: these can be written, not read. Of a
-    secret, `secret` says only whether one is "set" or "none" is.
+    In `url` and `options`, *** replaces user info, query and fragment: these can be written, not
+    read. Of a secret, `secret` says only whether one is "set" or "none" is, and so does
+    `callback_key` of the key that it calls the hub back with; it is empty where its protocol needs
+    none.
     """
 
     server: str
@@ -161,6 +173,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     auth_name: str
     secret: str
     certificate: str
+    callback_key: str
     serves_curators: bool
     retired: bool
     tested: TestState
@@ -184,11 +197,12 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         concurrency=server.concurrency,
         protocol=server.protocol,
         encoding=server.encoding,
-        options=server.options,
+        options=shown_options(server.options),
         auth=server.access.auth,
         auth_name=server.access.name,
         secret=secret_state(server.access),
         certificate=server.access.certificate,
+        callback_key=_key_state(registered),
         serves_curators=registered.serves_curators,
         retired=registered.retired_at is not None,
         tested=newest.state,
@@ -198,6 +212,13 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         testing=hub.conformance.under_way(server.name) is not None,
         phases=tuple(_progress(hub, server.name)),
     )
+
+
+def _key_state(registered: RegisteredServer) -> str:
+    protocol = installed_protocols().get(registered.server.protocol)
+    if protocol is None or not protocol.calls_back:
+        return ""
+    return "set" if registered.has_callback_key else "none"
 
 
 def _progress(hub: HubContext, name: ServerName) -> Sequence[LaneProgress]:
@@ -232,8 +253,8 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
             concurrency=request.concurrency,
             protocol=request.protocol,
             encoding=request.encoding,
-            options=request.options.strip(),
-            access=access_of(hub, NO_ACCESS, request, request.url),
+            options=_options(request.options),
+            access=await access_of(hub, NO_ACCESS, request, request.url),
         )
     )
     async with hub.store.writing() as connection:
@@ -247,7 +268,8 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
         if await runs.is_offline(connection, server.name):
             raise RefusedError(Refusal.STATE, taken, field="server")
         try:
-            await servers.add(connection, server, team.id)
+            number = await servers.add(connection, server, team.id)
+            await servers.serve_curators(connection, number, request.serves_curators)
         except sa.exc.IntegrityError as error:
             raise RefusedError(Refusal.STATE, taken, field="server") from error
         await audit_log(
@@ -256,6 +278,7 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
             "servers.register",
             server.name,
             team=team.name,
+            serves_curators=request.serves_curators,
             **_audit_details(server),
         )
     return detail(hub, await hub.server(caller, server.name))
@@ -290,7 +313,12 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     stored = registered.server
     url = values.get("url", stored.url)
     moved = address(url) != address(stored.url)
-    values["access"] = access_of(hub, stored.access, request, url, moved=moved)
+    if request.options is not None:
+        values["options"] = _options(request.options, stored.options, moved=moved)
+    elif moved and shown_options(stored.options) != stored.options:
+        message = "have an address with a secret of the old place; enter them again"
+        raise RefusedError(Refusal.INVALID, message, field="options")
+    values["access"] = await access_of(hub, stored.access, request, url, moved=moved)
     server = _checked(dataclasses.replace(registered.server, **values))
     async with hub.store.writing() as connection:
         await servers.change(connection, registered.id, server)
@@ -341,6 +369,14 @@ def _url(url: str, stored: str = "") -> str:
         raise RefusedError(Refusal.INVALID, error.message, field="url") from error
 
 
+def _options(options: str, stored: str = "", *, moved: bool = False) -> str:
+    """Return the options to store in place of `stored`; `RefusedError` for unusable ones."""
+    try:
+        return completed_options(options.strip(), stored, "options", moved=moved)
+    except InputError as error:
+        raise RefusedError(Refusal.INVALID, error.message, field="options") from error
+
+
 def _servers_a_team(hub: HubContext) -> int:
     """Return the largest number of servers a team that any phase which is not over allows."""
     plans = [
@@ -361,7 +397,7 @@ def _audit_details(server: Server) -> dict[str, object]:
         "concurrency": server.concurrency,
         "protocol": server.protocol,
         "encoding": server.encoding,
-        "options": server.options,
+        "options": shown_options(server.options),
         "auth": server.access.auth,
         "auth_name": server.access.name,
         "secret": secret_state(server.access),

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from metaserver.model.communications import CallingServer
 from metaserver.model.errors import UnavailableError
 from metaserver.model.tokens import Session, Token
 from metaserver.operations.context import HubContext
-from metaserver.store import audit, tokens
+from metaserver.store import audit, communications, tokens
 from metaserver.store.store import Store
 
 
@@ -34,6 +35,11 @@ class Sessions:
                 async with self._store.writing() as connection:
                     await tokens.touch(connection, token, now)
         return token
+
+    async def calling_server(self, key: str) -> CallingServer | None:
+        """Return the server whose callbacks have a key; None where it is of none in use."""
+        async with self._store.reading() as connection:
+            return await communications.server_of(connection, key)
 
     async def session(self, cookie: str, now: float) -> Session | None:
         """Return the session of a cookie; None where it or its token is invalid or expired."""

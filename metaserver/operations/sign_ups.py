@@ -31,7 +31,15 @@ from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import seen_challenge
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import END, NAME, NAME_HELP, ChallengeField, NewName, OneChallenge
+from metaserver.operations.fields import (
+    END,
+    GREATEST,
+    NAME,
+    NAME_HELP,
+    ChallengeField,
+    NewName,
+    OneChallenge,
+)
 from metaserver.operations.table import operation
 from metaserver.operations.teams import PART
 from metaserver.store import sign_ups, teams
@@ -94,13 +102,13 @@ class SignUpAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class OneSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A sign-up by its id."""
 
-    id: Annotated[int, Meta(ge=1, description="The sign-up's id, as in the list")]
+    id: Annotated[int, Meta(ge=1, le=GREATEST, description="The sign-up's id, as in the list")]
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A sign-up to be approved."""
 
-    id: Annotated[int, Meta(ge=1, description="The sign-up's id, as in the list")]
+    id: Annotated[int, Meta(ge=1, le=GREATEST, description="The sign-up's id, as in the list")]
     team: Annotated[NewName, Meta(description="Another name for the team")] | None = None
 
 

@@ -13,6 +13,7 @@ from msgspec import Meta
 from metaserver.model.boards import Board, BoardRow
 from metaserver.model.records import ServerName, TaskName, TeamName
 from metaserver.model.states import OPEN_STATES, PhaseState, Role
+from metaserver.model.usage import RunUsage
 from metaserver.model.viewer import Viewer
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -40,7 +41,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     `scored` of `in_gold` are in the score. `change` is the score's difference from `before`, the
     run that the team entered before this one. `curve` has pairs of answers and the score of these,
     in the order of the corpus, where single articles' scores may be known. `hidden` says why there
-    is no score, and `freezes_at` (Unix seconds) when the phase is frozen by its date.
+    is no score, and `freezes_at` (Unix seconds) when the phase is frozen by its date. `usage` is
+    what its answers took, as the team declares; null where it declares nothing.
     """
 
     phase: str
@@ -62,6 +64,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     before: str
     curve: tuple[tuple[int, float], ...]
     hidden: str
+    usage: RunUsage | None
     freezes_at: float | None
 
 
@@ -113,6 +116,7 @@ async def _results(
     column = next(one for one in task.columns if one.key == first)
     may_see = sees_curves(running.phase.plan, running.state, viewer)
     freezes = running.phase.plan.freezes
+    usages = running.boards.server_monitor.usages(running.phase.plan.usage.currency)
     made: list[RunResult] = []
     before: tuple[str, float] | None = None
     for one in entered:
@@ -140,6 +144,7 @@ async def _results(
             curve=await hub.curves.curve(running, task.name, one.run)
             if may_see and score is not None
             else (),
+            usage=usages.get(one.run),
             hidden="" if score is not None else _why(running, board),
             freezes_at=freezes.timestamp() if freezes else None,
         )

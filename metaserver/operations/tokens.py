@@ -15,7 +15,7 @@ from metaserver.model.states import Role
 from metaserver.model.tokens import Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import END, TeamField
+from metaserver.operations.fields import END, GREATEST, TeamField
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import teams, tokens
 
@@ -57,7 +57,7 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class RevokedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A token to be revoked."""
 
-    id: Annotated[int, Meta(ge=1, description="The token's id, as in the list")]
+    id: Annotated[int, Meta(ge=1, le=GREATEST, description="The token's id, as in the list")]
     made_with_it: Annotated[
         bool, Meta(description="Also all tokens that were created with it, and with these")
     ] = False

@@ -21,7 +21,7 @@ from metaserver.model.boards import (
     FrozenView,
     marked,
 )
-from metaserver.model.plans import PhasePlan
+from metaserver.model.plans import PhasePlan, ShownUsage
 from metaserver.model.records import ServerName, TeamName
 from metaserver.model.requests import AskedServer, AskedState
 from metaserver.model.states import PhaseState, ServerState, Visibility
@@ -123,6 +123,21 @@ def sees_curves(plan: PhasePlan, state: PhaseState | None, viewer: Viewer) -> bo
     return viewer.organiser or training or state in (PhaseState.FROZEN, PhaseState.CLOSED)
 
 
+def seen_usage(rows: Sequence[BoardRow], shown: ShownUsage, viewer: Viewer) -> Sequence[BoardRow]:
+    """Return a board's rows with the tokens and costs that the viewer may see.
+
+    Each team sees those that it declared itself.
+    """
+    if viewer.organiser or shown is ShownUsage.SHOWN or all(row.usage is None for row in rows):
+        return rows
+    return [
+        row
+        if row.usage is None or viewer.owns(TeamName(row.team) if row.team else None)
+        else msgspec.structs.replace(row, usage=None)
+        for row in rows
+    ]
+
+
 # -- answers and messages ------------------------------------------------------------------------
 
 
@@ -208,6 +223,7 @@ class PublicMonitor:
         known = self._public.get(status.name)
         if known is None or known[0] is not status or known[1].name != name:
             note = seen_note(status.state, status.note, own=False)
-            public = replace(status, name=name, note=note, address="")
+            protocol = status.protocol if name == status.name else ""
+            public = replace(status, name=name, note=note, address="", protocol=protocol)
             known = self._public[status.name] = (status, public)
         return known[1]

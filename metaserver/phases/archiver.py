@@ -76,12 +76,14 @@ class BoardArchiver:
                 self._kept[key] = looked
 
     def _is_final(self, running: RunningPhase) -> bool:
-        engine = self._scheduler.lanes.engine
+        lanes = self._scheduler.lanes
         return (
             self._scheduler.phases.get(running.name) is running
             and running.state in OVER
             and not running.is_behind
-            and not any(engine.at_work(running.key(server)) for server in running.servers.values())
+            and not any(
+                lanes.is_at_work(running.key(server)) for server in running.servers.values()
+            )
         )
 
     async def _keep(self, running: RunningPhase, task: TaskPlugin, version: int) -> bool:

@@ -112,9 +112,13 @@ class Candidate:
             assert gold is not None
             adopted = AdoptedGold(gold, frozen)
             await note(connection, adopted)
+        self.show(gold)
+        return adopted
+
+    def show(self, gold: GoldVersion) -> None:
+        """Show this board in place of the one before; its gold is stored."""
         self._take_in()
         self.running.show_gold(gold, self.board)
-        return adopted
 
     def _take_in(self) -> None:
         _put(self.board, self.landed)

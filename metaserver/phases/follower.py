@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Container, Iterable, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from metaserver.monitoring.windows import LONGEST, Windows
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode, encode
 from metaserver.phases.followed import FollowedLane
 from metaserver.phases.live import LiveBoards
-from metaserver.phases.log_reader import LogReader
+from metaserver.phases.log_reader import CHUNK, LogReader
 from metaserver.store import checkpoints, states
 from metaserver.store.checkpoints import StoredCheckpoint
 from metaserver.store.logs import LogEnd
@@ -128,6 +129,30 @@ class Follower:
         lane.end = lane.end._replace(serial=max(serial, lane.end.serial))
         if lane.read + len(lane.early) < lane.end.serial:
             self._fall_behind(lane)
+
+    async def follow(self, ends: Mapping[ServerName, int]) -> None:
+        """Take in what other processes have added to the logs of lanes, up to these serials.
+
+        A few attempts of each are read at once; a lane with more is behind.
+        """
+        new = []
+        for server, serial in ends.items():
+            lane = self._lanes[server]
+            if serial - lane.read > CHUNK or lane.behind:
+                self.expect(server, serial)
+            elif serial > lane.read:
+                lane.end = lane.end._replace(serial=serial)
+                new.append(lane)
+        for some in _parts(new):
+            async with AsyncExitStack() as stack:
+                for lane in some:
+                    await stack.enter_async_context(lane.reading)
+                if ready := [lane for lane in some if not lane.behind]:
+                    await self._reader.read_new(ready)
+            for lane in some:
+                self._boards.scoreboard.touch(lane.server.name)
+                self._note(lane)
+            self._boards.touch()
 
     def limit(self, basis: Basis) -> None:
         """Count all attempts again: by another time limit."""
@@ -399,3 +424,17 @@ class Follower:
 
 def _encoded(made: Iterable[MadeCheckpoint]) -> Sequence[StoredCheckpoint]:
     return [StoredCheckpoint(one.key, one.end, encode(one.content)) for one in made]
+
+
+def _parts(lanes: Iterable[FollowedLane]) -> Iterator[Sequence[FollowedLane]]:
+    """Yield lanes together in whose logs there is little more than `CHUNK` new."""
+    part: list[FollowedLane] = []
+    attempts = 0
+    for lane in lanes:
+        part.append(lane)
+        attempts += lane.end.serial - lane.read
+        if attempts >= CHUNK:
+            yield part
+            part, attempts = [], 0
+    if part:
+        yield part

@@ -31,10 +31,16 @@ log = logging.getLogger(__name__)
 
 
 class AggregateKeeper:
-    """The keeper of the aggregates of all phases."""
+    """The keeper of the aggregates of all phases; of several, one `writes` checkpoints."""
 
-    def __init__(self, phases: Callable[[], Collection[RunningPhase]]) -> None:
+    def __init__(
+        self,
+        phases: Callable[[], Collection[RunningPhase]],
+        *,
+        writes: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._phases = phases
+        self._writes = writes
         self._retry_at: dict[RunningPhase, float] = {}  # by the loop's clock
         self._stopped_at: float | None = None
 
@@ -50,7 +56,7 @@ class AggregateKeeper:
     async def close(self) -> None:
         """Write the checkpoints that are missing, until `STOP_SECONDS` after `run` was stopped."""
         until = (_now() if self._stopped_at is None else self._stopped_at) + STOP_SECONDS
-        for running in list(self._phases()):
+        for running in list(self._phases()) if self._writes() else ():
             try:
                 with suppress(UnavailableError):
                     await self._write_unkept(running, until)
@@ -93,7 +99,7 @@ class AggregateKeeper:
 
     async def _write_always(self) -> None:
         while True:
-            for running in list(self._phases()):
+            for running in list(self._phases()) if self._writes() else ():
                 try:
                     with suppress(UnavailableError):  # the store is blocked: they are made later
                         await self._write_due(running)

@@ -25,6 +25,7 @@ from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import RunIntervals, Score
+from metaserver.model.usage import RunUsage
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin
@@ -40,11 +41,12 @@ LEAST_TEAMS = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOwner:
-    """The owner of a run: its team with its title, and whether it was uploaded as a file."""
+    """The owner of a run, its team, with its title; and how the run came: a file, a protocol."""
 
     team: str = ""
     title: str = ""
     offline: bool = False
+    protocol: str = ""
 
 
 class Landed(NamedTuple):
@@ -62,6 +64,7 @@ class _Shown(NamedTuple):
     scores: Mapping[ServerName, Score]
     comparison: BoardComparison | None
     lacking: Set[ServerName]
+    usages: Mapping[ServerName, RunUsage]
     board: Board
 
 
@@ -70,7 +73,7 @@ class LiveBoards:
 
     `blocked` returns the reason why no answer can be stored at present, or None; `lacking` the runs
     whose stored answers are still being read. While there are any no new comparison is made: a
-    rank's interval needs all runs.
+    rank's interval needs all runs. Costs are those in `currency`.
     """
 
     def __init__(
@@ -79,12 +82,14 @@ class LiveBoards:
         scoreboard: Scoreboard,
         blocked: Callable[[], str | None],
         lacking: Callable[[], Set[ServerName]] = frozenset,
+        currency: str = "USD",
     ) -> None:
         self.server_monitor = server_monitor
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
         self._lacking = lacking
+        self._currency = currency
         self._owners: dict[ServerName, RunOwner] = {}
         self._shown: dict[tuple[TaskName, View, ArticlePolicy], _Shown] = {}
         self._landed: list[Landed] | None = None
@@ -225,6 +230,13 @@ class LiveBoards:
             self._shown.clear()
             self.touch()
 
+    def price(self, currency: str) -> None:
+        """Show the costs in a currency from now on."""
+        if currency != self._currency:
+            self._currency = currency
+            self._shown.clear()
+            self.touch()
+
     def board(self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None) -> Board:
         """Return the leaderboard of one task with the newest scores and intervals that there are.
 
@@ -235,16 +247,18 @@ class LiveBoards:
         policy = policy or self.scoreboard.ranking.articles
         scores = self._recent(task, view, policy)
         comparison, lacking = self._comparison(task, view, policy, scores), self._lacking()
+        usages = self.server_monitor.usages(self._currency)
         shown = self._shown.get((task, view, policy))
         if (
             shown is None
             or shown.comparison is not comparison
             or shown.lacking != lacking
+            or shown.usages != usages
             or not are_same(shown.scores, scores)
         ):
             made = self.scoreboard.board_of(task, view, scores, policy)
-            board = self._completed(made, comparison, lacking)
-            shown = _Shown(scores, comparison, lacking, board)
+            board = self._completed(made, comparison, usages, lacking)
+            shown = _Shown(scores, comparison, lacking, usages, board)
             self._shown[task, view, policy] = shown
         return shown.board
 
@@ -290,7 +304,8 @@ class LiveBoards:
         policy = policy or self.scoreboard.ranking.articles
         scores = await self.scoreboard.averaged(task, view, policy)
         comparison = await self.comparisons.make(task, view, policy, scores)
-        return self._completed(self.scoreboard.board_of(task, view, scores, policy), comparison)
+        board = self.scoreboard.board_of(task, view, scores, policy)
+        return self._completed(board, comparison, self.server_monitor.usages(self._currency))
 
     async def freeze(self, task: TaskPlugin, *, phase: str, reason: str, at: float) -> FrozenBoard:
         """Return a task's present boards in all views, to be stored."""
@@ -305,6 +320,7 @@ class LiveBoards:
         self,
         board: Board,
         comparison: BoardComparison | None,
+        usages: Mapping[ServerName, RunUsage],
         lacking: Set[ServerName] = frozenset(),
     ) -> Board:
         plugin = self.scoreboard.scored_task(board.task).plugin
@@ -321,7 +337,9 @@ class LiveBoards:
                 team=owner.team,
                 title=owner.title,
                 offline=owner.offline,
+                protocol=owner.protocol,
                 interval=interval,
+                usage=usages.get(run),
             )
 
         board = replace(board, rows=[completed(row) for row in board.rows])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from metaserver.store.logs import LogEnd, LoggedAttempt
 from metaserver.store.store import Store
 
 CHUNK = 256
-"""Attempts that are read at a time."""
+"""Attempts of a lane that are read at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +61,39 @@ class LogReader:
         lane.read, lane.scored = tail.read, max(lane.scored, tail.read)
         return True
 
+    async def read_new(self, lanes: Sequence[FollowedLane]) -> None:
+        """Read to their ends the logs of lanes in which little is new, together, and count it.
+
+        A lane whose log is to be read from its beginning meanwhile is left out.
+        """
+        begun = [lane.round for lane in lanes]
+        named = {lane.server.name: lane for lane in lanes}
+        wanted = {lane.key.server_id: (lane.read, lane.end.serial) for lane in lanes}
+        async with self.store.reading() as connection:
+            rows = await logs.new_rows(connection, lanes[0].key.phase_id, wanted)
+        found = await asyncio.to_thread(self._decoded, lanes, rows)
+        for answers in batches(_to_be_scored(lanes, found)):
+            await self.boards.restore(await asyncio.to_thread(_unpacked, answers))
+            for one in answers:
+                named[one.attempt.server].scored = one.serial
+        for lane, logged, round_ in zip(lanes, found, begun, strict=True):
+            if logged and lane.round == round_:
+                monitor = self.boards.server_monitor
+                count(logged, lane.server.name, self.corpus, monitor, self.windows)
+                lane.read, lane.scored = logged[-1].serial, max(lane.scored, logged[-1].serial)
+
+    def _decoded(
+        self, lanes: Iterable[FollowedLane], rows: Iterable[Any]
+    ) -> Sequence[Sequence[LoggedAttempt]]:
+        """Return the attempts of each lane."""
+        of_lanes: defaultdict[int, list[Any]] = defaultdict(list)
+        for row in rows:
+            of_lanes[row.server_id].append(row)
+        return [
+            logs.decode(of_lanes[lane.key.server_id], lane.server.name, self.corpus)
+            for lane in lanes
+        ]
+
     async def _read_end(self, lane: FollowedLane) -> None:
         """Read where a log ends whose attempts have changed."""
         begun = lane.round
@@ -79,11 +113,10 @@ class LogReader:
         logged = logs.decode(rows, lane.server.name, self.corpus)
         count(logged, lane.server.name, self.corpus, tail.monitor, tail.windows)
         tail.read = logged[-1].serial
-        return list(batches(one for one in logged if one.payloads and one.serial > lane.scored))
+        return list(batches(_to_be_scored([lane], [logged])))
 
     async def _score(self, lane: FollowedLane, answered: Sequence[LoggedAttempt]) -> None:
-        answers = await asyncio.to_thread(_unpacked, lane.server.name, answered)
-        await self.boards.restore(answers)
+        await self.boards.restore(await asyncio.to_thread(_unpacked, answered))
         lane.scored = answered[-1].serial
 
 
@@ -131,7 +164,15 @@ def count(
     windows.restore(server, ended)
 
 
-def _unpacked(server: ServerName, answered: Iterable[LoggedAttempt]) -> Sequence[Landed]:
+def _to_be_scored(
+    lanes: Iterable[FollowedLane], found: Iterable[Iterable[LoggedAttempt]]
+) -> Iterator[LoggedAttempt]:
+    for lane, logged in zip(lanes, found, strict=True):
+        yield from (one for one in logged if one.payloads and one.serial > lane.scored)
+
+
+def _unpacked(answered: Iterable[LoggedAttempt]) -> Sequence[Landed]:
     return [
-        Landed(server, one.attempt.article, unpack_json(one.payloads or b"")) for one in answered
+        Landed(one.attempt.server, one.attempt.article, unpack_json(one.payloads or b""))
+        for one in answered
     ]

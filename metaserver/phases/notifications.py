@@ -135,6 +135,7 @@ class Notifier:
             "team": team.name,
             "notices": [
                 {
+                    "id": notice.id,
                     "at": notice.at,
                     "server": notice.subject,
                     "event": notice.event,

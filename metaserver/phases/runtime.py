@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient
 from metaserver.client.urls import address
 from metaserver.config import Settings
@@ -20,7 +20,7 @@ from metaserver.leaderboards.rescoring import Scored, ignored, score_answers
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.aliases import Aliases
 from metaserver.model.data_packages import DataPackage
-from metaserver.model.lanes import Corpus, LaneKey, StateChange
+from metaserver.model.lanes import Corpus, LaneKey, StateChange, TakenLane
 from metaserver.model.phases import GoldVersion, Phase
 from metaserver.model.records import PhaseName, ServerName, TaskName, TeamName
 from metaserver.model.servers import LaneControl, RegisteredServer
@@ -31,7 +31,8 @@ from metaserver.monitoring.windows import Windows
 from metaserver.phases.checkpoints import basis_of
 from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards, RunOwner
-from metaserver.phases.restore import articles_of, asked_tasks, gold_marks, scored_of
+from metaserver.phases.restore import asked_tasks, gold_marks, scored_of
+from metaserver.phases.work import PhaseWork, answered_of
 from metaserver.store import data_packages, logs, states
 from metaserver.store import phases as stored_phases
 from metaserver.store import runs as stored_runs
@@ -44,7 +45,7 @@ from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
 from metaserver.store.uploads import Upload
-from metaserver.tasks.plugin import AnsweredTask, OfflineTask, TaskPlugin, answered_tasks
+from metaserver.tasks.plugin import AnsweredTask, OfflineTask, TaskPlugin
 from metaserver.uniprot import ReleaseVocabulary
 
 
@@ -82,6 +83,7 @@ class RunningPhase:
         self.teams: dict[TeamName, Team] = {}
         self.positions = {article: position for position, article in enumerate(corpus.ids)}
         self.servers: dict[ServerName, RegisteredServer] = {}
+        self._names: dict[int, ServerName] = {}  # of the servers, by id
         self._found_down: dict[ServerName, str] = {}  # at loading, with the reason
         self.windows = Windows(settings.limits.timeout, clock=clock)
         self.paces = Paces(clock)
@@ -115,6 +117,7 @@ class RunningPhase:
             ),
             blocked=lambda: store.blocked,
             lacking=self._lacking,
+            currency=phase.plan.usage.currency,
         )
         self.follower = Follower(
             store,
@@ -127,7 +130,7 @@ class RunningPhase:
         )
         self.tasks = asked_tasks(gold, phase.plan.tasks)
         self._client = client
-        self._caller = self._make_caller()
+        self.work = self._work()
 
     @classmethod
     async def open(
@@ -146,7 +149,6 @@ class RunningPhase:
 
         A server that is down is left after `patience` seconds; None: it is probed for ever.
         """
-        settings = settings.of_phase(phase.plan.limits)
         async with store.reading() as connection:
             gold = await stored_phases.newest_gold(connection, phase.id)
             controls = await stored_servers.controls(connection, phase.id)
@@ -187,15 +189,17 @@ class RunningPhase:
             running._unscored[run.name] = run
         return running
 
-    def _make_caller(self) -> ArticleCaller:
-        return ArticleCaller(
-            self._client.bounded(self.settings.http_limits()),
-            articles_of(self._store, self.corpus),
-            self.answered,
+    def _work(self) -> PhaseWork:
+        return PhaseWork(
+            self.corpus,
+            self.settings,
             self.vocabulary,
-            time_limit=self.settings.limits.timeout,
-            completion=self.settings.completion(),
+            self.tasks,
+            store=self._store,
+            client=self._client,
             clock=self._clock,
+            patience=self._patience,
+            scope=f"phase {self.phase.id}",
         )
 
     @property
@@ -211,8 +215,7 @@ class RunningPhase:
     @property
     def answered(self) -> Sequence[AnsweredTask]:
         """The tasks that its servers answer."""
-        answered = answered_tasks()
-        return [answered[task.name] for task in self.tasks if task.name in answered]
+        return answered_of(self.tasks)
 
     def articles_of(self, task: TaskPlugin) -> int:
         """Return how many articles a run of a task answers: the corpus's, or an offline gold's."""
@@ -234,12 +237,13 @@ class RunningPhase:
         before = self.settings.limits.timeout
         self.phase = phase
         self.boards.rank(phase.plan.ranking)
-        self.settings = settings.of_phase(phase.plan.limits)
+        self.boards.price(phase.plan.usage.currency)
+        self.settings = settings.of_phase(phase.plan)
         if self.settings.limits.timeout != before:
             self.boards.server_monitor.limit(self.settings.limits.timeout)
             self.windows.limit(self.settings.limits.timeout)
             self.follower.limit(basis_of(self.settings, self.vocabulary))
-        self._caller = self._make_caller()
+        self.work = self._work()
 
     def key(self, server: RegisteredServer) -> LaneKey:
         """Return the key of a server's lane."""
@@ -254,6 +258,14 @@ class RunningPhase:
             await self._know(connection, registered.team)
         self._enter(registered, control, end, changes[-1] if changes else None)
 
+    async def know(self, names: Iterable[TeamName]) -> None:
+        """Read the teams of these names that came after the phase was loaded."""
+        missing = {name for name in names if name not in self.teams}
+        if missing:
+            async with self._store.reading() as connection:
+                for name in missing:
+                    await self._know(connection, name)
+
     async def _know(self, connection: AsyncConnection, team: TeamName | None) -> None:
         """Read the team of a server or a run that enters the phase."""
         if team is not None and (found := await stored_teams.get(connection, team)) is not None:
@@ -264,7 +276,7 @@ class RunningPhase:
         self.teams[team.name] = team
         for name, registered in self.servers.items():
             if registered.team == team.name:
-                self.boards.enter(name, self._owner(registered.team))
+                self.boards.enter(name, self._owner_of(registered))
         for run in self.offline.values():
             if run.team == team.name:
                 self.boards.enter(run.name, self._owner(run.team, offline=True))
@@ -272,6 +284,10 @@ class RunningPhase:
     def _owner(self, team: TeamName | None, *, offline: bool = False) -> RunOwner:
         known = self.teams.get(team) if team else None
         return RunOwner(team=team or "", title=known.title if known else "", offline=offline)
+
+    def _owner_of(self, registered: RegisteredServer) -> RunOwner:
+        owner = self._owner(registered.team)
+        return dataclasses.replace(owner, protocol=registered.server.protocol)
 
     def _enter(
         self,
@@ -284,9 +300,10 @@ class RunningPhase:
         name = registered.server.name
         new = name not in self.servers
         self.servers[name] = registered
+        self._names[registered.id] = name
         self.boards.server_monitor.add(registered.server, address(registered.server.url))
         self.boards.server_monitor.control(name, control.control, control.note)
-        self.boards.enter(name, self._owner(registered.team))
+        self.boards.enter(name, self._owner_of(registered))
         self.follower.add(
             registered.server, self.key(registered), end, has_changed=change is not None
         )
@@ -393,31 +410,31 @@ class RunningPhase:
         self._ended = True
         self.boards.touch()
 
-    async def lanes(self, names: Iterable[ServerName]) -> Sequence[Lane]:
-        """Take the lanes of servers from the store; they must not be running.
+    def lane(self, taken: TakenLane) -> Lane:
+        """Return a lane that was taken; one that was down is probed before it gets an article."""
+        registered = self.server_of(taken.state.key)
+        name = registered.server.name
+        self.follower.expect(name, taken.state.serial)
+        return self.work.lane(
+            registered.server,
+            taken,
+            self._store,
+            functools.partial(self._publish, self),
+            prepare=self.boards.prepare,
+            down=self._found_down.pop(name, ""),
+        )
 
-        One that was down is probed before it is sent an article.
-        """
-        servers = [self.servers[name] for name in names]
-        states = await self._store.take_lanes(self.phase.id, [server.id for server in servers])
-        limits = self.settings.lane_limits(self._patience)
-        for registered in servers:
-            self.follower.expect(registered.server.name, states[registered.id].serial)
-        return [
-            Lane(
-                registered.server,
-                self.corpus,
-                states[registered.id],
-                limits,
-                caller=self._caller,
-                recorder=self._store,
-                publish=functools.partial(self._publish, self),
-                prepare=self.boards.prepare,
-                clock=self._clock,
-                down=self._found_down.pop(registered.server.name, ""),
-            )
-            for registered in servers
-        ]
+    def name_of(self, key: LaneKey) -> ServerName | None:
+        """Return the server's name of a lane; None for one that is not known yet."""
+        return self._names.get(key.server_id)
+
+    def server_of(self, key: LaneKey) -> RegisteredServer:
+        """Return the server of a lane."""
+        return self.servers[self._names[key.server_id]]
+
+    def rest(self, name: ServerName) -> None:
+        """Forget what a server reported of its state, as no lane asks it any more."""
+        self._client.slots.forget(name)
 
     def show_gold(self, gold: GoldVersion, scoreboard: Scoreboard) -> None:
         """Show a task's scores on its newest gold, and request the task from now on.
@@ -429,7 +446,7 @@ class RunningPhase:
         self.boards.regrade(gold.task, scoreboard)
         self.follower.void_scores()
         self.tasks = asked_tasks(self.gold, self.phase.plan.tasks)
-        self._caller = self._make_caller()
+        self.work = self._work()
 
     async def score_answers(self, board: Scoreboard, scored: Scored = ignored) -> None:
         """Put all answers of the phase onto an empty board."""

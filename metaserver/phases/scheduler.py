@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
 from metaserver.concurrency import run_uncancelled
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.lane import Lane
 from metaserver.model.errors import UnavailableError
+from metaserver.model.lanes import LaneKey, TakenLane
 from metaserver.model.phases import Phase
 from metaserver.model.records import PhaseName
-from metaserver.model.states import OPEN_STATES, PhaseState
+from metaserver.model.states import OPEN_STATES, PhaseState, ProcessRole
+from metaserver.phases.holder import LaneHolder, LaneSource
 from metaserver.phases.lane_control import LaneController
+from metaserver.phases.membership import HubMember
 from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import audit
+from metaserver.store import audit, leases
 from metaserver.store import phases as stored_phases
 from metaserver.store.store import Store
 from metaserver.uniprot import Release
@@ -45,6 +51,7 @@ class Scheduler:
         store: Store,
         client: HttpClient,
         settings: Settings,
+        member: HubMember,
         *,
         clock: Callable[[], float] = time.time,
         patience: float | None = None,
@@ -53,7 +60,10 @@ class Scheduler:
         self.phases: dict[PhaseName, RunningPhase] = {}
         self.last_id = 0  # the highest id of a phase: those of deleted ones are not used again
         self.listeners: list[Callable[[AttemptEnded | LaneChanged], None]] = []
-        self.lanes = LaneController(store, self.phases)
+        source = LaneSource(may_take=self._may_take, make=self._make, ended=self._ended)
+        self.lanes = LaneController(store, self.phases, LaneHolder(store, source, member))
+        self._member = member
+        self._is_leader = False
         self._store = store
         self._client = client
         self._settings = settings
@@ -64,11 +74,12 @@ class Scheduler:
     async def run(self) -> None:
         """Advance the phases and run their lanes, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.lanes.engine.run(), name="engine")
+            if self._member.role is not ProcessRole.WEB:
+                group.create_task(self.lanes.holder.run(), name="lanes")
             group.create_task(self._drive(), name="clock")
 
     async def load(self) -> None:
-        """Load every phase; those that are open begin when `run` does."""
+        """Load every phase; `run` begins those that are open."""
         async with self._store.reading() as connection:
             phases = await stored_phases.list_all(connection)
         for phase in phases:
@@ -76,10 +87,11 @@ class Scheduler:
 
     async def open(self, phase: Phase) -> RunningPhase:
         """Load a phase, again if it has changed; its lanes must not be running."""
+        settings = self._settings.of_phase(phase.plan)
         running = await RunningPhase.open(
             phase,
-            self._settings,
-            vocabulary=vocabulary_of(self._settings, phase.release, self._releases),
+            settings,
+            vocabulary=vocabulary_of(settings, phase.release, self._releases),
             store=self._store,
             client=self._client,
             publish=self._published,
@@ -93,7 +105,6 @@ class Scheduler:
     def forget(self, running: RunningPhase) -> None:
         """Forget a phase that was deleted; none of its lanes is at work."""
         del self.phases[running.name]
-        self.lanes.forget(running)
 
     async def take_over(self, phase: Phase) -> RunningPhase:
         """Load a phase that is new, or apply its changed plan.
@@ -122,18 +133,21 @@ class Scheduler:
 
     async def _drive(self) -> None:
         while True:
-            for running in [one for one in self.phases.values() if self._is_due(one)]:
-                try:
-                    with suppress(UnavailableError):  # the store is blocked: it is advanced later
-                        await run_uncancelled(self.advance(running))
-                except Exception:  # one phase's fault must not stop the others
-                    log.exception("phase %s cannot be advanced", running.name)
+            await self.advance_all()
             await asyncio.sleep(CLOCK_SECONDS)
+
+    async def advance_all(self) -> None:
+        """Bring every phase into the state in which it should be now; a fault of one is logged."""
+        for running in [one for one in self.phases.values() if self._is_due(one)]:
+            try:
+                with suppress(UnavailableError):  # the store is blocked: it is advanced later
+                    await run_uncancelled(self.advance(running))
+            except Exception:  # one phase's fault must not stop the others
+                log.exception("phase %s cannot be advanced", running.name)
 
     def _is_due(self, running: RunningPhase) -> bool:
         """Return whether `advance` has something to do."""
-        state = running.phase.state(self._clock())
-        return state is not running.state or self.lanes.has_pending(running)
+        return running.phase.state(self._clock()) is not running.state
 
     async def advance(self, running: RunningPhase) -> None:
         """Bring a phase into the state in which it should be now."""
@@ -143,29 +157,101 @@ class Scheduler:
         async with self.lanes.lock:
             if state is not running.state:
                 await self._reach(running, state)
-            await self.lanes.start_pending(running)
+            await self.lanes.heed()
 
     async def _reach(self, running: RunningPhase, state: PhaseState) -> None:
-        """Bring a phase into a state; it opens only after the state has been stored."""
-        if state not in OPEN_STATES:
+        """Bring a phase into a state, and its lanes with it, after it has been stored."""
+        is_open = state in OPEN_STATES
+        if not is_open:
             self.lanes.pause_all(running)
-        await self._keep(running, state)
-        if state in OPEN_STATES:
-            await self.lanes.schedule_running(running)
+        await self._member.enter()
+        begins = running.state is None and not self._leads()  # whoever leads has done it
+        if not begins and (is_open or await self._is_kept_otherwise(running, state)):
+            async with self._store.writing() as connection:
+                stored = await stored_phases.by_id(connection, running.phase.id)
+                if stored is not None and stored.state(self._clock()) is not state:
+                    return  # another process has changed it since
+                await self._keep(connection, running, state)
+                await self.lanes.make_due(connection, running, is_open=is_open)
+        running.phase = replace(running.phase, reached=state)
         running.state = state
 
-    async def _keep(self, running: RunningPhase, state: PhaseState) -> None:
+    async def _is_kept_otherwise(self, running: RunningPhase, state: PhaseState) -> bool:
+        """Return whether the store has another state than one in which nothing is sent."""
+        async with self._store.reading() as connection:
+            busy = await leases.is_busy(connection, running.phase.id)
+        return busy or state is not (running.phase.reached or PhaseState.SETUP)
+
+    async def _keep(
+        self, connection: AsyncConnection, running: RunningPhase, state: PhaseState
+    ) -> None:
         """Store a state that the clock has caused; setting the clock back undoes no state."""
         before = running.phase.reached or PhaseState.SETUP
         if state is before:
             return
-        async with self._store.writing() as connection:
-            await stored_phases.change(connection, running.phase.id, standing=state)
-            await audit.add(
-                connection,
-                actor="clock",
-                action="phase.state",
-                subject=running.name,
-                detail={"before": before, "after": state},
-            )
-        running.phase = replace(running.phase, reached=state)
+        await stored_phases.change(connection, running.phase.id, standing=state)
+        await audit.add(
+            connection,
+            actor="clock",
+            action="phase.state",
+            subject=running.name,
+            detail={"before": before, "after": state},
+        )
+
+    def _leads(self) -> bool:
+        """Return whether this process brings phases that it has just loaded into their states."""
+        return self._member.is_alone or self._is_leader
+
+    def lead(self) -> None:
+        """Bring all phases into their states again, as a leader that follows another one."""
+        self._is_leader = True
+        if not self._member.is_alone:
+            for running in self.phases.values():
+                running.state = None
+
+    def follow(self) -> None:
+        """Leave that to another process."""
+        self._is_leader = False
+
+    async def replan(self, running: RunningPhase, phase: Phase) -> None:
+        """Show a plan and a state that another process has stored."""
+        if running.phase.corpus_id != phase.corpus_id or running.phase.release != phase.release:
+            await self.open(phase)
+        else:
+            running.replan(phase, self._settings)
+
+    def show(self, running: RunningPhase, event: LaneChanged) -> None:
+        """Show a change of a lane that another process works."""
+        self._published(running, event)
+
+    # -- lanes -----------------------------------------------------------------------------------
+
+    def _may_take(self, key: LaneKey) -> bool:
+        """Return whether a lane's phase is in memory, and open."""
+        running = self._phase_of(key)
+        if running is None or running.state not in OPEN_STATES:
+            return False
+        return running.phase.state(self._clock()) in OPEN_STATES
+
+    def _ended(self, key: LaneKey, failure: Exception | None) -> None:
+        running = self._phase_of(key)
+        if running is None:
+            return
+        registered = running.server_of(key)
+        name = registered.server.name
+        if not self.lanes.at_work(registered):
+            running.rest(name)
+        if failure is not None:
+            log.error("phase %s sends %s nothing until it is started", running.name, name)
+
+    def _phase_of(self, key: LaneKey) -> RunningPhase | None:
+        phases = self.phases.values()
+        return next((running for running in phases if running.phase.id == key.phase_id), None)
+
+    async def _make(self, taken: Sequence[TakenLane]) -> Sequence[Lane]:
+        """Return the lanes that were taken, ready to work."""
+        return [
+            running.lane(one)
+            for one in taken
+            if (running := self._phase_of(one.state.key)) is not None
+        ]

@@ -65,6 +65,7 @@ class ServerStateRecorder:
 
     async def run(self) -> None:
         """Record changes, until cancelled."""
+        self._read.clear()  # another process may have stored some
         while True:
             try:
                 with suppress(

@@ -90,7 +90,7 @@ class _PhaseCheck:
         cls, store: ReadStore, settings: Settings, phase: Phase, now: float
     ) -> _PhaseCheck:
         """Read what a phase's lanes share."""
-        settings = settings.of_phase(phase.plan.limits)
+        settings = settings.of_phase(phase.plan)
         async with store.reading() as connection:
             gold = await phases.newest_gold(connection, phase.id)
             part = PublicPart.of(await digest_key(connection), phase.id, phase.plan)

@@ -22,11 +22,14 @@ async def post(
 ) -> None:
     """Post a message at `now` (Unix seconds); raises `PeerError` unless it was accepted.
 
+    A message that is posted again, as nobody knows whether it came, has the same idempotency key.
+
     The client's guard decides which addresses it may go to.
     """
     body, at = msgspec.json.encode(message), str(int(now))
     headers = {
         "Content-Type": "application/json",
+        "Idempotency-Key": hashlib.sha256(body).hexdigest()[:32],
         "X-Metaserver-Timestamp": at,
         "X-Metaserver-Signature": f"sha256={signature(secret, at, body)}",
     }

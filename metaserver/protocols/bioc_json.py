@@ -18,7 +18,7 @@ from metaserver.model.conformance import ConformanceStep, StepState
 from metaserver.model.errors import PeerError
 from metaserver.model.records import Server, ServerReport
 from metaserver.model.states import Outcome
-from metaserver.protocols.findings import Findings
+from metaserver.protocols.findings import Findings, gene_name
 from metaserver.protocols.json_body import (
     ACCEPT,
     CONTENT_TYPE,
@@ -33,8 +33,9 @@ from metaserver.protocols.json_body import (
 from metaserver.protocols.offsets import Places, Unit
 from metaserver.protocols.options import Words, read_options
 from metaserver.protocols.plugin import ArticleCall, OpenChannel, Request, Response, ServerChannel
-from metaserver.protocols.polling import Pauses, job_address
+from metaserver.protocols.polling import Looks, Pauses, job_address
 from metaserver.wire.report import Report
+from metaserver.wire.usage import DECLARED
 from metaserver.wire.values import Limits, Value
 
 SESSION: Final = "{session}"
@@ -42,6 +43,9 @@ WAITING: Final = frozenset({202, 404})
 _TOKEN: Final = re.compile(rb"[A-Za-z0-9-]{4,64}")
 _SHOWN: Final = 1_000
 _BETWEEN: Final = re.compile(r"[,;|]")
+_NUMBER: Final = re.compile(r"[0-9]{1,10}")
+GENE: Final = "Gene"
+"""The type of annotations whose identifiers are NCBI Gene ids, if they are numbers (PubTator)."""
 _TRUE: Final = frozenset({"1", "true", "yes"})
 
 
@@ -52,10 +56,12 @@ class BiocOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     result_url: str = ""  # of a session's result, with {session} in it
     offsets: Unit = Unit.CODE_POINT
     id_keys: Words = ("identifier", "UniProt", "uniprot")
+    gene_keys: Words = ("NCBI Gene", "NCBI_Gene", "NCBI GENE")
     score_keys: Words = ("score", "confidence")
     pair_types: Words = ("ppi", "PPI", "interaction", "bind", "Association")
     relevance_keys: Words = ("interaction", "relevant")
     poll_origins: Words = ()
+    looks_a_second: Looks = 3.0  # at jobs of one host
     score_min: float = 0.0
     score_max: float = 1.0
 
@@ -80,6 +86,7 @@ class BiocJson:
     name: Final = "bioc"
     title: Final = "BioC-JSON"
     reports_state: Final = False
+    calls_back: Final = False
 
     def check(self, server: Server) -> None:
         """Raise `ValueError` where the options are not valid."""
@@ -91,8 +98,9 @@ class BiocJson:
         text = await call.text.plain()
         sent = await _submit(channel, call.article, text)
         response = await _result(channel, call.server, options, sent)
-        reading = _Reading(text, call.article, options, channel.limits, channel.report)
-        return await channel.work(reading.read, response.value, size=len(response.value))
+        body = response.value
+        reading = BiocReading(text, call.article, options, channel.limits, channel.report)
+        return await channel.work(reading.read_body, body, size=len(body))
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
         """Return None: the protocol has no states."""
@@ -161,7 +169,8 @@ async def _result(
         return sent
     address = options.result_url.replace(SESSION, _session(sent.value))
     place = job_address(address, server.url, server.url, options.poll_origins, "result_url")
-    request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT)
+    pause = 1 / options.looks_a_second
+    request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT, pause=pause)
     pauses, headers, state = Pauses(), sent.headers, "session begun"
     while True:
         await channel.wait(pauses.next(headers), state)
@@ -188,8 +197,8 @@ def _session(body: bytes) -> str:
     return found[0].decode()
 
 
-class _Reading:
-    """The reading of one answer."""
+class BiocReading:
+    """The reading of one answer; `read` raises `PeerError` for another shape."""
 
     def __init__(
         self, text: str, article: str, options: BiocOptions, limits: Limits, report: Report
@@ -203,9 +212,13 @@ class _Reading:
         self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by annotation
         self._whole = Places(text, options.offsets)
 
-    def read(self, body: bytes) -> Value:
-        """Return the values of the contract; its time grows with the size of the body."""
-        pointer, document = self.document(read_json(body, self._limits))
+    def read_body(self, body: bytes) -> Value:
+        """Return the values of the contract in JSON; its time grows with the size of the body."""
+        return self.read(read_json(body, self._limits))
+
+    def read(self, value: Any) -> Value:
+        """Return the values of the contract in a collection."""
+        pointer, document = self.document(value)
         passages = list(_objects(document, "passages", pointer))
         for at, passage in passages:
             self._passage(at, passage)
@@ -218,6 +231,7 @@ class _Reading:
                 relevant = str(infons[key]).lower() in _TRUE
                 score = self._options.score(infons)
                 self._found.interaction = (relevant, 1.0 if score is None else score)
+        self._found.meta = {key: infons[key] for key in DECLARED if key in infons}
         return self._found.answer()
 
     def document(self, value: Any) -> tuple[str, Mapping[str, Any]]:
@@ -301,14 +315,21 @@ class _Reading:
 
     def _named(self, infons: Mapping[str, Any], pointer: str) -> Iterator[str]:
         """Yield the accessions that the infons name."""
-        for key in dict.fromkeys(self._options.id_keys):
+        for key in dict.fromkeys((*self._options.id_keys, *self._options.gene_keys)):
             texts = _BETWEEN.split(str(infons.get(key) or ""), self._limits.values)
+            genes = key in self._options.gene_keys or infons.get("type") == GENE
             for text in filter(None, map(str.strip, texts)):
-                accession = self._found.accession(text, f"{pointer}/infons/{key}")
+                accession = self._accession(text, f"{pointer}/infons/{key}", genes=genes)
                 if accession is None:
                     self._report.note(f"{pointer}/infons/{key}", "names no UniProt accession")
                 else:
                     yield accession
+
+    def _accession(self, text: str, pointer: str, *, genes: bool) -> str | None:
+        """Return the accession in a text; where `genes`, a number is an NCBI Gene id."""
+        if genes and _NUMBER.fullmatch(text):
+            text = gene_name(int(text))
+        return self._found.accession(text, pointer)
 
     def _relation(self, pointer: str, relation: Mapping[str, Any]) -> None:
         infons = _infons(relation, pointer)
@@ -330,9 +351,9 @@ class _Reading:
                     self._found.pair(one, other, score)
 
     def _role(self, infons: Mapping[str, Any], role: str, pointer: str) -> Sequence[str]:
-        """Return the accession of a role such as `Gene|P04637`."""
-        text = str(infons.get(role, "")).rpartition("|")[2]
-        accession = self._found.accession(text, f"{pointer}/infons/{role}")
+        """Return the accession of a role such as `Gene|P04637` or `Gene|7157`."""
+        kind, _, text = str(infons.get(role, "")).rpartition("|")
+        accession = self._accession(text, f"{pointer}/infons/{role}", genes=kind == GENE)
         return () if accession is None else (accession,)
 
 
@@ -370,7 +391,7 @@ async def _comes_back(
         response = await _result(channel, server, options, sent)
         body = response.value
         value = await channel.work(read_json, body, channel.limits, size=len(body))
-        reading = _Reading(text, article, options, channel.limits, channel.report)
+        reading = BiocReading(text, article, options, channel.limits, channel.report)
         pointer, document = reading.document(value)
         passages = list(_objects(document, "passages", pointer))
     except PeerError as error:

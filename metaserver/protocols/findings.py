@@ -17,12 +17,18 @@ from metaserver.protocols.offsets import aligned
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.intent import MENDABLE, guess
 from metaserver.wire.report import Report
+from metaserver.wire.usage import META
 from metaserver.wire.values import Limits
 
 LOWEST: Final = 0.5
 """The least confidence of what was found once."""
 
 K = TypeVar("K", bound=Hashable)
+
+
+def gene_name(gene: int) -> str:
+    """Return an NCBI Gene id as a vocabulary reads it."""
+    return f"NCBIGene:{gene}"
 
 
 class FoundItems(Generic[K]):
@@ -69,13 +75,20 @@ class Findings:
         self._accessions: FoundItems[str] = FoundItems()
         self._pairs: FoundItems[tuple[str, str]] = FoundItems()
         self.interaction: tuple[bool, float] | None = None
+        self.meta: Mapping[str, Any] | None = None
+        self.begin = 0  # the offset of the part of the text that is read
 
     def accession(self, text: str, pointer: str) -> str | None:
-        """Return the accession in a text, None where it names none."""
+        """Return the accession in a text, None where it names none.
+
+        An NCBI Gene id is returned in one form, for the release of the phase to map.
+        """
         self._count()
         if PATTERN.fullmatch(text):
             return text
         found = guess(text)
+        if found.gene:
+            return gene_name(found.gene)
         if found.intent not in MENDABLE:
             return None
         self._report.note(pointer, f"{clean(text)} read as {found.accession}")
@@ -90,8 +103,12 @@ class Findings:
         score: float | None = None,
         words: str | None = None,
     ) -> None:
-        """Add a mention at a place in code points; `words` are those that the server sent."""
+        """Add a mention at a place in code points; `words` are those that the server sent.
+
+        The place is in the part of the text that begins at `begin`.
+        """
         self._count()
+        begin, end = begin + self.begin, end + self.begin
         if words:
             begin, end = self._at(pointer, begin, end, words)
         found = self._text[max(0, begin) : max(0, end)] or clean(words or "")
@@ -147,6 +164,8 @@ class Findings:
             ],
             "mentions": self._mentions,
         }
+        if self.meta:
+            answer[META] = dict(self.meta)
         if self.interaction is not None:
             answer["interaction"] = list(self.interaction)
         elif len(self._pairs):

@@ -10,13 +10,20 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Final
 
+from metaserver.protocols.becalm import BECALM
 from metaserver.protocols.bioc_json import BIOC_JSON
 from metaserver.protocols.plugin import ServerProtocol
 from metaserver.protocols.pubannotation import PUBANNOTATION
 from metaserver.protocols.xmlrpc import XMLRPC
 
 GROUP: Final = "metaserver.protocols"
-OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON)
+OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON, BECALM)
+
+
+def protocol_title(name: str) -> str:
+    """Return a protocol's name for readers; its own name where it is not installed any more."""
+    found = installed_protocols().get(name)
+    return found.title if found else name
 
 
 @cache

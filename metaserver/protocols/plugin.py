@@ -8,11 +8,13 @@ the contract (docs/wire.md). What follows is the same for all: the check, the ou
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from yarl import URL
 
+from metaserver.model.communications import Callback, Exchanged
 from metaserver.model.conformance import ConformanceStep
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Server, ServerReport
@@ -35,7 +37,8 @@ class Request(msgspec.Struct, frozen=True):
     """One HTTP request; `url` is None for the address that the server is registered at.
 
     An answer of another status than those of `statuses` is an error, `http`, unless its body is a
-    fault; None accepts any.
+    fault; None accepts any. Where there is a `pause`, in seconds, the request is a look at a job:
+    requests to the same scheme, host and port follow each other in no less, whoever sends them.
     """
 
     body: RenderedBody | bytes | None
@@ -44,6 +47,7 @@ class Request(msgspec.Struct, frozen=True):
     url: str | None = None
     statuses: Collection[int] | None = frozenset({200})
     accept: str = ""
+    pause: float = 0.0
 
 
 class Response(msgspec.Struct, Generic[T], frozen=True):
@@ -76,6 +80,35 @@ class BodyLogin(msgspec.Struct, frozen=True):
     secret: str
 
 
+class OpenCommunication(Protocol):
+    """A communication that the hub waits for: its answer is a callback of the server."""
+
+    @property
+    def id(self) -> int:
+        """The id that the server names in its callback: random, from 1 to 2^31 - 1."""
+
+    @property
+    def expires_at(self) -> float:
+        """The time, in Unix seconds, after which a callback is refused."""
+
+    @property
+    def resumed(self) -> bool:
+        """True where a hub that was stopped had sent the request, and it was acknowledged."""
+
+    @property
+    def answered(self) -> bool:
+        """True where the callback is there."""
+
+    async def acknowledged(self) -> None:
+        """Note that the server has the request: it is not sent it again."""
+
+    async def answer(self, state: str) -> Callback:
+        """Wait for the callback; raises `PeerError` where none comes in time.
+
+        `state` is what is known of the server's work; it is shown if the deadline passes.
+        """
+
+
 class ServerChannel(Protocol):
     """The exchange with one server for one article or query: one deadline, one limit of bytes."""
 
@@ -101,6 +134,13 @@ class ServerChannel(Protocol):
     async def wait(self, seconds: float, state: str) -> None:
         """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
 
+    def communication(self, about: Exchanged) -> AbstractAsyncContextManager[OpenCommunication]:
+        """Hold a communication open, for a request that the server answers by a callback.
+
+        It is stored before the context is entered. Whatever ends the context closes it, but a hub
+        that stops: started again, the hub goes on with it.
+        """
+
     async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
         """Call a function whose time grows with `size` bytes; in a thread where they are many."""
 
@@ -123,7 +163,8 @@ class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt for one article; `tasks` are those that the server is asked for.
 
     `time_limit` is what the server is sent of it. Where it is not `usual`, the part that is not
-    scored is needed too, so that the answer must be decoded as a whole.
+    scored is needed too, so that the answer must be decoded as a whole. `scope` is that of
+    `communications.Exchanged`.
     """
 
     server: Server
@@ -134,6 +175,7 @@ class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
     vocabulary: Vocabulary
     text: ArticleText
     usual: bool = True
+    scope: str = ""
 
 
 OpenChannel: TypeAlias = Callable[[], ServerChannel]
@@ -154,6 +196,10 @@ class ServerProtocol(Protocol):
     @property
     def reports_state(self) -> bool:
         """True where `state` asks the server for its state."""
+
+    @property
+    def calls_back(self) -> bool:
+        """True where servers bring their answers by calls to the hub."""
 
     def check(self, server: Server) -> None:
         """Raise `ValueError` where the server's settings do not fit the protocol."""

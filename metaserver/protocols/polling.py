@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
-from typing import Final
+from typing import Annotated, Final
 
+from msgspec import Meta
 from yarl import URL
 
 from metaserver.model.errors import PeerError
@@ -22,6 +23,10 @@ MOST: Final = 10.0
 _MAX_LENGTH: Final = 40  # characters; a date of any form that HTTP has is shorter
 _SECONDS: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _MAX_ADDRESS: Final = 2_000
+
+
+Looks = Annotated[float, Meta(gt=0, le=20)]
+"""Looks a second at the jobs of one host, by all servers and lanes together."""
 
 
 class Pauses:

@@ -10,9 +10,10 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import product
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
 from metaserver.model.conformance import ConformanceStep, StepState
 from metaserver.model.errors import PeerError
@@ -33,9 +34,11 @@ from metaserver.protocols.json_body import (
 )
 from metaserver.protocols.offsets import Places, Unit
 from metaserver.protocols.options import Words, read_options
+from metaserver.protocols.parts import best, parts_of, pass_on, summed
 from metaserver.protocols.plugin import ArticleCall, OpenChannel, Request, Response, ServerChannel
-from metaserver.protocols.polling import Pauses, job_address
+from metaserver.protocols.polling import Looks, Pauses, job_address
 from metaserver.wire.report import Report
+from metaserver.wire.usage import META
 from metaserver.wire.values import Fault, FaultError, Limits, Value
 
 SOURCE: Final = "BCMS"
@@ -43,6 +46,8 @@ PLAIN: Final = "text/plain; charset=utf-8"
 WAITING: Final = frozenset({202, 404})
 """The statuses of a result that is not there yet."""
 PROTEIN: Final = "protein"
+LEAST_PART: Final = 1_000
+"""The fewest characters that a server may be sent at a time."""
 
 
 class PubAnnotationOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,12 +60,16 @@ class PubAnnotationOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     pair_predicates: Words = ("interactsWith", "bindsTo", "ppi")
     relevance_predicates: Words = ("interaction", "relevant")
     poll_origins: Words = ()  # where jobs may be, besides the server's own origin
+    max_chars: Annotated[int, Meta(ge=0, le=10**9)] = 0  # of a request; longer texts in parts
+    looks_a_second: Looks = 3.0  # at jobs of one host
     score_min: float = 0.0
     score_max: float = 1.0
 
     def __post_init__(self) -> None:
         if self.score_min >= self.score_max:
             raise ValueError("score_min must be below score_max")
+        if 0 < self.max_chars < LEAST_PART:
+            raise ValueError(f"max_chars must be 0 (any length) or at least {LEAST_PART}")
 
     def score(self, value: Any) -> float | None:
         """Return a score on the scale of the contract, None where it is no number."""
@@ -76,6 +85,7 @@ class PubAnnotation:
     name: Final = "pubannotation"
     title: Final = "PubAnnotation"
     reports_state: Final = False
+    calls_back: Final = False
 
     def check(self, server: Server) -> None:
         """Raise `ValueError` where the options are not valid."""
@@ -85,12 +95,18 @@ class PubAnnotation:
         """Send the article, wait for the job where there is one, and read the annotations."""
         options = read_options(call.server.options, PubAnnotationOptions)
         text = await call.text.plain()
-        sent = await _submit(channel, options, {"text": text, "sourceid": call.article})
-        response = await _result(channel, call.server, options, sent)
-        body = response.value
-        return await channel.work(
-            read_answer, body, text, options, channel.limits, channel.report, size=len(body)
-        )
+        notes = Report()
+        found = Findings(text, notes, channel.limits)
+        for begin, part in parts_of(text, options.max_chars):
+            sent = await _submit(channel, options, {"text": part, "sourceid": call.article})
+            response = await _result(channel, call.server, options, sent)
+            body, found.begin = response.value, begin
+            await channel.work(
+                read_part, body, part, options, channel.limits, notes, found, size=len(body)
+            )
+        answer = found.answer()
+        pass_on(notes, channel.report)
+        return answer
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
         """Return None: the protocol has no states."""
@@ -130,8 +146,9 @@ async def _submit(
     return await channel.send(request, whole_body(channel.limits))
 
 
-async def _get(channel: ServerChannel, url: str) -> Response[bytes]:
-    request = Request(None, "", method="GET", url=url, statuses=None, accept=ACCEPT)
+async def _get(channel: ServerChannel, url: str, options: PubAnnotationOptions) -> Response[bytes]:
+    pause = 1 / options.looks_a_second
+    request = Request(None, "", method="GET", url=url, statuses=None, accept=ACCEPT, pause=pause)
     return await channel.send(request, whole_body(channel.limits))
 
 
@@ -145,7 +162,7 @@ async def _result(
         raise failed(sent)
     place = _place(sent, server, options)
     if sent.status == 303:
-        return await _when_there(channel, place, sent)
+        return await _when_there(channel, place, sent, options)
     return await _of_task(channel, server, options, place, sent)
 
 
@@ -154,13 +171,15 @@ def _place(sent: Response[bytes], server: Server, options: PubAnnotationOptions)
     return job_address(location, sent.url, server.url, options.poll_origins)
 
 
-async def _when_there(channel: ServerChannel, place: str, sent: Response[bytes]) -> Response[bytes]:
+async def _when_there(
+    channel: ServerChannel, place: str, sent: Response[bytes], options: PubAnnotationOptions
+) -> Response[bytes]:
     """Look at the place of a result until it is there."""
     pauses, headers = Pauses(), sent.headers
     state = "accepted"
     while True:
         await channel.wait(pauses.next(headers), state)
-        response = await _get(channel, place)
+        response = await _get(channel, place, options)
         if response.status == 200:
             return response
         if response.status == 410:
@@ -182,7 +201,7 @@ async def _of_task(
     state = "accepted"
     while True:
         await channel.wait(pauses.next(headers, expected), state)
-        response = await _get(channel, place)
+        response = await _get(channel, place, options)
         if response.status in WAITING:
             headers, expected = response.headers, None
             continue
@@ -205,30 +224,37 @@ async def _of_task(
                 options.poll_origins,
                 "result_location",
             )
-            return await _fetched(channel, result)
+            return await _fetched(channel, result, options)
         headers, expected = response.headers, task.get("ETR")
 
 
-async def _fetched(channel: ServerChannel, place: str) -> Response[bytes]:
-    response = await _get(channel, place)
+async def _fetched(
+    channel: ServerChannel, place: str, options: PubAnnotationOptions
+) -> Response[bytes]:
+    response = await _get(channel, place, options)
     if response.status != 200:
         raise failed(response)
     return response
 
 
-def read_answer(
-    body: bytes, text: str, options: PubAnnotationOptions, limits: Limits, report: Report
-) -> Value:
-    """Return the values of the contract in PubAnnotation's JSON; notes go to the report."""
+def read_part(
+    body: bytes,
+    text: str,
+    options: PubAnnotationOptions,
+    limits: Limits,
+    report: Report,
+    found: Findings,
+) -> None:
+    """Add the annotations of one part of an article to those found; notes go to the report."""
     value = read_json(body, limits)
     pointer = ""
     if isinstance(value, list) and len(value) == 1:  # as batches are answered
         value, pointer = value[0], "/0"
     document = as_type(value, dict, pointer)
     places = _Places(document.get("text"), text, options.offsets, f"{pointer}/text")
-    found = Findings(text, report, limits)
+    earlier, found.interaction = found.interaction, None
     _Reading(document, pointer, options, found, places, report).read()
-    return found.answer()
+    found.interaction = best((earlier, found.interaction))
 
 
 class _Places:
@@ -283,6 +309,8 @@ class _Reading:
             score = self._scores.get(subject, 1.0)
             relevant = value if isinstance(value, bool) else str(value).lower() in ("1", "true")
             self._found.interaction = (relevant, score)
+        meta = self._document.get(META)
+        self._found.meta = summed(self._found.meta, meta if isinstance(meta, dict) else None)
 
     def _members(self, name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         pointer = f"{self._pointer}/{name}"
@@ -368,7 +396,7 @@ async def _read_twice(
             message = "answered at once: there is no job"
             return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
         first = await _result(channel, server, options, sent)
-        again = await _get(channel, str(first.url))
+        again = await _get(channel, str(first.url), options)
     except PeerError as error:
         return ConformanceStep(
             name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome

@@ -24,6 +24,8 @@ from metaserver.wire.xmlrpc import CallTemplate, Decoder, Limits, Value, call_te
 
 GET_STATE: Final = "Annotator.getState"
 LIST_METHODS: Final = "system.listMethods"
+MOST_VERSION: Final = 100
+"""Characters of a server's version that are kept."""
 CONTENT_TYPE: Final = "text/xml; charset=utf-8"
 ASCII: Final = "ascii"
 
@@ -32,29 +34,25 @@ Shortcut: TypeAlias = Callable[[bytes | bytearray], CheckedAnswer | None]
 
 
 class ValueReader:
-    """A reader of an XML-RPC answer; `close` raises `FaultError` where it is a fault."""
+    """A reader of an XML-RPC answer; `close` raises `FaultError` where it is a fault.
 
-    def __init__(self, limits: Limits, content_type: str, report: Report) -> None:
-        self.decoder = Decoder(limits, charset=charset_of(content_type), report=report)
-        self.feed = self.decoder.feed
+    With a shortcut `usual` an answer of the usual form is checked in the same step.
+    """
 
-    def close(self) -> Value:
-        """Return the value of the answer."""
-        return self.decoder.response()
-
-
-class AnswerReader(ValueReader):
-    """A reader of an article's answer, which checks a usual one in the same step."""
-
-    def __init__(self, limits: Limits, usual: Shortcut, content_type: str, report: Report) -> None:
-        super().__init__(limits, content_type, report)
+    def __init__(
+        self, limits: Limits, usual: Shortcut | None, content_type: str, report: Report
+    ) -> None:
+        self._decoder = Decoder(limits, charset=charset_of(content_type), report=report)
         self._usual = usual
+        self.feed = self._decoder.feed
 
-    def close(self) -> Value | CheckedAnswer:  # type: ignore[override]
-        """Return the checked answer where it has the usual form, else its value."""
-        held = self.decoder.held
-        checked = self._usual(held) if held else None
-        return self.decoder.response() if checked is None else checked
+    def close(self) -> Value | CheckedAnswer:
+        """Return the value of the answer, or the checked answer where it has the usual form."""
+        if self._usual is not None and (held := self._decoder.held):
+            checked = self._usual(held)
+            if checked is not None:
+                return checked
+        return self._decoder.response()
 
 
 class XmlRpc:
@@ -63,6 +61,7 @@ class XmlRpc:
     name: Final = "xmlrpc"
     title: Final = "XML-RPC"
     reports_state: Final = True
+    calls_back: Final = False
 
     def check(self, server: Server) -> None:
         """Raise `ValueError` where there are options: it has none."""
@@ -75,15 +74,14 @@ class XmlRpc:
         body: RenderedBody | bytes = rendered
         if call.server.encoding == ASCII:  # its size is known only with the text
             body = ascii_body(await rendered.render())
-        limits = channel.limits
-
-        def usual(body: bytes | bytearray) -> CheckedAnswer | None:
-            if not call.usual:
-                return None
-            return usual_answer(body, call.tasks, call.vocabulary, limits)
-
-        reader = partial(AnswerReader, limits, usual)
-        response = await channel.send(Request(body, CONTENT_TYPE), reader)
+        limits, usual = channel.limits, None
+        if call.usual:
+            usual = partial(
+                usual_answer, parts=call.tasks, vocabulary=call.vocabulary, limits=limits
+            )
+        response = await channel.send(
+            Request(body, CONTENT_TYPE), partial(ValueReader, limits, usual)
+        )
         return response.value
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
@@ -112,15 +110,21 @@ async def query(channel: ServerChannel, method: str) -> Value:
     """Return the answer of a method without an article."""
     login = [channel.login.secret] if channel.login else []
     request = Request(encode_call(method, login), CONTENT_TYPE)
-    return (await channel.send(request, partial(ValueReader, channel.limits))).value
+    answer = (await channel.send(request, partial(ValueReader, channel.limits, None))).value
+    assert not isinstance(answer, CheckedAnswer)  # no shortcut was given
+    return answer
 
 
 def server_report(value: Value) -> ServerReport:
     """Return the valid parts of a server's reported state, and defaults for the rest."""
     struct = value if isinstance(value, dict) else {}
     state, most = struct.get("state"), struct.get("max_concurrent")
+    version = struct.get("version")
     return ServerReport(
         state=ReportedState(state) if state in list(ReportedState) else ReportedState.RUNNING,
+        version=version[:MOST_VERSION]
+        if isinstance(version, str) and version.isprintable()
+        else "",
         max_concurrent=most if type(most) is int and most >= 1 else None,
     )
 

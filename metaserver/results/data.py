@@ -25,6 +25,7 @@ from metaserver.phases.processes import in_process
 from metaserver.results.folder import PackageFolder
 from metaserver.results.packing import zip_folder
 from metaserver.store import articles, phases
+from metaserver.store.place import StorePlace
 from metaserver.store.reader import ReadStore, open_reader
 from metaserver.tasks.plugin import CorpusTask, installed_tasks
 from scoring import ActGold, ItemGold
@@ -53,7 +54,7 @@ class MadeData(PackedData, frozen=True, kw_only=True):
 class DataMaker:
     """Maker of data packages; the zips in its folder are named by their checksums."""
 
-    def __init__(self, store: Path, folder: Path) -> None:
+    def __init__(self, store: StorePlace, folder: Path) -> None:
         self._store = store
         self._folder = folder
 
@@ -84,7 +85,7 @@ class DataMaker:
 
 
 def _make(
-    store: Path, folder: Path, draft: Path, order: DataOrder, *, on_progress: OnProgress
+    store: StorePlace, folder: Path, draft: Path, order: DataOrder, *, on_progress: OnProgress
 ) -> MadeData:
     counted = RowCounter(Progress(), on_progress)
     try:
@@ -108,7 +109,7 @@ def _make(
     )
 
 
-async def _write(store: Path, out: Path, order: DataOrder, counted: RowCounter) -> _Writing:
+async def _write(store: StorePlace, out: Path, order: DataOrder, counted: RowCounter) -> _Writing:
     async with open_reader(store) as reader:
         async with reader.reading() as connection:
             phase = await phases.get(connection, PhaseName(order.phase))

@@ -46,6 +46,7 @@ from metaserver.results.tables import (
     write_overview,
     write_usefulness,
 )
+from metaserver.store.place import StorePlace
 from metaserver.store.reader import open_reader
 from metaserver.uniprot import Release
 from scoring import SCORER_VERSION, ActGold, ItemGold
@@ -64,7 +65,7 @@ class PackageOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def make_package(
-    store: Path,
+    store: StorePlace,
     settings: Settings,
     order: PackageOrder,
     out: Path,

@@ -17,6 +17,7 @@ from metaserver.model.errors import HubError
 from metaserver.phases.jobs import Progress
 from metaserver.phases.processes import in_process
 from metaserver.results.making import PackageOrder, make_package
+from metaserver.store.place import StorePlace
 
 FOLDER = "results"
 
@@ -33,7 +34,7 @@ class PackageReport(msgspec.Struct, frozen=True, kw_only=True):
 class Packaging:
     """Maker of packages, which keeps the last one of each phase; `folder` is its own."""
 
-    def __init__(self, store: Path, folder: Path, settings: Settings) -> None:
+    def __init__(self, store: StorePlace, folder: Path, settings: Settings) -> None:
         self._store = store
         self._folder = folder
         self._settings = settings
@@ -61,7 +62,7 @@ class Packaging:
 
 
 def _make(
-    store: Path,
+    store: StorePlace,
     settings: Settings,
     order: PackageOrder,
     draft: Path,

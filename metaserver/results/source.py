@@ -24,6 +24,7 @@ from metaserver.model.errors import HubError, InputError
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.methods import MethodDescription
 from metaserver.model.phases import Challenge, GoldVersion, Phase
+from metaserver.model.plans import PhasePlan, ShownUsage
 from metaserver.model.records import PhaseName, ServerName, TaskName
 from metaserver.model.scores import Score
 from metaserver.phases.restore import scored_of, vocabulary_of
@@ -116,6 +117,7 @@ async def read_source(
     lanes = {lane.server: lane.key for lane in await store.lanes() if lane.key.phase_id == phase.id}
     answers = await store.answer_count(phase.id) + sum(run.answers for run in offline)
     counted.begin("scoring the answers again", answers)
+    settings = settings.of_phase(phase.plan)
     vocabulary = vocabulary_of(settings, phase.release, opened)
     tasks = await asyncio.to_thread(scored_of, gold, vocabulary, corpus, part)
     scoreboard = Scoreboard(tasks, phase.plan.ranking)
@@ -128,9 +130,9 @@ async def read_source(
         phase=phase,
         challenge=known[phase.challenge],
         corpus=corpus,
-        settings=settings.of_phase(phase.plan.limits),
+        settings=settings,
         gold=gold,
-        frozen={task: frozen[task] for task in sorted(gold)},
+        frozen={task: _shown(frozen[task], phase.plan) for task in sorted(gold)},
         lanes=lanes,
         offline=offline,
         scoreboard=scoreboard,
@@ -153,6 +155,11 @@ async def _frozen(
             assert found is not None
             frozen[task] = FrozenBoard.decode(unpack(found[1]))
     return frozen
+
+
+def _shown(frozen: FrozenBoard, plan: PhasePlan) -> FrozenBoard:
+    """Return a board as readers of a package may see it."""
+    return frozen if plan.usage.boards is ShownUsage.SHOWN else frozen.without_usage()
 
 
 def _check(source: PhaseSource) -> None:

@@ -8,6 +8,7 @@ from itertools import chain
 
 from metaserver.model.boards import FrozenBoard, View
 from metaserver.model.scores import RunIntervals
+from metaserver.model.usage import RunUsage
 from metaserver.results.folder import PackageFolder
 from metaserver.results.source import PhaseSource
 from scoring import ActGold, ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
@@ -25,6 +26,12 @@ from scoring.usefulness import Usefulness, usefulness, usefulness_table
 
 GOLD_COLUMNS = frozenset({"relevant", "correct", "doubtful", "high"})
 """The columns of ACT articles that reveal the gold."""
+
+DECLARED: Sequence[Cell] = (
+    *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
+    "declared_articles",
+)
+"""The columns with what runs took, an article on average, as their teams declare."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +114,8 @@ def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Ta
     header += [column.key for column in frozen.columns]
     header += ["low", "high", "best_rank", "worst_rank"] * bool(intervals)
     header += ["letters"] * bool(letters)
+    declared = any(row.usage for row in frozen.views[view].rows)
+    header += DECLARED if declared else ()
     rows: list[Sequence[Cell]] = [header]
     for row in frozen.views[view].rows:
         one = intervals.get(row.run)
@@ -118,9 +127,15 @@ def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Ta
                 *(row.values.get(column.key) for column in frozen.columns),
                 *(ends if intervals else ()),
                 *([letters.get(row.run, "")] if letters else ()),
+                *(_declared(row.usage) if declared else ()),
             ]
         )  # fmt: skip
     return rows
+
+
+def _declared(usage: RunUsage | None) -> Sequence[Cell]:
+    found = usage or RunUsage(articles=0)
+    return [found.tokens_in, found.tokens_out, found.cost, found.currency, found.articles]
 
 
 def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:

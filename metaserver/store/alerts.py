@@ -37,8 +37,10 @@ class AlertChannel:
 
 
 async def add(connection: AsyncConnection, found: Sequence[Alert]) -> None:
-    """Store alerts, in their order."""
-    rows = [{**msgspec.structs.asdict(one), "id": None} for one in found]
+    """Store alerts, in their order; the store gives them their ids."""
+    rows = [msgspec.structs.asdict(one) for one in found]
+    for row in rows:
+        del row["id"]
     if rows:
         await connection.execute(sa.insert(alerts), rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,3 +95,13 @@ async def list_page(
         )
         for row in await connection.execute(query)
     ]
+
+
+async def titles(
+    connection: AsyncConnection, corpus_id: int, positions: Sequence[int]
+) -> Mapping[int, str]:
+    """Return the titles of articles by their positions."""
+    query = sa.select(articles.c.position, articles.c.title).where(
+        articles.c.corpus_id == corpus_id, articles.c.position.in_(positions)
+    )
+    return {row.position: row.title for row in await connection.execute(query)}

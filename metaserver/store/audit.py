@@ -36,6 +36,11 @@ async def add(
     )
 
 
+async def last(connection: AsyncConnection) -> int:
+    """Return the id of the newest entry; 0 where there is none."""
+    return await connection.scalar(sa.select(sa.func.max(audit.c.id))) or 0
+
+
 async def entries(
     connection: AsyncConnection,
     *,

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.lanes import LaneKey
@@ -31,7 +30,10 @@ async def put(
 ) -> None:
     """Store checkpoints, each in place of its lane's earlier one."""
     if made:
-        await connection.execute(_PUT, [_row(one, created_at) for one in made])
+        await connection.execute(
+            _REPLACED, [{"p": one.key.phase_id, "s": one.key.server_id} for one in made]
+        )
+        await connection.execute(sa.insert(checkpoints), [_row(one, created_at) for one in made])
 
 
 async def get(connection: AsyncConnection, key: LaneKey) -> StoredCheckpoint | None:
@@ -79,11 +81,6 @@ def _row(made: StoredCheckpoint, created_at: float) -> dict[str, Any]:
     }
 
 
-_INSERT = insert(checkpoints)
-_PUT = _INSERT.on_conflict_do_update(
-    index_elements=list(checkpoints.primary_key.columns),
-    set_={
-        name: getattr(_INSERT.excluded, name)
-        for name in ("serial", "revision", "created_at", "content")
-    },
+_REPLACED = sa.delete(checkpoints).where(
+    checkpoints.c.phase_id == sa.bindparam("p"), checkpoints.c.server_id == sa.bindparam("s")
 )

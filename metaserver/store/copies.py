@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from metaserver.files import private
 from metaserver.model.errors import HubError, InputError
+from metaserver.store.place import PostgresUrl, StorePlace
 
 BUSY_SECONDS = 30.0
 
 
-def copy_store(store: Path, out: Path) -> None:
-    """Copy a store as it is at this moment into one new file, and check it; no writer is blocked.
+def copy_store(store: StorePlace, out: Path) -> None:
+    """Copy a store as it is at this moment into one SQLite file; no writer is blocked.
 
     The copy has all data of the store, digests of tokens and addresses of teams included, so only
     its owner can read it. Raises `InputError` where there is no store or the copy cannot be
     written, `HubError` where the store is damaged. Slow: not for the event loop.
     """
+    if not isinstance(store, Path):
+        from metaserver.store.transfer import copy_out
+
+        asyncio.run(copy_out(store, out))
+        return
     if not store.is_file():
         raise InputError(store, "there is no store; expected one that a hub has written")
     try:
@@ -45,13 +53,50 @@ def _check(store: Path, copy: Path) -> None:
         raise HubError(f"{store}: the copy is damaged: {damage}")
 
 
-def sealed_secrets(store: Path) -> Mapping[str, str]:
+def sealed_secrets(store: StorePlace) -> Mapping[str, str]:
     """Return the encrypted secrets in a store by server; none where it has none, or is older."""
+    return dict(_found(store, "SELECT name, secret FROM servers WHERE secret IS NOT NULL"))
+
+
+def called_back(store: StorePlace, protocols: Sequence[str]) -> Mapping[str, bool]:
+    """Return whether each server in use of some protocols has a callback key, by name.
+
+    None where the store has none of these, or is older.
+    """
+    query = (
+        "SELECT protocol, name, callback_key IS NOT NULL FROM servers WHERE retired_at IS NULL"
+        " ORDER BY id"
+    )
+    return {
+        name: bool(key) for protocol, name, key in _found(store, query) if protocol in protocols
+    }
+
+
+def _found(store: StorePlace, query: str) -> Sequence[tuple[Any, ...]]:
+    """Return the rows of a query; none where there is no store, or no such table or column."""
+    if not isinstance(store, Path):
+        return asyncio.run(_found_in_database(store, query))
     if not store.is_file():
-        return {}
-    query = "SELECT name, secret FROM servers WHERE secret IS NOT NULL"
+        return []
     try:
         with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as found:
-            return dict(found.execute(query).fetchall())
+            return found.execute(query).fetchall()
     except sqlite3.Error:
-        return {}
+        return []
+
+
+async def _found_in_database(url: PostgresUrl, query: str) -> Sequence[tuple[Any, ...]]:
+    import asyncpg
+
+    from metaserver.store.postgres import require_connection
+
+    try:
+        connection = await require_connection(url)
+    except InputError:
+        return []
+    try:
+        return [tuple(row) for row in await connection.fetch(query)]
+    except asyncpg.PostgresError:
+        return []
+    finally:
+        await connection.close()

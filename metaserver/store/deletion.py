@@ -22,6 +22,7 @@ ANSWERS = {
     "answers of servers": tables.answers,
     "uploaded runs": offline_runs,
     "uploads": uploads,
+    "sets of curators": tables.curation_sets,
 }
 """The tables of which a phase that may be deleted has no row, by what they hold."""
 

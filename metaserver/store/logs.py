@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.lanes import Corpus, LaneKey
@@ -59,6 +60,23 @@ async def rows_after(
     return (await connection.execute(query.limit(limit))).all()
 
 
+async def new_rows(
+    connection: AsyncConnection, phase_id: int, new: Mapping[int, tuple[int, int]]
+) -> Sequence[sa.Row[Any]]:
+    """Return the rows of several lanes of a phase, lane by lane, after a serial up to another one.
+
+    `new` has both by server id. In PostgreSQL only: it is for hubs of several processes.
+    """
+    given = {
+        "phase": phase_id,
+        "servers": list(new),
+        "after": [after for after, _ in new.values()],
+        "until": [until for _, until in new.values()],
+        "most": max(until - after for after, until in new.values()),
+    }
+    return (await connection.execute(_NEW, given)).all()
+
+
 async def are_whole(connection: AsyncConnection) -> bool:
     """Return whether each lane's attempts are numbered from 1 to its serial, without gaps."""
     last = sa.func.coalesce(sa.func.max(attempts.c.serial), 0)
@@ -107,4 +125,30 @@ _LOG = (
         ),
     )
     .order_by(attempts.c.serial)
+)
+_WANTED = (
+    sa.func.unnest(
+        sa.bindparam("servers", type_=postgresql.ARRAY(sa.Integer)),
+        sa.bindparam("after", type_=postgresql.ARRAY(sa.BigInteger)),
+        sa.bindparam("until", type_=postgresql.ARRAY(sa.BigInteger)),
+    )
+    .table_valued("server_id", "after", "until")
+    .render_derived(name="wanted")
+)
+_OF_LANE = (
+    _LOG.where(
+        attempts.c.phase_id == sa.bindparam("phase"),
+        attempts.c.server_id == _WANTED.c.server_id,
+        attempts.c.serial > _WANTED.c.after,
+        attempts.c.serial <= _WANTED.c.until,
+    )
+    .limit(
+        sa.bindparam("most")
+    )  # so that each lane is looked up, also in tables without statistics
+    .lateral("log")
+)
+_NEW = (
+    sa.select(_OF_LANE)
+    .select_from(_WANTED.join(_OF_LANE, sa.true()))
+    .order_by(_OF_LANE.c.server_id, _OF_LANE.c.serial)
 )

@@ -105,6 +105,12 @@ async def get(connection: AsyncConnection, name: PhaseName) -> Phase | None:
     return None if row is None else _phase(row)
 
 
+async def by_id(connection: AsyncConnection, phase_id: int) -> Phase | None:
+    """Return a phase by its id."""
+    row = (await connection.execute(_phases().where(phases.c.id == phase_id))).first()
+    return None if row is None else _phase(row)
+
+
 async def list_all(connection: AsyncConnection) -> Sequence[Phase]:
     """Return the phases of all challenges, oldest first."""
     return [_phase(row) for row in await connection.execute(_phases().order_by(phases.c.id))]
@@ -241,3 +247,16 @@ async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[Tas
         if (found := await gold_version(connection, phase_id, task)) is not None:
             newest[TaskName(task)] = found
     return newest
+
+
+async def gold_tasks(connection: AsyncConnection, phase_id: int) -> frozenset[TaskName]:
+    """Return the tasks of a phase that have gold."""
+    tasks = sa.select(gold.c.task).where(gold.c.phase_id == phase_id).distinct()
+    return frozenset(map(TaskName, (await connection.execute(tasks)).scalars()))
+
+
+async def gold_numbers(connection: AsyncConnection, phase_id: int) -> Mapping[TaskName, int]:
+    """Return the number of the newest gold of each task of a phase."""
+    newest = sa.select(gold.c.task, sa.func.max(gold.c.version))
+    query = newest.where(gold.c.phase_id == phase_id).group_by(gold.c.task)
+    return {TaskName(task): version for task, version in await connection.execute(query)}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,12 +12,14 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.files.compression import unpack, unpack_json
-from metaserver.model.errors import InputError
 from metaserver.model.lanes import Corpus, LaneKey, StoredAttempt
 from metaserver.model.records import ArticleId, Attempt, Problem, ServerName, TaskName, Timings
 from metaserver.model.states import Outcome
+from metaserver.model.usage import DeclaredUsage
 from metaserver.store import tables as t
-from metaserver.store.database import reading_sqlite
+from metaserver.store.database import reading
+from metaserver.store.opening import opened_for_reading
+from metaserver.store.place import StorePlace
 
 
 class PackedAnswer(NamedTuple):
@@ -39,12 +40,16 @@ class StoredLane(NamedTuple):
 class ReadStore:
     """The queries that change nothing; `open_reader` opens it."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, place: StorePlace) -> None:
         self._engine = engine
+        self.place = place
 
-    def reading(self) -> AsyncConnection:
-        """Return a connection (a context manager) for the query functions of this package."""
-        return self._engine.connect()
+    def reading(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """Return a connection (a context manager) for the query functions of this package.
+
+        Raises `UnavailableError` while the database cannot be reached.
+        """
+        return reading(self._engine, self.place)
 
     async def lanes(self) -> Sequence[StoredLane]:
         """Return all lanes, by phase and in the order their servers were registered."""
@@ -54,7 +59,7 @@ class ReadStore:
             .join(t.phases, t.phases.c.id == t.lanes.c.phase_id)
             .order_by(t.lanes.c.phase_id, t.servers.c.id)
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             rows = (await connection.execute(query)).all()
         ids = {row.corpus_id for row in rows}
         corpora = {corpus_id: await self.corpus(corpus_id) for corpus_id in ids}
@@ -70,7 +75,7 @@ class ReadStore:
             .where(t.articles.c.corpus_id == corpus_id)
             .order_by(t.articles.c.position)
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             rows = (await connection.execute(query)).all()
         ids = tuple(ArticleId(row.article_id) for row in rows)
         return Corpus(id=corpus_id, ids=ids, wire_bytes=tuple(row.wire_bytes for row in rows))
@@ -85,7 +90,7 @@ class ReadStore:
             )
             .order_by(t.articles.c.position)
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             packed = (await connection.execute(query)).scalars().all()
         return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
 
@@ -103,13 +108,13 @@ class ReadStore:
             .order_by(table.c.position)
             .limit(limit)
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             return [PackedAnswer(*row) for row in await connection.execute(query)]
 
     async def answer_count(self, phase_id: int) -> int:
         """Return the number of accepted answers of a phase's lanes."""
         query = sa.select(sa.func.count()).where(t.answers.c.phase_id == phase_id)
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             return int((await connection.execute(query)).scalar_one())
 
     async def answer(self, key: LaneKey, position: int) -> Mapping[TaskName, Any] | None:
@@ -117,7 +122,7 @@ class ReadStore:
         query = sa.select(t.answers.c.payloads).where(
             of_lane(t.answers, key), t.answers.c.position == position
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             payloads = (await connection.execute(query)).scalar_one_or_none()
         return None if payloads is None else unpack_json(payloads)
 
@@ -126,7 +131,7 @@ class ReadStore:
         query = sa.select(t.answers.c.position, t.answers.c.hits_kept).where(
             of_lane(t.answers, key)
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             return {row.position: row.hits_kept for row in await connection.execute(query)}
 
     async def attempts(
@@ -138,7 +143,7 @@ class ReadStore:
             .where(of_lane(t.attempts, key), t.attempts.c.started_at >= since)
             .order_by(t.attempts.c.started_at, t.attempts.c.position, t.attempts.c.number)
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             async for row in await connection.stream(query):
                 yield StoredAttempt(row.position, read_attempt(row, server, corpus), row.final)
 
@@ -146,7 +151,7 @@ class ReadStore:
         """Return the first articles of a lane's queue: those not answered or given up."""
         lane = sa.select(t.lanes.c.cursor).where(of_lane(t.lanes, key))
         final = sa.select(t.attempts.c.position).where(of_lane(t.attempts, key), t.attempts.c.final)
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             cursor = (await connection.execute(lane)).scalar_one_or_none() or 0
             after = final.where(t.attempts.c.position >= cursor)
             finished = frozenset((await connection.execute(after)).scalars())
@@ -176,7 +181,7 @@ class ReadStore:
             positions = [i for i, known in enumerate(corpus.ids) if known == article]
             query = query.where(table.c.position.in_(positions))
         query = query.order_by(table.c.started_at.desc(), table.c.position.desc()).limit(limit)
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             rows = (await connection.execute(query)).all()
         return [StoredAttempt(r.position, read_attempt(r, server, corpus), r.final) for r in rows]
 
@@ -189,7 +194,7 @@ class ReadStore:
             t.attempts.c.position == position,
             t.attempts.c.number == number,
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             row = (await connection.execute(query)).first()
         return (
             None
@@ -204,18 +209,16 @@ class ReadStore:
             t.raw_answers.c.position == position,
             t.raw_answers.c.number == number,
         )
-        async with self._engine.connect() as connection:
+        async with self.reading() as connection:
             body = (await connection.execute(query)).scalar_one_or_none()
         return None if body is None else unpack(body)
 
 
 @asynccontextmanager
-async def open_reader(path: Path) -> AsyncIterator[ReadStore]:
+async def open_reader(place: StorePlace) -> AsyncIterator[ReadStore]:
     """Open a store for reading only; a hub may write to it meanwhile."""
-    if not path.is_file():  # noqa: ASYNC240 (once, at start)
-        raise InputError(path, "there is no store; expected one that a hub has written")
-    async with reading_sqlite(path) as engine:
-        yield ReadStore(engine)
+    async with opened_for_reading(place) as engine:
+        yield ReadStore(engine, place)
 
 
 def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
@@ -252,4 +255,5 @@ def read_attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attemp
         bytes_in=row.bytes_in,
         problems=tuple(Problem(path=path, message=message) for path, message in problems),
         problem_count=row.problem_count,
+        usage=msgspec.json.decode(row.usage, type=DeclaredUsage) if row.usage else None,
     )

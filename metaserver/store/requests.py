@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,6 +76,28 @@ async def add(connection: AsyncConnection, request: StoredRequest) -> None:
     await connection.execute(sa.insert(requests).values(**_columns(request)))
 
 
+async def charge(
+    connection: AsyncConnection, token_id: int, caller: str, at: float, expires_at: float
+) -> None:
+    """Store that a token made a request, and nothing of it."""
+    refused = StoredRequest(
+        id=secrets.token_hex(8),
+        token_id=token_id,
+        caller=caller,
+        at=at,
+        state=RequestState.FAILED,
+        article="",
+        title="",
+        length=0,
+        text=b"",
+        options=RequestOptions(),
+        release="",
+        expires_at=expires_at,
+    )
+    row = {**_columns(refused), "text": None}
+    await connection.execute(sa.insert(requests).values(**row))
+
+
 def _columns(request: StoredRequest) -> Mapping[str, Any]:
     names = (column.name for column in requests.columns)
     row = {name: getattr(request, name) for name in names}
@@ -97,6 +120,22 @@ async def get(connection: AsyncConnection, request: str) -> StoredRequest | None
     return None if row is None else _request(row)
 
 
+async def version_of(connection: AsyncConnection, request: str) -> int:
+    """Return the version of a request; 0 where there is none, or it was forgotten."""
+    query = sa.select(requests.c.version).where(
+        requests.c.id == request, requests.c.text.is_not(None)
+    )
+    return int((await connection.execute(query)).scalar_one_or_none() or 0)
+
+
+async def states(connection: AsyncConnection, keys: Collection[str]) -> Mapping[str, RequestState]:
+    """Return the states of those of some requests that there are, and were not forgotten."""
+    query = sa.select(requests.c.id, requests.c.state).where(
+        requests.c.id.in_(keys), requests.c.text.is_not(None)
+    )
+    return {row.id: RequestState(row.state) for row in await connection.execute(query)}
+
+
 async def list_of(
     connection: AsyncConnection, token_id: int | None, *, limit: int
 ) -> Sequence[StoredRequest]:
@@ -108,12 +147,20 @@ async def list_of(
     return [_request(row) for row in rows]
 
 
-async def unfinished(connection: AsyncConnection) -> Sequence[StoredRequest]:
-    """Return the requests to go on with, oldest first."""
+async def unfinished(connection: AsyncConnection, *, lock: bool = False) -> Sequence[StoredRequest]:
+    """Return the requests to go on with, oldest first; to `lock` them keeps other processes out."""
     query = sa.select(requests).where(
         requests.c.state.in_(UNFINISHED), requests.c.text.is_not(None)
     )
-    return [_request(row) for row in await connection.execute(query.order_by(requests.c.at))]
+    query = query.order_by(requests.c.at)
+    if lock:
+        query = query.with_for_update()
+    return [_request(row) for row in await connection.execute(query)]
+
+
+async def set_options(connection: AsyncConnection, request: str, options: RequestOptions) -> None:
+    """Change the options of a request."""
+    await change(connection, request, options=msgspec.json.encode(options))
 
 
 async def count_since(connection: AsyncConnection, token_id: int, at: float) -> int:

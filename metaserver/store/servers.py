@@ -54,16 +54,28 @@ async def change(connection: AsyncConnection, server_id: int, server: Server) ->
 
 
 async def retire(connection: AsyncConnection, server_id: int) -> None:
-    """Take a server out of use; its name and its runs stay."""
-    await connection.execute(
-        sa.update(servers).where(servers.c.id == server_id).values(retired_at=time.time())
-    )
+    """Take a server out of use; its name and its runs stay, its secret does not."""
+    values = {"retired_at": time.time(), "secret": None}
+    await connection.execute(sa.update(servers).where(servers.c.id == server_id).values(**values))
 
 
 async def serve_curators(connection: AsyncConnection, server_id: int, agreed: bool) -> None:
     """Store whether curators' requests are sent to a server."""
     await connection.execute(
         sa.update(servers).where(servers.c.id == server_id).values(serves_curators=agreed)
+    )
+
+
+async def has_secrets(connection: AsyncConnection) -> bool:
+    """Return whether a secret of a server is stored."""
+    query = sa.select(servers.c.id).where(servers.c.secret.is_not(None)).limit(1)
+    return (await connection.execute(query)).first() is not None
+
+
+async def set_version(connection: AsyncConnection, name: ServerName, version: str) -> None:
+    """Store the version that a server reports of itself."""
+    await connection.execute(
+        sa.update(servers).where(servers.c.name == name).values(version=version)
     )
 
 
@@ -112,6 +124,8 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
         created_at=row.created_at or 0.0,
         retired_at=row.retired_at,
         serves_curators=row.serves_curators,
+        has_callback_key=row.callback_key is not None,
+        version=row.version,
         verdicts=verdicts,
     )
 
@@ -149,14 +163,23 @@ async def controls(connection: AsyncConnection, phase_id: int) -> Mapping[int, L
     }
 
 
+async def control(connection: AsyncConnection, key: LaneKey) -> LaneControl:
+    """Return the desired state of a lane; paused where there is no such lane."""
+    query = sa.select(lanes.c.control, lanes.c.control_note).where(of_lane(lanes, key))
+    row = (await connection.execute(query)).first()
+    if row is None:
+        return LaneControl(control=Control.PAUSED, note="")
+    return LaneControl(control=Control(row.control), note=row.control_note)
+
+
 async def requeue(
     connection: AsyncConnection, key: LaneKey, positions: Sequence[int] | None
 ) -> int:
     """Put given-up articles of a lane (None: all) into its queue again; return their number.
 
     Their attempts stay, but are no longer charged to the team. The lane's epoch rises, which fences
-    off any hub that works on it: take the lane again afterwards. So does its revision: what was
-    computed from its log before is void.
+    off the process that works on it: the lane is free, and is taken again if it is due. So does
+    its revision: what was computed from its log before is void.
     """
     lane = of_lane(attempts, key)
     given_up = sa.select(attempts.c.position).where(
@@ -176,6 +199,7 @@ async def requeue(
             .where(of_lane(lanes, key))
             .values(
                 epoch=lanes.c.epoch + 1,
+                worker=None,
                 revision=lanes.c.revision + 1,
                 cursor=sa.case((lanes.c.cursor > found[0], found[0]), else_=lanes.c.cursor),
             )

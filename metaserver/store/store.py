@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence, Set
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+    Set,
+)
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tries
+from metaserver.model.lanes import (
+    AttemptRecord,
+    Corpus,
+    LaneKey,
+    LaneOrder,
+    LaneState,
+    TakenLane,
+    Ticket,
+    Tries,
+)
 from metaserver.model.records import Article, TaskName
 from metaserver.model.states import RULES
+from metaserver.store import leases
 from metaserver.store import tables as t
 from metaserver.store.articles import pack_articles, store_articles
-from metaserver.store.database import open_sqlite, writer_engine, writing
+from metaserver.store.database import writing
+from metaserver.store.opening import opened
 from metaserver.store.phases import set_gold
+from metaserver.store.place import StorePlace
 from metaserver.store.reader import ReadStore
 from metaserver.store.writer import Writer
 
@@ -27,10 +47,16 @@ from metaserver.store.writer import Writer
 class Store(ReadStore):
     """One hub's store; `open_store` opens it."""
 
-    def __init__(self, engine: AsyncEngine, writer: Writer, place: Path) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: AsyncEngine, writer: Writer, place: StorePlace) -> None:
+        super().__init__(engine, place)
         self._writer = writer
-        self.place = place  # the file
+
+    def fenced(self, require: Callable[[AsyncConnection], Awaitable[None]]) -> Store:
+        """Return this store for a writer that may lose its right: `require` raises in each write.
+
+        It is called first in each transaction of `writing`.
+        """
+        return _FencedStore(self._engine, self._writer, self.place, require)
 
     @property
     def blocked(self) -> str | None:
@@ -58,6 +84,16 @@ class Store(ReadStore):
             self._writer.mark_unwritable(error.reason)
             raise
 
+    @asynccontextmanager
+    async def renewing(self) -> AsyncIterator[AsyncConnection]:
+        """Yield a connection in a transaction that waits for no other writer, where there are some.
+
+        What it writes must be right whatever others write meanwhile. Raises `UnavailableError`
+        where nothing can be written.
+        """
+        async with writing(self._engine, self.place, in_turn=False) as connection:
+            yield connection
+
     def require_writable(self) -> None:
         """Check that the store can be written; raises `UnavailableError` while it cannot."""
         if self.blocked is not None:
@@ -80,59 +116,55 @@ class Store(ReadStore):
 
     # -- lanes -----------------------------------------------------------------------------------
 
-    async def take_lane(self, key: LaneKey) -> LaneState:
-        """Take one lane: see `take_lanes`."""
-        return (await self.take_lanes(key.phase_id, [key.server_id]))[key.server_id]
+    async def take_lanes(
+        self, tickets: Collection[Ticket], process: str, *, settled: bool = True
+    ) -> Sequence[TakenLane]:
+        """Take lanes for a process by their tickets, in one transaction; return those it has now.
 
-    async def take_lanes(self, phase_id: int, server_ids: Sequence[int]) -> Mapping[int, LaneState]:
-        """Take lanes of a phase, by server id, in one transaction.
-
-        Each lane's epoch is raised, which fences off a hub that had taken it.
+        Each lane's epoch is raised, which fences off a process that had taken it.
         """
+        if not tickets:
+            return []
+        taken: list[TakenLane] = []
         async with self.writing() as connection:
-            await self._raise_epochs(connection, phase_id, server_ids)
-            lanes = await connection.execute(
-                sa.select(t.lanes).where(
-                    t.lanes.c.phase_id == phase_id, t.lanes.c.server_id.in_(server_ids)
-                )
+            orders = await leases.take(connection, tickets, process, settled=settled)
+            for phase_id in sorted({key.phase_id for key in orders}):
+                of_phase = {key.server_id: one for key, one in orders.items() if key[0] == phase_id}
+                taken.extend(await self._taken(connection, phase_id, of_phase))
+        return taken
+
+    async def _taken(
+        self, connection: AsyncConnection, phase_id: int, orders: Mapping[int, LaneOrder]
+    ) -> Sequence[TakenLane]:
+        """Return the progress of lanes of a phase that were taken, given by server id."""
+        server_ids = list(orders)
+        rows = await connection.execute(
+            sa.select(t.lanes).where(
+                t.lanes.c.phase_id == phase_id, t.lanes.c.server_id.in_(server_ids)
             )
-            found = {row.server_id: row for row in lanes}
-            finished = await self._finished(connection, phase_id, server_ids)
-            tries = await self._tries(connection, phase_id, server_ids)
-        return {
-            server_id: LaneState(
-                key=LaneKey(phase_id, server_id),
-                epoch=row.epoch,
-                cursor=row.cursor,
-                serial=row.serial,
-                finished=frozenset(finished[server_id]),
-                tries={
-                    position: made
-                    for position, made in tries[server_id].items()
-                    if position not in finished[server_id]
-                },
+        )
+        found = {row.server_id: row for row in rows}
+        finished = await self._finished(connection, phase_id, server_ids)
+        tries = await self._tries(connection, phase_id, server_ids)
+        return [
+            TakenLane(
+                state=LaneState(
+                    key=LaneKey(phase_id, server_id),
+                    epoch=row.epoch,
+                    cursor=row.cursor,
+                    serial=row.serial,
+                    finished=frozenset(finished[server_id]),
+                    tries={
+                        position: made
+                        for position, made in tries[server_id].items()
+                        if position not in finished[server_id]
+                    },
+                ),
+                order=orders[server_id],
+                down=row.down,
             )
             for server_id, row in found.items()
-        }
-
-    async def _raise_epochs(
-        self, connection: AsyncConnection, phase_id: int, server_ids: Sequence[int]
-    ) -> None:
-        """Raise the epochs of lanes; one that is not stored yet begins with 1."""
-        raised = await connection.execute(
-            sa.update(t.lanes)
-            .where(t.lanes.c.phase_id == phase_id, t.lanes.c.server_id.in_(server_ids))
-            .values(epoch=t.lanes.c.epoch + 1)
-            .returning(t.lanes.c.server_id)
-        )
-        known = set(raised.scalars())
-        new = [
-            {"phase_id": phase_id, "server_id": server_id, "epoch": 1, "cursor": 0}
-            for server_id in server_ids
-            if server_id not in known
         ]
-        if new:
-            await connection.execute(sa.insert(t.lanes), new)
 
     async def _finished(
         self, connection: AsyncConnection, phase_id: int, server_ids: Sequence[int]
@@ -163,6 +195,26 @@ class Store(ReadStore):
         return tries
 
 
+class _FencedStore(Store):
+    """A store for a writer that may lose its right."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        writer: Writer,
+        place: StorePlace,
+        require: Callable[[AsyncConnection], Awaitable[None]],
+    ) -> None:
+        super().__init__(engine, writer, place)
+        self._require = require
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        async with super().writing() as connection:
+            await self._require(connection)
+            yield connection
+
+
 def _open_attempts(
     phase_id: int, server_ids: Sequence[int], *columns: sa.ColumnElement[int]
 ) -> sa.Select[Any]:
@@ -185,13 +237,12 @@ def _open_attempts(
 
 
 @asynccontextmanager
-async def open_store(path: Path) -> AsyncIterator[Store]:
-    """Open (or create) a hub's store in one SQLite file, with its writer running."""
-    async with open_sqlite(path) as engine:
-        writer = Writer(writer_engine(path))
+async def open_store(place: StorePlace, *, alone: bool = True) -> AsyncIterator[Store]:
+    """Open (or create) a hub's store, with its writer running."""
+    async with opened(place, alone=alone) as (engine, writer):
         writing = asyncio.create_task(writer.run(), name="store writer")
         try:
-            yield Store(engine, writer, path)
+            yield Store(engine, writer, place)
         finally:
             writing.cancel()
             with suppress(asyncio.CancelledError):

@@ -21,6 +21,9 @@ NAMING = {
 
 metadata = sa.MetaData(naming_convention=NAMING)
 
+Large = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""Integers of 64 bits, which all have in SQLite: ids of logs, counters that only grow, sizes."""
+
 corpora = sa.Table(
     "corpora",
     metadata,
@@ -49,7 +52,7 @@ articles = sa.Table(
     sa.Column("title", sa.String, nullable=False),
     sa.Column("source", sa.String, nullable=False),
     sa.Column("text", sa.LargeBinary, nullable=False),  # zstd of UTF-8
-    sa.Column("wire_bytes", sa.Integer, nullable=False),  # of the text as sent in a request
+    sa.Column("wire_bytes", Large, nullable=False),  # of the text as sent in a request
     sa.UniqueConstraint("corpus_id", "article_id"),
 )
 
@@ -187,7 +190,7 @@ channels = sa.Table(
     sa.Column("address", sa.String, nullable=False),
     sa.Column("secret", sa.String, nullable=False),  # signs what is posted to a webhook
     sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("sent_up_to", sa.Integer, nullable=False),  # the id of the last alert sent
+    sa.Column("sent_up_to", Large, nullable=False),  # the id of the last alert sent
     sa.Column("failures", sa.Integer, nullable=False),  # since the last message that was sent
     sa.Column("error", sa.String, nullable=False),
     sa.UniqueConstraint("kind", "address"),
@@ -196,7 +199,7 @@ channels = sa.Table(
 alerts = sa.Table(
     "alerts",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", Large, primary_key=True),
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("kind", sa.String(32), nullable=False),
     sa.Column("phase", sa.String, nullable=False),  # empty: of the hub
@@ -218,7 +221,7 @@ sessions = sa.Table(
 audit = sa.Table(
     "audit",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", Large, primary_key=True),
     sa.Column("at", sa.Double, nullable=False, index=True),
     sa.Column("actor", sa.String, nullable=False),  # "team blue", "organiser ana", "clock", ...
     sa.Column("action", sa.String, nullable=False),  # the operation's name
@@ -249,6 +252,8 @@ servers = sa.Table(
     sa.Column("certificate", sa.String(64), nullable=False, server_default=""),  # its SHA-256
     # Its team agrees that curators' requests are sent to it.
     sa.Column("serves_curators", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("version", sa.String, nullable=False, server_default=""),  # that it reported last
+    sa.Column("callback_key", sa.String(64), index=True),  # the digest of its callbacks' key
 )
 
 conformance_runs = sa.Table(
@@ -267,14 +272,94 @@ lanes = sa.Table(
     metadata,
     sa.Column("phase_id", sa.ForeignKey("phases.id"), primary_key=True),
     sa.Column("server_id", sa.ForeignKey("servers.id"), primary_key=True),
-    sa.Column("epoch", sa.Integer, nullable=False),  # raised whenever a hub takes the lane
+    sa.Column("epoch", Large, nullable=False),  # raised whenever a hub takes the lane
     sa.Column("cursor", sa.Integer, nullable=False),  # every article before it is finished
-    sa.Column("serial", sa.Integer, nullable=False, server_default=sa.text("0")),  # of its log
+    sa.Column("serial", Large, nullable=False, server_default=sa.text("0")),  # of its log
     # Raised when stored attempts are changed: what was computed from the log before is void.
-    sa.Column("revision", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("revision", Large, nullable=False, server_default=sa.text("0")),
     # The desired state, set by the team or the organiser: `states.Control`.
     sa.Column("control", sa.String(16), nullable=False, server_default="running"),
     sa.Column("control_note", sa.String, nullable=False, server_default=""),
+    # Whether it should be at work: it is desired, its phase is open, its server in use.
+    sa.Column("due", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("allowance", sa.Integer),  # requests until it pauses; none: to the end of its queue
+    sa.Column("cancel_by", sa.String, nullable=False, server_default=""),  # who cancels its calls
+    # The last order to the lane, and the last one that was carried out to its end.
+    sa.Column("order_no", Large, nullable=False, server_default=sa.text("0")),
+    sa.Column("order_done", Large, nullable=False, server_default=sa.text("0")),
+    sa.Column("worker", sa.String),  # the process that holds it: `workers.id`; none: free
+    # What its holder reported last, for the other processes; `ended` is a `lanes.events.LaneEnd`.
+    sa.Column("in_flight", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("down", sa.String, nullable=False, server_default=""),
+    sa.Column("ended", sa.String(16), nullable=False, server_default=""),
+    sa.Index("ix_lanes_worker", "worker"),
+)
+
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column("id", sa.String, primary_key=True),  # new at each start of a process
+    sa.Column("host", sa.String, nullable=False),
+    sa.Column("role", sa.String(16), nullable=False),  # `processes.ProcessRole`
+    sa.Column("version", sa.String, nullable=False),
+    sa.Column("capacity", sa.Integer, nullable=False),  # lanes that it holds at most
+    sa.Column("lanes", sa.Integer, nullable=False),  # that it held when it was seen last
+    sa.Column("started_at", sa.Double, nullable=False),  # by the clock of the database
+    sa.Column("seen", sa.Double, nullable=False),  # so too
+    # What it counts since it was started: `leases.LeaseCounts`.
+    sa.Column("taken_over", Large, nullable=False, server_default=sa.text("0")),
+    sa.Column("turns", Large, nullable=False, server_default=sa.text("0")),
+    sa.Column("refused", Large, nullable=False, server_default=sa.text("0")),
+    sa.Column("missed", Large, nullable=False, server_default=sa.text("0")),
+)
+
+leader = sa.Table(
+    "leader",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),  # 1: the only row
+    sa.Column("process", sa.String, nullable=False),  # `workers.id`; empty: nobody
+    sa.Column("epoch", Large, nullable=False),  # raised whenever another process leads
+    sa.Column("seen", sa.Double, nullable=False),  # by the clock of the database
+)
+
+jobs = sa.Table(
+    "jobs",  # of the processes of a hub that has several
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("process", sa.String, nullable=False),  # `workers.id` of the one that does it
+    sa.Column("kind", sa.String, nullable=False),  # the operation that began it
+    sa.Column("subject", sa.String, nullable=False),
+    sa.Column("asked_by", sa.String, nullable=False),
+    sa.Column("team", sa.String, nullable=False),  # that it belongs to; empty: organisers
+    sa.Column("state", sa.String(16), nullable=False),  # `states.JobState`
+    sa.Column("step", sa.String, nullable=False),
+    sa.Column("done", Large, nullable=False),
+    sa.Column("total", Large, nullable=False),
+    sa.Column("fixed", sa.Boolean, nullable=False),  # it can be cancelled no longer
+    sa.Column("to_cancel", sa.Boolean, nullable=False),  # another process was asked to
+    sa.Column("began_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    sa.Column("error", sa.String, nullable=False),
+    sa.Column("report", sa.LargeBinary),  # zstd of JSON; none: it is not done
+    sa.Index("ix_jobs_team_began_at", "team", "began_at"),
+)
+
+kept_files = sa.Table(
+    "kept_files",  # that jobs have made, for all processes of a hub that has several
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("name", sa.String, nullable=False, index=True),  # the newest whole one is meant
+    sa.Column("size", Large, nullable=False),  # in bytes
+    sa.Column("made_at", sa.Double, nullable=False),
+    sa.Column("whole", sa.Boolean, nullable=False),  # all its parts are there
+)
+
+kept_parts = sa.Table(
+    "kept_parts",
+    metadata,
+    sa.Column("file_id", sa.ForeignKey("kept_files.id"), primary_key=True),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),  # from 0, without gaps
+    sa.Column("content", sa.LargeBinary, nullable=False),
 )
 
 
@@ -293,18 +378,19 @@ attempts = sa.Table(
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     # The place in the lane's log, from 1 in the order of commits, without gaps.
-    sa.Column("serial", sa.Integer, nullable=False, server_default=sa.text("0")),
-    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("serial", Large, nullable=False, server_default=sa.text("0")),
+    sa.Column("epoch", Large, nullable=False),
     sa.Column("started_at", sa.Double, nullable=False),
     sa.Column("outcome", sa.String(16), nullable=False),
     sa.Column("message", sa.String, nullable=False),
     *(sa.Column(phase, sa.Double) for phase in ("queue", "dns", "connect", "send", "wait")),
     *(sa.Column(phase, sa.Double) for phase in ("transfer", "parse")),
     sa.Column("total", sa.Double, nullable=False),
-    sa.Column("bytes_out", sa.Integer, nullable=False),
-    sa.Column("bytes_in", sa.Integer, nullable=False),
+    sa.Column("bytes_out", Large, nullable=False),
+    sa.Column("bytes_in", Large, nullable=False),
     sa.Column("problems", sa.LargeBinary),  # JSON: [[path, message], ...]
     sa.Column("problem_count", sa.Integer, nullable=False),
+    sa.Column("usage", sa.LargeBinary),  # JSON of `usage.DeclaredUsage`; none: not declared
     sa.Column("final", sa.Boolean, nullable=False),  # the article is finished for the lane
     # Put in the queue again by an organiser: no longer charged to the team.
     sa.Column("forgiven", sa.Boolean, nullable=False, server_default=sa.false()),
@@ -335,8 +421,8 @@ checkpoints = sa.Table(
     "checkpoints",
     metadata,
     *_lane_key(),
-    sa.Column("serial", sa.Integer, nullable=False),  # the last one of the log that it covers
-    sa.Column("revision", sa.Integer, nullable=False),  # of the lane when it was made
+    sa.Column("serial", Large, nullable=False),  # the last one of the log that it covers
+    sa.Column("revision", Large, nullable=False),  # of the lane when it was made
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of msgpack: `phases.checkpoints`
 )
@@ -344,7 +430,7 @@ checkpoints = sa.Table(
 state_changes = sa.Table(
     "state_changes",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", Large, primary_key=True),
     sa.Column("phase_id", sa.Integer, nullable=False),
     sa.Column("server_id", sa.Integer, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
@@ -411,7 +497,7 @@ frozen_boards = sa.Table(
 notices = sa.Table(
     "notices",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", Large, primary_key=True),
     sa.Column("team_id", sa.ForeignKey("teams.id"), nullable=False),
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("subject", sa.String, nullable=False),  # the server
@@ -419,6 +505,21 @@ notices = sa.Table(
     sa.Column("message", sa.String, nullable=False),
     sa.Column("sent_at", sa.Double),
     sa.Column("failures", sa.Integer, nullable=False),
+)
+
+consensus_models = sa.Table(
+    "consensus_models",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("task", sa.String, nullable=False),
+    sa.Column("method", sa.String, nullable=False),
+    sa.Column("made_at", sa.Double, nullable=False),
+    sa.Column("made_by", sa.String, nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),  # one of each task at most
+    sa.Column("golds", sa.LargeBinary, nullable=False),  # JSON of `consensus.ModelGold`
+    sa.Column("members", sa.LargeBinary, nullable=False),  # JSON of `consensus.ModelMember`
+    sa.Column("report", sa.LargeBinary, nullable=False),  # zstd of JSON: `TrainingReport`
+    sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of the model file
 )
 
 requests = sa.Table(
@@ -431,7 +532,7 @@ requests = sa.Table(
     sa.Column("deadline_at", sa.Double),  # none: no server was asked yet
     sa.Column("state", sa.String(16), nullable=False),  # `requests.RequestState`
     sa.Column("message", sa.String, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),  # grows with each change
+    sa.Column("version", Large, nullable=False),  # grows with each change
     sa.Column("article", sa.String, nullable=False),  # its id; empty: a text without one
     sa.Column("title", sa.String, nullable=False),
     sa.Column("length", sa.Integer, nullable=False),  # of the text, in characters
@@ -457,6 +558,95 @@ request_answers = sa.Table(
     sa.Column("payloads", sa.LargeBinary),  # zstd of JSON: {task: payload}, its first hits
     sa.Column("asides", sa.LargeBinary),  # zstd of JSON: `lanes.Asides`
     sa.Column("raw", sa.LargeBinary),  # zstd of the bytes as received, of short answers
-    sa.Column("version", sa.Integer, nullable=False),  # of the request with which it came
+    sa.Column("version", Large, nullable=False),  # of the request with which it came
     sa.Column("late", sa.Boolean, nullable=False),
+)
+
+communications = sa.Table(
+    "communications",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),  # random, 31 bits
+    sa.Column("server_id", sa.ForeignKey("servers.id"), nullable=False),
+    sa.Column("scope", sa.String(40), nullable=False),  # `communications.Exchanged`
+    sa.Column("article", sa.String, nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),  # of the attempt
+    sa.Column("opened_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False, index=True),
+    sa.Column("acknowledged_at", sa.Double),  # none: the server may not have the request
+    sa.Column("answered_at", sa.Double),  # none: no callback was accepted yet
+    sa.Column("closed_at", sa.Double),  # none: the hub waits, or it was answered
+    sa.Column("format", sa.String(8)),  # of the callback
+    sa.Column("body", sa.LargeBinary),  # zstd of it, until its attempt is stored
+    sa.Index("ix_communications_server_article", "server_id", "scope", "article"),
+)
+
+curations = sa.Table(
+    "curations",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("token_id", sa.ForeignKey("tokens.id"), nullable=False),
+    sa.Column("curator", sa.String, nullable=False),
+    sa.Column("request", sa.String(16)),  # the id of its request, which is deleted before it
+    sa.Column("state", sa.String(16), nullable=False),  # `curations.CurationStanding`
+    sa.Column("article", sa.String, nullable=False),  # its id; empty: a text without one
+    sa.Column("title", sa.String, nullable=False),
+    sa.Column("length", sa.Integer, nullable=False),  # of the text, in characters
+    sa.Column("text", sa.LargeBinary, nullable=False),  # zstd
+    sa.Column("basis", sa.LargeBinary, nullable=False),  # zstd of JSON: `basis.CurationBasis`
+    sa.Column("additions", sa.LargeBinary),  # JSON: `basis.Additions`
+    sa.Column("events", sa.Integer, nullable=False),  # their number
+    sa.Column("bytes", Large, nullable=False),  # of all events
+    sa.Column("active_ms", Large, nullable=False),  # that the curator was at work
+    sa.Column("opened_at", sa.Double, nullable=False),
+    sa.Column("changed_at", sa.Double, nullable=False),
+    sa.Column("submitted_at", sa.Double),  # last; none: never
+    sa.UniqueConstraint("token_id", "request"),
+    sa.Index("ix_curations_token_changed", "token_id", "changed_at"),
+)
+
+curation_events = sa.Table(
+    "curation_events",
+    metadata,
+    sa.Column("curation_id", sa.ForeignKey("curations.id"), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),  # from 0, without gaps
+    sa.Column("key", sa.String(64), nullable=False),  # that its page made
+    sa.Column("at", sa.Double, nullable=False),  # when it was received
+    sa.Column("event", sa.LargeBinary, nullable=False),  # JSON: `decisions.CurationEvent`
+    sa.UniqueConstraint("curation_id", "key"),
+)
+
+curation_sets = sa.Table(
+    "curation_sets",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String, nullable=False, unique=True),
+    sa.Column("title", sa.String, nullable=False),
+    sa.Column("phase_id", sa.ForeignKey("phases.id"), nullable=False),  # whose gold it makes
+    sa.Column("plan", sa.LargeBinary, nullable=False),  # JSON: `curations.SetPlan`
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("closed_at", sa.Double),
+)
+
+curation_seats = sa.Table(
+    "curation_seats",
+    metadata,
+    sa.Column("set_id", sa.ForeignKey("curation_sets.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),  # of the article, in the phase's corpus
+    sa.Column("token_id", sa.ForeignKey("tokens.id"), primary_key=True),  # its curator's
+    sa.Column("seat", sa.Integer, nullable=False),  # from 1; the first two make the gold
+    sa.Column("place", sa.Integer, nullable=False),  # from 0, in the curator's order
+    sa.Column("curation_id", sa.ForeignKey("curations.id"), unique=True),  # none: not opened yet
+    sa.Index("ix_curation_seats_token_id", "token_id"),
+)
+
+curation_rulings = sa.Table(
+    "curation_rulings",
+    metadata,
+    sa.Column("set_id", sa.ForeignKey("curation_sets.id"), primary_key=True),
+    sa.Column("task", sa.String, primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("item", sa.String, primary_key=True),  # accessions, with a blank between two
+    sa.Column("choice", sa.String(16), nullable=False),  # `adjudication.RulingChoice`
+    sa.Column("adjudicator", sa.String, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
 )

@@ -157,7 +157,7 @@ class RankedTask:
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
         scorer = RunScorer(Task(self.name), gold, digest=False)
-        return TaskScorer(scorer, gold, _answer, _values)
+        return TaskScorer(scorer, gold, hits_of, _values)
 
     def view_scorers(
         self, gold: ItemGold, release: Release
@@ -165,7 +165,7 @@ class RankedTask:
         """Return, by view, a factory of scorers for one run, for the views the release allows."""
 
         def scorer(view: ReleaseView) -> TaskScorer:
-            return TaskScorer(ViewScorer(view), gold, _answer, _values)
+            return TaskScorer(ViewScorer(view), gold, hits_of, _values)
 
         return {view.name: partial(scorer, view) for view in release_views(gold, release)}
 
@@ -335,10 +335,11 @@ def _triples(payload: RankedPayload) -> Sequence[Hit]:
     """Return an answer's hits to write: triples of item, rank and confidence."""
     if payload and len(payload[0]) == 3:
         return cast(Sequence[Hit], payload)
-    return _answer(payload)
+    return hits_of(payload)
 
 
-def _answer(payload: RankedPayload) -> Sequence[Hit]:
+def hits_of(payload: RankedPayload) -> Sequence[Hit]:
+    """Return the hits of an answer, by rank."""
     if payload and len(payload[0]) == 3:
         return [Hit(name, rank, confidence) for name, rank, confidence in payload]
     return [Hit(pair(a, b), rank, confidence) for a, b, rank, confidence in payload]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from metaserver.files.abandoned import is_at_work
 from metaserver.model.errors import InputError
 from metaserver.uniprot.intake import Intake
 from metaserver.uniprot.layout import FORMAT, Meta, ReleaseSource, write_meta
@@ -74,19 +75,8 @@ def _remove_abandoned(folder: Path, name: str) -> None:
     """Remove the folders of builds of `name` whose processes have ended."""
     ours = re.compile(rf"\.{re.escape(name)}\.([0-9]+){re.escape(_BUILDING)}")
     for path in folder.iterdir():
-        if (match := ours.fullmatch(path.name)) and not _runs(int(match[1])):
+        if (match := ours.fullmatch(path.name)) and not is_at_work(int(match[1])):
             shutil.rmtree(path)
-
-
-def _runs(pid: int) -> bool:
-    """Return whether another process has this id; processes in containers may share ids."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return pid != os.getpid()
 
 
 def _build(

@@ -31,14 +31,14 @@ _COLUMNS = "e.accession, e.entry_name, e.names, e.symbols, e.taxon, coalesce(o.n
 _FROM = "FROM entry e LEFT JOIN organism o USING (taxon)"
 _BY_SYMBOL = f"""
 SELECT {_COLUMNS} {_FROM} JOIN symbol s ON s.entry = e.id
-WHERE s.folded = ? AND (?2 IS NULL OR e.taxon = ?2)
-ORDER BY e.entry_name LIMIT ?
+WHERE s.folded = :key AND (:taxon IS NULL OR e.taxon = :taxon)
+ORDER BY e.entry_name LIMIT :limit
 """
 _BY_WORDS = f"""
 SELECT {_COLUMNS} {_FROM}
-JOIN (SELECT rowid FROM word WHERE word MATCH ? LIMIT {MOST_MATCHES}) w ON w.rowid = e.id
-WHERE ?2 IS NULL OR e.taxon = ?2
-ORDER BY length(e.names), e.entry_name LIMIT ?
+JOIN (SELECT rowid FROM word WHERE word MATCH :key LIMIT {MOST_MATCHES}) w ON w.rowid = e.id
+WHERE :taxon IS NULL OR e.taxon = :taxon
+ORDER BY length(e.names), e.entry_name LIMIT :limit
 """  # noqa: S608
 
 
@@ -78,11 +78,11 @@ class NameDirectory:
             f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )
         found = cls(connection, path)
-        ((version,),) = found._rows("PRAGMA user_version", ())
-        if version != NAMES_FORMAT:
-            connection.close()
-            message = f"names of format {version}, expected {NAMES_FORMAT}: build the release again"
-            raise InputError(path, message)
+        try:
+            found._check_format()
+        except InputError:
+            found.close()
+            raise
         return found
 
     def close(self) -> None:
@@ -119,11 +119,20 @@ class NameDirectory:
         found = {one.accession: one for one in exact if taxon in (None, one.taxon)}
         for query, key in ((_BY_SYMBOL, folded(text)), (_BY_WORDS, _match(text, taxon))):
             if key and len(found) < limit:
-                for one in map(_entry, self._rows(query, (key, taxon, limit))):
+                values = {"key": key, "taxon": taxon, "limit": limit}
+                for one in map(_entry, self._rows(query, values)):
                     found.setdefault(one.accession, one)
         return list(found.values())[:limit]
 
-    def _rows(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    def _check_format(self) -> None:
+        ((version,),) = self._rows("PRAGMA user_version", ())
+        if version != NAMES_FORMAT:
+            message = f"names of format {version}, expected {NAMES_FORMAT}: build the release again"
+            raise InputError(self._path, message)
+
+    def _rows(
+        self, query: str, values: Sequence[object] | Mapping[str, object]
+    ) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
                 return self._connection.execute(query, values).fetchall()

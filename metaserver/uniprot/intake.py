@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metaserver.uniprot.codec import MALFORMED, Codes, encode
-from metaserver.uniprot.names import cluster_keys, name_key
+from metaserver.uniprot.names import ENTRY_NAME, cluster_keys, name_key
 from metaserver.uniprot.names_writer import NamesWriter
 from metaserver.uniprot.pages import prefixes_of
 from metaserver.uniprot.sources import SourceFile
@@ -43,6 +43,7 @@ class Intake:
         self.clusters = spill("clusters", 2)
         self.secondaries = spill("secondaries", 2)
         self.entry_names = spill("entry_names", 2)
+        self.genes = spill("genes", 2)
         self.names = [spill(f"names{i}", 2) for i in range(_BUCKETS)]
         self.prefixes = np.empty(0, np.int32)
         self.taxonomy = Taxonomy()
@@ -84,6 +85,7 @@ class Intake:
         keys = np.array([name_key(entry.entry_name) for entry in batch], np.int64)
         named = np.flatnonzero(keys > 0)
         self.entry_names.add(np.stack([keys[named], codes[named]], axis=1))
+        self._genes(codes, batch)
         self._names(codes, batch)
         if self._writer:
             self._writer.add(batch, taxa)
@@ -93,6 +95,16 @@ class Intake:
             for old in entry.secondaries
         ]
         self._secondaries(source, merged)
+
+    def _genes(self, codes: Codes, batch: Sequence[ProteinEntry]) -> None:
+        """Keep the gene ids of reviewed entries: a gene has dozens of unreviewed ones."""
+        pairs = [
+            (gene, code)
+            for entry, code in zip(batch, codes.tolist(), strict=True)
+            if entry.genes and (not entry.entry_name or ENTRY_NAME.fullmatch(entry.entry_name))
+            for gene in entry.genes
+        ]
+        self.genes.add(np.array(pairs, np.int64).reshape(-1, 2))
 
     def _names(self, codes: Codes, batch: Sequence[ProteinEntry]) -> None:
         hashed = [
@@ -133,6 +145,7 @@ class Intake:
             self.clusters,
             self.secondaries,
             self.entry_names,
+            self.genes,
             *self.names,
         ):
             spill.close()

@@ -20,16 +20,18 @@ class Intent(StrEnum):
     PREFIX = "prefix"  # "uniprotkb:P04637", as in PSI-MI files, or an address of UniProt
     ENTRY_NAME = "entry_name"  # "P53_HUMAN"
     REFSEQ = "refseq"  # "NP_000537.3"
+    GENE = "gene"  # "NCBIGene:7157", "GeneID:7157", or an address of NCBI Gene
     ENTREZ = "entrez"  # "7157"
     NONE = "none"  # anything else
 
 
 class Guess(NamedTuple):
-    """A likely intent, with the accession or the entry name that the string contains."""
+    """A likely intent, with the accession, entry name or gene id that the string contains."""
 
     intent: Intent
     accession: str = ""
     entry_name: str = ""
+    gene: int = 0
 
 
 MENDABLE = frozenset(
@@ -51,6 +53,14 @@ _SHAPES = (
             rf"|HTTPS?://IDENTIFIERS\.ORG/UNIPROT[:/]){_ACCESSION}(?:-[0-9]{{1,3}})?(?:/ENTRY)?/?"
         ),
     ),
+    (
+        Intent.GENE,
+        re.compile(
+            r"(?:(?:NCBI[ _]?GENE|GENE[ _]?ID|ENTREZ(?:[ _]?GENE)?):"
+            r"|HTTPS?://(?:WWW\.)?NCBI\.NLM\.NIH\.GOV/GENE/"
+            r"|HTTPS?://IDENTIFIERS\.ORG/NCBIGENE[:/])(?P<gene>[0-9]{1,10})/?"
+        ),
+    ),
     (Intent.REFSEQ, re.compile(r"[ANWXYZ][CGMPRTW]_[0-9]{5,}(?:\.[0-9]+)?")),
     (Intent.ENTRY_NAME, re.compile(_NAME)),
     (Intent.ENTREZ, re.compile(r"[0-9]{1,10}")),
@@ -67,7 +77,12 @@ def guess(text: str) -> Guess:
     for intent, pattern in _SHAPES:
         if match := pattern.fullmatch(shape):
             found = match.groupdict()
-            return Guess(intent, found.get("accession") or "", found.get("name") or "")
+            return Guess(
+                intent,
+                found.get("accession") or "",
+                found.get("name") or "",
+                int(found.get("gene") or 0),
+            )
     return Guess(Intent.NONE)
 
 

@@ -14,6 +14,7 @@ in the order of their addresses, so parallel arrays need no keys.
     cluster.i8         by rank: UniRef50 cluster (see `clusters`), 0 if not known
     strain.u4, species.u4          taxa below a species, ascending, and their species
     name.i8, name_to.i8            entry names (see `names`), ascending, and their codes
+    gene.i8, gene_to.i8            NCBI Gene ids of reviewed entries, ascending, and their codes
     homonym_rank.u4, homonym_set.u4   (entry, set) pairs by entry: the homonym sets it belongs to
     set_start.i8, set_member.u4       the members of each set, as ranks (CSR)
 """
@@ -57,6 +58,7 @@ class ReleaseCounts(msgspec.Struct, frozen=True, kw_only=True):
     entry_names: int
     homonym_sets: int
     homonyms: int  # members of all sets
+    genes: int = 0  # pairs of an NCBI Gene id and an entry; of older releases none
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True):

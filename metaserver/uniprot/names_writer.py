@@ -7,6 +7,7 @@ programs, and a curator hardly ever means one.
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from metaserver.uniprot.names import ENTRY_NAME
 from metaserver.uniprot.sources.records import ProteinEntry
 
 NAMES = "names.sqlite"
-NAMES_FORMAT = 1
+NAMES_FORMAT = 2
+MOST_LETTERS = 100
+"""Letters of a folded name that is looked for in texts; longer ones are found by their words."""
 
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
@@ -24,9 +27,18 @@ CREATE TABLE entry (
   id INTEGER PRIMARY KEY, accession TEXT NOT NULL UNIQUE, entry_name TEXT NOT NULL,
   names TEXT NOT NULL, symbols TEXT NOT NULL, taxon INTEGER NOT NULL
 );
-CREATE TABLE organism (taxon INTEGER PRIMARY KEY, name TEXT NOT NULL);
-CREATE TABLE symbol (folded TEXT NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (folded, entry))
-  WITHOUT ROWID;
+CREATE TABLE organism (
+  taxon INTEGER PRIMARY KEY, name TEXT NOT NULL DEFAULT '', mnemonic TEXT NOT NULL DEFAULT '',
+  entries INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE symbol (
+  folded TEXT NOT NULL, taxon INTEGER NOT NULL, entry INTEGER NOT NULL,
+  PRIMARY KEY (folded, taxon, entry)
+) WITHOUT ROWID;
+CREATE TABLE name (
+  folded TEXT NOT NULL, taxon INTEGER NOT NULL, entry INTEGER NOT NULL,
+  PRIMARY KEY (folded, taxon, entry)
+) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word USING fts5 (
   text, content = '', detail = 'none', prefix = '3 4', tokenize = 'ascii'
 );
@@ -72,7 +84,7 @@ class NamesWriter:
             ),
         )
         self._connection.executemany(
-            "INSERT OR IGNORE INTO organism VALUES (?, ?)",
+            "INSERT OR IGNORE INTO organism (taxon, name) VALUES (?, ?)",
             {(taxon, entry.organism) for entry, taxon in reviewed if taxon and entry.organism},
         )
 
@@ -80,22 +92,39 @@ class NamesWriter:
         """Add the names of organisms that no entry gave, and make the indexes."""
         execute = self._connection.execute
         self._connection.executemany(
-            "INSERT OR IGNORE INTO organism SELECT ?, ? WHERE EXISTS"
+            "INSERT OR IGNORE INTO organism (taxon, name) SELECT ?, ? WHERE EXISTS"
             " (SELECT 1 FROM entry WHERE taxon = ?)",
             ((taxon, name, taxon) for taxon, name in self._lacking(organisms)),
         )
+        entries: Counter[int] = Counter()
+        mnemonics: dict[int, str] = {}
         for row in execute("SELECT id, entry_name, names, symbols, taxon FROM entry"):
             number, entry_name, names, symbols, taxon = row
             short = {folded(one) for one in (entry_name, *split(symbols))} - {""}
-            self._connection.executemany(
-                "INSERT INTO symbol VALUES (?, ?)", ((one, number) for one in sorted(short))
-            )
+            long = {folded(one.partition(", ")[0]) for one in split(names)}
+            long = {one for one in long if len(one) <= MOST_LETTERS}
+            self._add_folded("symbol", short, taxon, number)
+            self._add_folded("name", long - short - {""}, taxon, number)
+            entries[taxon] += 1
+            mnemonics.setdefault(taxon, entry_name.partition("_")[2])
             text = dict.fromkeys(words(" ".join((names, symbols, entry_name))))
             text[taxon_word(taxon)] = None
             execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (number, " ".join(text)))
+        self._connection.executemany(
+            "INSERT INTO organism (taxon, mnemonic, entries) VALUES (?, ?, ?)"
+            " ON CONFLICT (taxon) DO UPDATE"
+            " SET mnemonic = excluded.mnemonic, entries = excluded.entries",
+            ((taxon, mnemonics[taxon], count) for taxon, count in entries.items() if taxon),
+        )
         execute("INSERT INTO word (word) VALUES ('optimize')")
         execute(f"PRAGMA user_version = {NAMES_FORMAT}")
         execute("COMMIT")
+
+    def _add_folded(self, table: str, spellings: Iterable[str], taxon: int, entry: int) -> None:
+        self._connection.executemany(
+            f"INSERT INTO {table} VALUES (?, ?, ?)",  # noqa: S608
+            ((one, taxon, entry) for one in sorted(spellings)),
+        )
 
     def _lacking(self, organisms: Mapping[int, str]) -> Iterable[tuple[int, str]]:
         taxa = self._connection.execute("SELECT DISTINCT taxon FROM entry")

@@ -49,7 +49,8 @@ def place(directory: Path, intake: Intake) -> ReleaseCounts:
         with_taxon=_known(taxon),
         with_cluster=_known(cluster),
         strains=len(strains),
-        entry_names=_entry_names(files, bits, intake.entry_names),
+        entry_names=_keys(files, "name", bits, intake.entry_names),
+        genes=_keys(files, "gene", bits, intake.genes),
         homonym_sets=homonym_sets,
         homonyms=homonyms,
     )
@@ -138,9 +139,10 @@ def _known(values: npt.NDArray[Any]) -> int:
     )
 
 
-def _entry_names(files: _Files, bits: EntryBits, found: Spill) -> int:
+def _keys(files: _Files, name: str, bits: EntryBits, found: Spill) -> int:
+    """Write pairs of a key and an entry, by key; return their number."""
     pairs = distinct(found.all())
     pairs = pairs[bits.ranks(pairs[:, 1]) != NO_ENTRY]
-    files.save("name.i8", pairs[:, 0])
-    files.save("name_to.i8", pairs[:, 1])
+    files.save(f"{name}.i8", pairs[:, 0])
+    files.save(f"{name}_to.i8", pairs[:, 1])
     return len(pairs)

@@ -44,6 +44,8 @@ class Release:
     sec_to: Codes = field(repr=False)
     names: Codes = field(repr=False)
     name_to: Codes = field(repr=False)
+    genes: Codes = field(repr=False)
+    gene_to: Codes = field(repr=False)
 
     @classmethod
     def open(cls, directory: Path | str) -> Release:
@@ -74,6 +76,8 @@ class Release:
             sec_to=load("sec_to.i8", counts.secondary),
             names=load("name.i8", counts.entry_names),
             name_to=load("name_to.i8", counts.entry_names),
+            genes=load("gene.i8", counts.genes) if counts.genes else np.empty(0, np.int64),
+            gene_to=load("gene_to.i8", counts.genes) if counts.genes else np.empty(0, np.int64),
         )
 
     @property
@@ -134,7 +138,20 @@ class Release:
             case Status.UNKNOWN:
                 return verdicts.unknown(text, self.name)
             case _:
-                return verdicts.malformed(text, *next(meanings))
+                return self._malformed(text, *next(meanings))
+
+    def _malformed(
+        self, text: str, intent: Intent, meant: AccessionVerdict | None
+    ) -> AccessionVerdict:
+        if intent is Intent.GENE:
+            gene = guess(text).gene
+            return verdicts.of_gene(text, gene, self.of_gene(gene), self.name)
+        return verdicts.malformed(text, intent, meant)
+
+    def of_gene(self, gene: int) -> list[str]:
+        """Return the reviewed entries of an NCBI Gene id."""
+        first, last = np.searchsorted(self.genes, [gene, gene + 1])
+        return [str(one) for one in decode(self.gene_to[first:last])]
 
     def _successors(self, codes: Codes) -> Iterator[list[str]]:
         """Yield the successors of each secondary code."""

@@ -31,13 +31,6 @@ class SecondaryPolicy(StrEnum):
     MAP = "map"  # a merged one counts as its successor; a split one is still refused
 
 
-class Normalisation(StrEnum):
-    """The policy of a hub for strings that contain an accession: an isoform, a prefix."""
-
-    STRICT = "strict"  # refused, with advice on what to send
-    MEND = "mend"  # the accession in it counts, with a note
-
-
 class AccessionVerdict(NamedTuple):
     """The verdict on one string, as it was sent.
 
@@ -62,6 +55,8 @@ class Ruling(NamedTuple):
     note: str
 
 
+_SHOWN = 5  # entries that a reason names
+
 INTENTS = {
     Intent.SPACE: "has white space around it",
     Intent.CASE: "is not in upper case",
@@ -71,6 +66,7 @@ INTENTS = {
     Intent.PREFIX: "carries a database prefix",
     Intent.ENTRY_NAME: "is an entry name, not an accession",
     Intent.REFSEQ: "looks like a RefSeq id: map it to UniProt first",
+    Intent.GENE: "is an NCBI Gene id",
     Intent.ENTREZ: "looks like an Entrez Gene id: map it to UniProt first",
     Intent.NONE: "is not an accession: expected six or ten characters, like P04637 or A0A023GPI8",
 }
@@ -113,3 +109,15 @@ def malformed(text: str, intent: Intent, meant: AccessionVerdict | None) -> Acce
     if meant.status is not Status.PRIMARY:
         advice = f"{meant.text} is {meant.status.label}, {advice}"
     return AccessionVerdict(text, Status.MALFORMED, f"{reason}: {advice}", meant.accessions)
+
+
+def of_gene(text: str, gene: int, entries: Sequence[str], release: str) -> AccessionVerdict:
+    """Return the verdict on an NCBI Gene id with the reviewed entries that a release has of it."""
+    shown = " ".join(entries[:_SHOWN])
+    if len(entries) == 1:
+        reason = f"is NCBI gene {gene}: send {shown}"
+    elif entries:
+        reason = f"is NCBI gene {gene}, which has {len(entries)} entries: {shown}"
+    else:
+        reason = f"is NCBI gene {gene}, which has no reviewed entry in UniProt {release}"
+    return AccessionVerdict(text, Status.MALFORMED, reason, tuple(entries))

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from metaserver.model.plans import Normalisation
 from metaserver.uniprot.codec import MALFORMED, encode
 from metaserver.uniprot.intent import MENDABLE, entry_name_accession, guess
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.verdicts import (
     INTENTS,
     AccessionVerdict,
-    Normalisation,
     Ruling,
     SecondaryPolicy,
     Status,
@@ -83,6 +83,8 @@ class ReleaseVocabulary:
         if merged and self.secondary is SecondaryPolicy.MAP:
             successor = verdict.accessions[0]
             return Ruling(successor, f"secondary: merged into {successor}, counted as {successor}")
+        if verdict.status is Status.MALFORMED and guess(verdict.text).gene:
+            return _of_gene(verdict)
         if verdict.status is Status.MALFORMED:
             return self._mended(verdict.text) or Ruling(None, verdict.reason)
         return Ruling(None, f"{verdict.status.label}: {verdict.reason}")
@@ -98,6 +100,14 @@ class ReleaseVocabulary:
             return Ruling(found.accession, f"{reason}: read as {found.accession}")
         ruling = self._rule(verdict)
         return Ruling(ruling.accession, f"{reason}: {found.accession} is {ruling.note}")
+
+
+def _of_gene(verdict: AccessionVerdict) -> Ruling:
+    """Return the ruling on an NCBI Gene id: its entry counts where it has exactly one."""
+    if len(verdict.accessions) != 1:
+        return Ruling(None, verdict.reason)
+    (entry,) = verdict.accessions
+    return Ruling(entry, f"NCBI gene {guess(verdict.text).gene}: read as {entry}")
 
 
 class FormatVocabulary:

@@ -12,6 +12,8 @@ from metaserver.config import WebSettings
 from metaserver.files import descriptors
 from metaserver.model.errors import InputError
 
+WAITING = 128  # connections that the system keeps until they are accepted
+ACCEPTED = 8  # of these at a time: all that are accepted have a file before one can be refused
 LAST_SECONDS = 0.5  # in which requests under way may come to their end when a site closes
 
 
@@ -51,7 +53,13 @@ async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
         return _Refusing() if full else server()
 
     try:
-        return await asyncio.get_running_loop().create_server(answer, host, port, backlog=128)
+        listener = await asyncio.get_running_loop().create_server(
+            answer, host, port, backlog=ACCEPTED
+        )
+        for one in listener.sockets:
+            with one.dup() as listening:  # asyncio has one number for both
+                listening.listen(WAITING)
+        return listener
     except OSError as error:
         raise InputError(
             f"{host}:{port}",

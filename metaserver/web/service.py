@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from metaserver.operations.callbacks import Callbacks
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.sessions import Sessions
 from metaserver.web.access import auth
 from metaserver.web.access.encodings import compressed
+from metaserver.web.access.freshness import freshened
 from metaserver.web.access.headers import error_pages
 from metaserver.web.access.signin import SignIn
+from metaserver.web.api.callbacks_api import CallbackApi, callback_errors
+from metaserver.web.api.curation_files import CurationFiles
 from metaserver.web.api.json_api import Api, api_errors
 from metaserver.web.api.openapi import Document
 from metaserver.web.api.reference import ReferencePages
 from metaserver.web.api.request_events import RequestEvents
 from metaserver.web.api.xmlrpc_api import Rpc, rpc_faults
+from metaserver.web.curate import CuratorPages
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.public.open_pages import mount_open_pages
 from metaserver.web.public.sign_up import SignUpPages
@@ -29,8 +34,10 @@ def make_service_app(hub: HubContext) -> web.Application:
     """Return the application of a running service."""
     assets = Assets()
     templates = Templates(assets)
-    app = web.Application(middlewares=[compressed, error_pages(templates), api_errors, rpc_faults])
-    gate = auth.setup(app, Sessions.of(hub), hub.settings.web)
+    errors = [error_pages(templates), api_errors, rpc_faults, callback_errors]
+    app = web.Application(middlewares=[compressed, *errors])
+    gate = auth.setup(app, Sessions.of(hub), hub.settings.web, sharers=lambda: hub.member.webs)
+    app.middlewares.append(freshened(hub))
     app.add_routes(Api(hub=hub, operations=OPERATIONS).routes())
     rpc = Rpc(
         hub=hub,
@@ -40,12 +47,15 @@ def make_service_app(hub: HubContext) -> web.Application:
     )
     app.add_routes(rpc.routes())
     app.add_routes([Document(OPERATIONS).route()])
+    app.add_routes(CallbackApi(callbacks=Callbacks.of(hub)).routes())
     RequestEvents(hub=hub).mount(app)
+    app.add_routes(CurationFiles(hub=hub).routes())
     app.add_routes(ReferencePages(operations=OPERATIONS, rpc=rpc, templates=templates).routes())
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
     mount_open_pages(app, hub, templates, assets)
     console = open_console(app, hub, templates)
     app.add_routes(SignUpPages(console=console).routes())
     app.add_routes(TeamConsole(console=console).routes())
+    app.add_routes(CuratorPages(console=console).routes())
     OrganiserPages(console=console).mount(app)
     return app

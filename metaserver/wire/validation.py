@@ -18,6 +18,7 @@ from metaserver.model.states import ANSWERED, Outcome
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.wire.contract import MENTIONS, described, read, read_mentions
 from metaserver.wire.report import MAX_PROBLEMS, Report, Severity
+from metaserver.wire.usage import META, read_usage
 
 __all__ = [
     "MAX_PROBLEMS",
@@ -84,14 +85,16 @@ def check(
     """Check a decoded answer for the tasks its server is registered for.
 
     Members of other tasks and unknown members are ignored; `mentions` that no task reads are
-    checked for display only. An empty struct, empty arrays and nil are answers without hits; so is
-    an empty array, which PHP writes for an empty struct. `report` has the notes of the decoder.
+    checked for display only, and so is `meta`. An empty struct, empty arrays and nil are answers
+    without hits; so is an empty array, which PHP writes for an empty struct. `report` has the notes
+    of the decoder.
     With `asides` the answer also has what is not scored (`Asides`).
     """
     report = report or Report()
     payloads: dict[TaskName, Any] = {}
     beside: dict[TaskName, Sequence[tuple[str, int | None]]] = {}
     mentions: Sequence[Mapping[str, object]] = ()
+    usage = None
     kept = 0
     if isinstance(value, dict):
         for part in parts:
@@ -108,9 +111,13 @@ def check(
                 kept += part.count(payload)
         if MENTIONS in value and all(part.key != MENTIONS for part in parts):
             mentions = read_mentions(value[MENTIONS], report)
+        if value.get(META) is not None:
+            usage = read_usage(value[META], report)
     elif value is not None and value != []:
         report.shape("", f"expected struct, got {described(value)}")
     answer = checked_answer(report, payloads, kept)
+    if usage is not None:
+        answer = msgspec.structs.replace(answer, usage=usage)
     if not asides or answer.outcome not in ANSWERED:
         return answer
     hits_of = {task: beside[task] for task in answer.payloads if task in beside}

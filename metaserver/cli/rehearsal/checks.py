@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from metaserver.cli.folder import STORE_FILE
 from metaserver.model.states import ANSWERED, Outcome
+from metaserver.store.place import STORE_FILE
 from metaserver.store.reader import open_reader
 
 Asked: TypeAlias = tuple[str, str]

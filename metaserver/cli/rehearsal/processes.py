@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from metaserver.cli.process import end_process
 from metaserver.model.errors import HubError
 
 START_SECONDS = 120.0
@@ -70,15 +71,8 @@ class HubProcess:
 
     async def stop(self) -> None:
         """Let it stop by itself, or kill it."""
-        if self._process is None:
-            return
-        with suppress(ProcessLookupError):
-            self._process.terminate()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
-            await self.kill()
+        if self._process is not None:
+            await end_process(self._process, STOP_SECONDS)
 
     async def new_token(self) -> str:
         """Return a new token of role organiser."""

@@ -93,7 +93,7 @@ def rehearsed(
         for name in names:
             given[section][name] /= speed
     given["limits"]["connect"] = max(given["limits"]["connect"], LEAST_CONNECT)
-    given["folder"] = str(folder / "hub")
+    given |= {"folder": str(folder / "hub"), "store": "", "store_file": ""}
     given["uniprot"]["releases"] = str(folder / "releases")
     given["security"] = {"allow_networks": ["127.0.0.0/8"]}
     given["logs"] = {"level": "warning"}

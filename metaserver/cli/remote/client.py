@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,19 @@ from metaserver.operations.outline import PREFIX
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 7_200.0  # testing a server takes as long as it takes for ten articles
 NO_JSON = object()
+HELP = re.compile(r'<(/[^<>]*)>; rel="help"')
 SCHEMES = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
 
 
 class AnsweredError(Exception):
-    """The hub answered with an error; `field` is the parameter at fault."""
+    """The hub answered with an error; `field` is the parameter at fault.
 
-    def __init__(self, status: int, error: Mapping[str, Any]) -> None:
+    `help` is the address of what explains it, in the hub's own documentation.
+    """
+
+    def __init__(self, status: int, error: Mapping[str, Any], explained: str = "") -> None:
         self.status = status
+        self.help = explained
         self.field = str(error.get("field", ""))
         message = str(error.get("message") or http.client.responses.get(status, ""))
         described = f"{self.field}: {message}" if self.field else message
@@ -56,14 +62,14 @@ class RemoteHub:
         asked = f"?{urlencode(query, doseq=True)}" if query else ""
         data = None if body is None else json.dumps(body).encode()
         try:
-            status, answer = self._exchange(method, f"{PREFIX}{filled}{asked}", data)
+            status, answer, link = self._exchange(method, f"{PREFIX}{filled}{asked}", data)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             message = f"no hub answers at {self.url}: {reason}"
             raise InputError("--hub", message) from error
-        return self._read(status, answer)
+        return self._read(status, answer, link)
 
-    def _exchange(self, method: str, path: str, data: bytes | None) -> tuple[int, bytes]:
+    def _exchange(self, method: str, path: str, data: bytes | None) -> tuple[int, bytes, str]:
         parts = urlsplit(self.url)
         connection = SCHEMES[parts.scheme](parts.netloc, timeout=CONNECT_SECONDS)
         headers = {"Accept": "application/json", "User-Agent": "metaserver"}
@@ -76,11 +82,11 @@ class RemoteHub:
             connection.sock.settimeout(ANSWER_SECONDS)
             connection.request(method, f"{parts.path.rstrip('/')}{path}", data, headers)
             response = connection.getresponse()
-            return response.status, response.read()
+            return response.status, response.read(), response.getheader("Link", "")
         finally:
             connection.close()
 
-    def _read(self, status: int, answer: bytes) -> Any:
+    def _read(self, status: int, answer: bytes, link: str) -> Any:
         try:
             document = json.loads(answer) if answer else None
         except ValueError:
@@ -89,7 +95,8 @@ class RemoteHub:
             return document
         match document:
             case {"error": dict(error)}:
-                raise AnsweredError(status, error)
+                page = HELP.match(link)
+                raise AnsweredError(status, error, f"{self.url}{page[1]}" if page else "")
         raise InputError("--hub", f"what answers at {self.url} is no hub: status {status}")
 
 

@@ -76,6 +76,12 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
             metavar="FILE",
             help="fetch the whole file, and leave it there: a new one",
         )
+    if _is_request(outline):
+        parser.add_argument(
+            "--follow",
+            action="store_true",
+            help="show servers and candidates until all servers have ended",
+        )
     asked = parser.add_argument_group("the hub")
     asked.add_argument(
         "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
@@ -146,13 +152,32 @@ def main(args: argparse.Namespace) -> int:
             return _leave(hub, outline.path, places, args.out)
         answer = hub.ask(outline.method, outline.path, places=places, query=query, body=body)
         answer = followed(hub, answer) if follows else answer
+        if _is_request(outline):
+            return _print_request(hub, printed, answer, args)
     except (AnsweredError, JobError) as error:
-        from metaserver.cli.remote.tables import printable
+        from metaserver.cli.remote.refusals import print_refusal
 
-        print(f"metaserver: {printable(str(error))}", file=sys.stderr)
+        print_refusal(error)
         return REFUSED
     _print(printed, answer, args)
     return DONE
+
+
+def _is_request(outline: Outline) -> bool:
+    return (outline.noun, outline.verb) == ("consensus", "ask")
+
+
+def _print_request(hub: RemoteHub, outline: Outline, answer: Any, args: argparse.Namespace) -> int:
+    """Print a curator's request, followed to its end where asked for; return the exit status."""
+    from metaserver.cli.remote import requests
+
+    if args.follow:
+        answer = requests.followed(hub, answer)
+    if args.json or args.only is not None:
+        _print(outline, answer, args)
+    else:
+        requests.show(answer)
+    return REFUSED if requests.nobody_answered(answer) else DONE
 
 
 def _leave(hub: RemoteHub, path: str, places: Mapping[str, Any], out: Path) -> int:

@@ -16,6 +16,8 @@ from metaserver.curation.decisions import CurationEvent
 from metaserver.curation.psi_mi import Term
 from scoring import Task
 
+MOST_QUOTED = 5_000
+"""The most characters of an item's evidence that are written as text."""
 _PMID = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 _PMCID = re.compile(r"PMC[1-9]\d{0,8}", re.ASCII)
 _DOI = re.compile(r"10\.\d{4,9}/\S+", re.ASCII)
@@ -78,6 +80,9 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
     `probability` is None for a score that is no probability and for an item added without a
     proposal; `method` and `type` are ids of PSI-MI, "" where the curator chose none; `servers` is
     empty for an item that no server had proposed; `decided_at` is in seconds since the epoch.
+    `request_version`, `consensus` and `model` say with which candidates it was shown, how these
+    were found and by which model; `by_hand` is an item that the curator added, and no server had
+    proposed.
     """
 
     task: Task
@@ -92,6 +97,10 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     curator: str = ""
     decided_at: float = 0.0
+    by_hand: bool = False
+    request_version: int = 0
+    consensus: str = ""
+    model: str = ""
 
     @property
     def detection(self) -> Term:
@@ -169,11 +178,16 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
         return sorted(found)
 
     def evidence_of(self, item: CuratedItem) -> Iterator[str]:
-        """Yield the item's evidence as text, those parts that lie within the article."""
-        text = self.article.text
+        """Yield the item's evidence as text, those parts that lie within the article.
+
+        It ends after `MOST_QUOTED` characters: each of many passages may be the whole article.
+        """
+        text, left = self.article.text, MOST_QUOTED
         for one in item.evidence:
-            if 0 <= one.start < one.end <= len(text):
-                yield text[one.start : one.end]
+            if left > 0 and 0 <= one.start < one.end <= len(text):
+                words = text[one.start : min(one.end, one.start + left)]
+                left -= len(words)
+                yield words
 
     def _accessions(self, task: Task) -> Iterator[str]:
         for item in self.accepted(task):

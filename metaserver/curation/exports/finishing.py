@@ -20,10 +20,17 @@ from metaserver.curation.mentions import CandidateSpan, by_accession
 
 
 class ProposedItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate as the page showed it; the probability is None for a score that is none."""
+    """A candidate as the page showed it; the probability is None for a score that is none.
+
+    `request_version` is that of the request with which it was shown, `consensus` the method that
+    found it, `model` its model.
+    """
 
     servers: tuple[ProposedBy, ...] = ()
     probability: float | None = None
+    request_version: int = 0
+    consensus: str = ""
+    model: str = ""
 
 
 def finish(
@@ -88,4 +95,8 @@ def _item(
         note=decision.note,
         curator=curator,
         decided_at=decision.at,
+        by_hand=decision.by_hand and not candidate.servers,
+        request_version=decision.detail.request_version or candidate.request_version,
+        consensus=candidate.consensus,
+        model=candidate.model,
     )

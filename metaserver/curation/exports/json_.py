@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import cleandoc
 from typing import Any, Literal
 
 import msgspec
@@ -33,4 +34,20 @@ def read_json(data: bytes) -> Sequence[FinishedCuration]:
 def schema() -> Mapping[str, Any]:
     """Return the JSON Schema (2020-12) of such a file."""
     described = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return described | msgspec.json.schema(CurationFile)
+    cleaned: Mapping[str, Any] = _cleaned(msgspec.json.schema(CurationFile))
+    return {**described, **cleaned}
+
+
+def _cleaned(part: Any) -> Any:
+    """Return a schema whose descriptions have no indentation, which Python has before 3.13."""
+    match part:
+        case {"description": str(words)}:
+            return {key: _cleaned(value) for key, value in part.items()} | {
+                "description": cleandoc(words)
+            }
+        case dict():
+            return {key: _cleaned(value) for key, value in part.items()}
+        case list():
+            return list(map(_cleaned, part))
+        case _:
+            return part

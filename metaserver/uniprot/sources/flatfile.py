@@ -10,8 +10,9 @@ from metaserver.uniprot.sources.names import gene_names, protein_names, without_
 from metaserver.uniprot.sources.reader import SourceFile
 from metaserver.uniprot.sources.records import ProteinEntry
 
-_TAGS = frozenset({b"ID", b"AC", b"DE", b"GN", b"OS", b"OX", b"//"})
+_TAGS = frozenset({b"ID", b"AC", b"DE", b"GN", b"OS", b"OX", b"DR", b"//"})
 _TAXON = re.compile(r"NCBI_TaxID=([0-9]+)")
+_GENE = re.compile(rb"DR   GeneID; ([0-9]{1,10});")
 _DESCRIBED = re.compile(
     r" *(?:(?:RecName|AltName|SubName): +)?"
     r"(?:Full|Short|INN|CD_antigen|Allergen|Biotech)=(?P<name>.*?);? *$"
@@ -29,6 +30,7 @@ class _Draft:
     genes: list[str] = field(default_factory=list)
     organism: list[str] = field(default_factory=list)
     taxon: int = 0
+    gene_ids: list[int] = field(default_factory=list)
 
     def entry(self) -> ProteinEntry:
         symbols = [*gene_names(" ".join(self.genes))]
@@ -41,6 +43,7 @@ class _Draft:
             names=[*_protein_names(self.description), *symbols],
             secondaries=self.accessions[1:],
             symbols=symbols,
+            genes=tuple(self.gene_ids),
         )
 
 
@@ -59,6 +62,9 @@ def read(source: SourceFile) -> Iterator[ProteinEntry]:
         elif tag == b"//":
             yield _finished(source, draft)
             draft = None
+        elif tag == b"DR":
+            if match := _GENE.match(line):
+                draft.gene_ids.append(int(match[1]))
         else:
             _add(source, draft, tag, line[5:].decode("utf-8", "replace"))
     if draft is not None:

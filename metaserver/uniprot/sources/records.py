@@ -10,7 +10,8 @@ class ProteinEntry(NamedTuple):
     """A UniProtKB entry, as far as its source has it; `line` is that of its accession.
 
     `names` are its own protein and gene names, without those of its parts; `symbols` are the gene
-    names alone. `organism` is its name; where `taxon` is 0 the taxon follows from it.
+    names alone, `genes` its NCBI Gene ids. `organism` is its name; where `taxon` is 0 the taxon
+    follows from it.
     """
 
     line: int
@@ -22,6 +23,7 @@ class ProteinEntry(NamedTuple):
     secondaries: Sequence[str] = ()
     cluster: str = ""
     symbols: Sequence[str] = ()
+    genes: Sequence[int] = ()
 
 
 class Secondary(NamedTuple):

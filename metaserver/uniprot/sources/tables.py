@@ -14,6 +14,7 @@ from metaserver.uniprot.sources.records import Membership, ProteinEntry
 
 _BLOCK = 4 << 20
 
+_GENE_ID = re.compile(r"\b[0-9]{1,10}\b")
 _HEADINGS = {
     "accession": {"entry", "accession", "primary accession", "uniprotkb-ac"},
     "entry_name": {"entry name", "uniprotkb-id"},
@@ -22,6 +23,7 @@ _HEADINGS = {
     "taxon": {"organism (id)", "organism id", "ncbi-taxon", "taxon"},
     "organism": {"organism"},
     "cluster": {"uniref50", "cluster id"},
+    "gene_ids": {"geneid", "cross-reference (geneid)"},
     "member": {"from"},  # the site's mapping of accessions to clusters
 }
 """The headings that are read, in lower case with single spaces; other columns are skipped."""
@@ -103,20 +105,33 @@ def _entry(
         names=[*names, *symbols],
         cluster=cell("cluster"),
         symbols=symbols,
+        genes=gene_ids(cell("gene_ids")),
     )
+
+
+def gene_ids(text: str) -> tuple[int, ...]:
+    """Return the NCBI Gene ids of a cell such as `7157;` or `7157; 7158`."""
+    return tuple(int(one) for one in _GENE_ID.findall(text))
 
 
 _IDMAPPING_COLUMNS = range(21, 23)  # the last one, additional PubMed ids, was added later
 
 
 def read_idmapping(source: SourceFile) -> Iterator[ProteinEntry]:
-    """Yield the entries of `idmapping_selected.tab`: names, UniRef50 cluster and taxon."""
+    """Yield the entries of `idmapping_selected.tab`: names, gene ids, cluster and taxon."""
     for row in _rows(source):
         if len(row) not in _IDMAPPING_COLUMNS:
             raise source.error(f"{len(row)} columns, expected 22 as in idmapping_selected.tab")
         if not row[12].isdecimal():
             raise source.error(f"expected a taxon number in column 13, got {row[12][:40]!r}")
-        yield ProteinEntry(source.line, row[0], row[1], int(row[12]), cluster=row[9])
+        yield ProteinEntry(
+            line=source.line,
+            accession=row[0],
+            entry_name=row[1],
+            taxon=int(row[12]),
+            cluster=row[9],
+            genes=gene_ids(row[2]),
+        )
 
 
 def read_memberships(source: SourceFile) -> Iterator[Membership]:

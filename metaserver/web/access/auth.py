@@ -21,6 +21,7 @@ from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.config import WebSettings
+from metaserver.model.communications import CallingServer
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import Role
 from metaserver.model.tokens import Session, Token
@@ -29,11 +30,21 @@ from metaserver.operations.sessions import Sessions
 from metaserver.web.access import bodies, csrf
 from metaserver.web.access.addresses import Origin, Proxies
 from metaserver.web.access.aside import CHARGE
+from metaserver.web.access.calling import CALLBACKS_A_MINUTE, CALLING, calls_back, key_of
 from metaserver.web.access.headers import without_what_was_sent
 from metaserver.web.access.loop_time import Measured
 from metaserver.web.access.posted import first_text
 from metaserver.web.access.roles import role_for
-from metaserver.web.access.throttle import Allowances, Buckets, Clock, Delays, Failures, Slot, Slots
+from metaserver.web.access.throttle import (
+    Allowances,
+    Buckets,
+    Clock,
+    Delays,
+    Failures,
+    Sharers,
+    Slot,
+    Slots,
+)
 from metaserver.web.access.visitor import VISITOR, Visitor, caller_of, remember
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
@@ -64,22 +75,25 @@ class Gate:
         now: Callable[[], float] = time.time,
         clock: Clock = time.monotonic,
         work: Clock = time.thread_time,
+        sharers: Sharers = lambda: 1,
     ) -> None:
         self.sessions = sessions
         self.settings = settings
         self.now = now
         self.work = work
         self.proxies = Proxies(settings.trusted_proxies)
-        self._tokens = Allowances(settings.requests_a_minute, clock=clock)
-        self._addresses = Allowances(settings.anonymous_requests_a_minute, clock=clock)
-        self._wrong = Buckets(settings.anonymous_requests_a_minute, clock=clock)
+        self._tokens = Allowances(settings.requests_a_minute, clock=clock, sharers=sharers)
+        anonymous = settings.anonymous_requests_a_minute
+        self._addresses = Allowances(anonymous, clock=clock, sharers=sharers)
+        self._callbacks = Allowances(CALLBACKS_A_MINUTE, clock=clock, sharers=sharers)
+        self._wrong = Buckets(anonymous, clock=clock, sharers=sharers)
         self._streams = Slots(settings.streams_an_address, settings.streams)
         self.uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS, kept=bodies.UPLOADS_KEPT)
         self.downloads = Slots(
             bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS, kept=bodies.DOWNLOADS_KEPT
         )
-        self._sign_ins = Failures(Delays(), clock=clock)
-        self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock)
+        self._sign_ins = Failures(Delays(), clock=clock, sharers=sharers)
+        self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock, sharers=sharers)
 
     # -- who asks --------------------------------------------------------------------------------
 
@@ -101,6 +115,16 @@ class Gate:
             message = "this token is invalid or expired: ask for a new one"
             raise RefusedError(Refusal.TOKEN, message)
         return token
+
+    async def calling_server(self, key: str, origin: Origin) -> CallingServer:
+        """Return the server that calls back with a key; `RefusedError` where there is none."""
+        refuse_after(self._wrong.wait(origin.key), "too many wrong keys")
+        server = await self.sessions.calling_server(key) if key else None
+        if server is None:
+            self._wrong.take(origin.key)
+            message = "apikey is missing, or is of no server: metaserver servers callback-key"
+            raise RefusedError(Refusal.TOKEN, message)
+        return server
 
     async def signing_in(self, secret: str, origin: Origin) -> Token:
         """Return the token that someone signs in with; each failure makes the next try wait."""
@@ -146,6 +170,8 @@ class Gate:
             allowances.seconds.spend(key, seconds)
 
     def _counted(self, visitor: Visitor) -> tuple[Allowances, Hashable]:
+        if visitor.calls_back:
+            return self._callbacks, visitor.payer
         if visitor.payer is None:
             return self._addresses, visitor.origin.key
         return self._tokens, visitor.payer
@@ -198,6 +224,7 @@ def setup(
     settings: WebSettings,
     *,
     clock: Clock = time.monotonic,
+    sharers: Sharers = lambda: 1,
 ) -> Gate:
     """Put the gate before an application's requests; call it before the application starts.
 
@@ -205,7 +232,7 @@ def setup(
     for what they refuse: `error_pages` must be one of those that it has already.
     """
     server_logger.addFilter(without_what_was_sent)
-    app[GATE] = gate = Gate(sessions, settings, clock=clock)
+    app[GATE] = gate = Gate(sessions, settings, clock=clock, sharers=sharers)
     app.middlewares.insert(0, identified(gate.proxies))
     app.middlewares.append(bodies.deadline(settings.body_seconds))
     app.middlewares.append(gated)
@@ -299,6 +326,10 @@ def count_call(request: web.Request) -> None:
 
 async def _recognised(request: web.Request, gate: Gate) -> Visitor:
     origin = gate.origin(request)
+    if calls_back(request):
+        server = request[CALLING] = await gate.calling_server(key_of(request), origin)
+        caller = Caller(name=f"server {server.name}", request_id=request.get(REQUEST_ID, ""))
+        return Visitor(caller=caller, origin=origin, payer=("server", server.id), calls_back=True)
     kind, _, secret = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
     path = request.path_qs if request.method == hdrs.METH_GET else "/"
     if kind:

@@ -10,6 +10,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.web.manual.help import help_of_error
 from metaserver.web.ui.templates import Templates
 
 log = logging.getLogger(__name__)
@@ -101,12 +102,21 @@ def refusal_headers(error: RefusedError) -> dict[str, str]:
     return headers
 
 
+def help_link(status: int) -> str:
+    """Return the header `Link` of an error for programs: where it is explained."""
+    return f'<{help_of_error(status)}>; rel="help"'
+
+
 def _error_page(
     templates: Templates, request: web.Request, status: int, detail: str | None
 ) -> web.Response:
     generic = f"{status}: "  # aiohttp's own text, as "404: Not Found"
     message = detail if detail and not detail.startswith(generic) else REASONS.get(status, "")
     if request.path.startswith("/api/") or request.path.endswith(".json"):
-        return web.json_response({"error": {"status": status, "message": message}}, status=status)
-    page = templates.page("error.html", status=status, message=message)
+        return web.json_response(
+            {"error": {"status": status, "message": message}},
+            status=status,
+            headers={hdrs.LINK: help_link(status)},
+        )
+    page = templates.page("error.html", status=status, message=message, help=help_of_error(status))
     return web.Response(text=page, status=status, content_type="text/html")

@@ -1,7 +1,8 @@
 """Limits of a client's requests: pure, with the clock as an argument and bounded memory.
 
 A client is a key: a token's id, or an address as `addresses.bundled` gives it. At most `size`
-clients are remembered, the longest unseen forgotten first.
+clients are remembered, the longest unseen forgotten first. Where several processes share a limit,
+each has its part of it: `sharers` returns how many there are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Generic, TypeVar
 
 Clock = Callable[[], float]
 V = TypeVar("V")
+Sharers = Callable[[], int]
 SIZE = 10_000
 LOOP_SHARE = 0.1
 """Of the event loop's time: what the requests of one client may take for as long as they like."""
@@ -52,14 +54,29 @@ class Remembered(Generic[V]):
 class Buckets:
     """A token bucket a client: `a_minute` requests at once, and as many again each minute."""
 
-    def __init__(self, a_minute: float, *, size: int = SIZE, clock: Clock = time.monotonic) -> None:
-        self._capacity = a_minute
-        self._rate = a_minute / 60.0  # a second
+    def __init__(
+        self,
+        a_minute: float,
+        *,
+        size: int = SIZE,
+        clock: Clock = time.monotonic,
+        sharers: Sharers = lambda: 1,
+    ) -> None:
+        self._a_minute = a_minute
+        self._sharers = sharers
         self._clock = clock
         self._levels: Remembered[tuple[float, float]] = Remembered(size)  # level, when
 
     def __len__(self) -> int:
         return len(self._levels)
+
+    @property
+    def _capacity(self) -> float:
+        return max(1.0, self._a_minute / self._sharers())
+
+    @property
+    def _rate(self) -> float:  # a second
+        return self._a_minute / self._sharers() / 60.0
 
     def wait(self, key: Hashable) -> float:
         """Return the seconds until the client may ask again: 0.0 for now."""
@@ -118,8 +135,10 @@ class Shares:
 class Allowances:
     """Allowances of each client: `requests`, and `seconds` of the event loop's time."""
 
-    def __init__(self, a_minute: float, *, clock: Clock = time.monotonic) -> None:
-        self.requests = Buckets(a_minute, clock=clock)
+    def __init__(
+        self, a_minute: float, *, clock: Clock = time.monotonic, sharers: Sharers = lambda: 1
+    ) -> None:
+        self.requests = Buckets(a_minute, clock=clock, sharers=sharers)
         self.seconds = Shares(LOOP_SHARE, LOOP_BURST, LOOP_DEBT, clock=clock)
 
 
@@ -137,10 +156,21 @@ class Delays:
 
 
 class Failures:
-    """The failures of each client, and how long it waits for its next try."""
+    """The failures of each client, and how long it waits for its next try.
 
-    def __init__(self, delays: Delays, *, size: int = SIZE, clock: Clock = time.monotonic) -> None:
+    One counts for all processes that share them: whoever tries each in turn has no more tries.
+    """
+
+    def __init__(
+        self,
+        delays: Delays,
+        *,
+        size: int = SIZE,
+        clock: Clock = time.monotonic,
+        sharers: Sharers = lambda: 1,
+    ) -> None:
         self._delays = delays
+        self._sharers = sharers
         self._clock = clock
         self._known: Remembered[tuple[int, float]] = Remembered(size)  # failures, the last when
 
@@ -158,7 +188,7 @@ class Failures:
 
     def failed(self, key: Hashable) -> None:
         """Count a failure."""
-        self._known.put(key, (self._failures(key)[0] + 1, self._clock()))
+        self._known.put(key, (self._failures(key)[0] + self._sharers(), self._clock()))
 
     def succeeded(self, key: Hashable) -> None:
         """Begin again."""

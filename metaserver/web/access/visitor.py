@@ -20,6 +20,7 @@ class Visitor:
     """The caller of a web request and its origin; `session` None: not signed in.
 
     `payer` is whose requests are counted together: a team, a token of no team; None: the address.
+    `calls_back`: it is a server, which is counted apart.
     """
 
     caller: Caller
@@ -27,6 +28,7 @@ class Visitor:
     session: Session | None = None
     path: str = "/"  # to come back to after signing in
     payer: Hashable | None = None
+    calls_back: bool = False
 
     @property
     def csrf(self) -> str:

@@ -23,7 +23,7 @@ from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.auth import REQUEST_ID
 from metaserver.web.access.bodies import content_type, received, upload
 from metaserver.web.access.downloads import in_turn
-from metaserver.web.access.headers import refusal_headers
+from metaserver.web.access.headers import help_link, refusal_headers
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.api.json_values import NAME_LENGTH, bounded, read_object
 
@@ -168,7 +168,9 @@ async def api_errors(request: web.Request, handler: Handler) -> web.StreamRespon
     try:
         return await handler(request)
     except RefusedError as error:
-        response = error_response(request, error.refusal, error.message, field=error.field)
+        response = error_response(
+            request, error.refusal, error.message, field=error.field, detail=error.detail
+        )
         response.headers.update(refusal_headers(error))
     except UnavailableError as error:
         response = error_response(
@@ -202,12 +204,20 @@ def _reason(error: web.HTTPException) -> str:
 
 
 def error_response(
-    request: web.Request, status: int, message: str, *, field: str = ""
+    request: web.Request,
+    status: int,
+    message: str,
+    *,
+    field: str = "",
+    detail: Mapping[str, Any] | None = None,
 ) -> web.Response:
     """Return an error as the API represents it."""
-    error = {"status": int(status), "message": message[:MESSAGE_LENGTH]}
+    error: dict[str, Any] = {"status": int(status), "message": message[:MESSAGE_LENGTH]}
     if field:
         error["field"] = field[:MESSAGE_LENGTH]
+    if detail is not None:
+        error["detail"] = detail
     error["request_id"] = request.get(REQUEST_ID, "")
     body = msgspec.json.encode({"error": error})
-    return web.Response(body=body, status=status, content_type=JSON, headers=NO_STORE)
+    headers = NO_STORE | {hdrs.LINK: help_link(int(status))}
+    return web.Response(body=body, status=status, content_type=JSON, headers=headers)

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.operations import exports
-from metaserver.operations.exports import ExportDetail, archive_of, kept_exports
+from metaserver.operations.exports import ExportDetail, KeptExports, archive_of
 from metaserver.operations.table import Nothing
 from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
@@ -37,7 +37,7 @@ class ExportPages:
 
     async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
         """Keep archives for as long as an application serves."""
-        async with kept_exports(self.console.hub):
+        async with KeptExports(self.console.hub):
             yield
 
     async def show(self, request: web.Request) -> web.Response:
@@ -71,11 +71,10 @@ class ExportPages:
 
     async def fetch(self, request: web.Request) -> web.StreamResponse:
         """Answer with the archive."""
-        archive = archive_of(self.console.hub, caller_of(request))
-        job = (await self._last(request)).job
-        if archive is None or job is None or job.ended_at is None:
+        archive = await archive_of(self.console.hub, caller_of(request))
+        if archive is None:
             raise web.HTTPNotFound(text="There is no archive: make one first.")
-        made = f"{datetime.fromtimestamp(job.ended_at, UTC):%Y-%m-%d-%H%M}"
+        made = f"{datetime.fromtimestamp(archive.stat().st_mtime, UTC):%Y-%m-%d-%H%M}"
         return await stored_zip(request, archive, f"metaserver-{made}.zip")
 
     async def parts(self, request: web.Request) -> LiveParts:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import JobState
-from metaserver.operations import data_packages, exports, jobs, results
+from metaserver.operations import consensus_models, data_packages, exports, jobs, results
 from metaserver.operations.jobs import JobDetail, JobQuery, OneJob
 from metaserver.operations.table import Nothing
 from metaserver.web.organise.overview import phase_path
@@ -111,6 +111,8 @@ def result_path(job: JobDetail) -> str:
             return "/organise/export"
         case results.KIND:
             return f"{phase_path(job.subject)}/results"
+        case consensus_models.KIND:
+            return "/organise/consensus"
         case data_packages.KIND:
             return f"{phase_path(job.subject)}/data"
     return job_path(job)

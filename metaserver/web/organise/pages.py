@@ -11,6 +11,7 @@ from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
 from metaserver.web.organise.audit import AuditPage
 from metaserver.web.organise.challenges import ChallengePages
+from metaserver.web.organise.consensus import ConsensusPages
 from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
 from metaserver.web.organise.data import DataPages
@@ -19,6 +20,7 @@ from metaserver.web.organise.exports import ExportPages
 from metaserver.web.organise.gold import GoldPages
 from metaserver.web.organise.health import health
 from metaserver.web.organise.jobs import JobPages
+from metaserver.web.organise.machines import MachinesPage
 from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
 from metaserver.web.organise.phases import PhasePages
@@ -67,7 +69,9 @@ class OrganiserPages:
             *OrganiserTokenPages(console=console).routes(),
             *OrganiserServerPages(console=console).routes(),
             *UploadPages(console=console).routes(),
+            *ConsensusPages(console=console).routes(),
             *AlertPages(console=console).routes(),
+            *MachinesPage(console=console).routes(),
             *AuditPage(console=console).routes(),
             *JobPages(console=console).routes(),
             *ExportPages(console=console).routes(),

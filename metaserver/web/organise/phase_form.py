@@ -12,12 +12,18 @@ from multidict import MultiMapping
 
 from metaserver.model import zones
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.plans import DATES, TeamNames
+from metaserver.model.plans import (
+    DATES,
+    InferredConfidence,
+    Normalisation,
+    ShownUsage,
+    TeamNames,
+)
 from metaserver.model.rankings import ArticlePolicy, Ties
 from metaserver.model.states import Visibility
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP
-from metaserver.operations.phases import PhaseDetail
+from metaserver.operations.phases import PhaseDetail, PhasePlanDetail
 from metaserver.tasks.plugin import answered_tasks, installed_tasks, offline_tasks
 from metaserver.web.ui.forms import Form, FormField, Wording
 
@@ -33,6 +39,8 @@ LIMITS = (
     *("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs"),
     *("uploads.a_day", "uploads.total"),
 )
+USAGE = ("usage.boards", "usage.currency")
+ANSWERS = ("answers.normalise", "answers.confidence", "answers.mention_type")
 RANKING = tuple(f"ranking.{name}" for name in ("min_coverage", "articles", "measure", "ties"))
 PLANNED = (
     "title",
@@ -40,10 +48,11 @@ PLANNED = (
     *DATES,
     "visibility",
     "team_names",
+    *USAGE,
     *RANKING,
     *(f"limits.{name}" for name in LIMITS),
 )
-FIXED = ("corpus", "release", "tasks", "public_share")
+FIXED = ("corpus", "release", "tasks", "public_share", *ANSWERS)
 """The fields that cannot be changed once there is a run."""
 
 VISIBLE = {
@@ -91,6 +100,39 @@ WORDING: Mapping[str, Wording] = {
         label="Public part of the gold",
         help="The share of its articles, drawn in secret, that scores use while a test phase is"
         " open: 0.5 is half. 1 is all. Places after the freeze are by all articles.",
+    ),
+    "usage.boards": Wording(
+        label="Tokens and costs",
+        help="That teams declare with their answers, beside the scores.",
+        choices=[
+            (ShownUsage.HIDDEN.value, "each team sees its own"),
+            (ShownUsage.SHOWN.value, "shown to whoever sees the score"),
+        ],
+    ),
+    "usage.currency": Wording(
+        label="Currency of costs", help="Of three letters; costs in others are in no mean."
+    ),
+    "answers.normalise": Wording(
+        label="Strings that contain an accession",
+        help="An isoform, a prefix, small letters.",
+        choices=[
+            ("", "the hub’s own setting"),
+            (Normalisation.STRICT.value, "are refused, with advice"),
+            (Normalisation.MEND.value, "count as that accession, with a note"),
+        ],
+    ),
+    "answers.confidence": Wording(
+        label="Hits without a confidence",
+        help="Of servers from before the contract.",
+        choices=[
+            ("", "the hub’s own setting"),
+            (InferredConfidence.REQUIRED.value, "are dropped"),
+            (InferredConfidence.RANK.value, "have one that falls with the rank"),
+        ],
+    ),
+    "answers.mention_type": Wording(
+        label="Type of mentions without one",
+        help="Such as “protein”. Empty: the hub's own setting.",
     ),
     "ranking.min_coverage": Wording(
         label="Least coverage",
@@ -159,13 +201,13 @@ STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
         "What",
         "What it is called, its articles and its tasks.",
         ("title", "phase", "kind", "corpus", CORPUS_FILE, "tasks", *ANSWERED_GOLD),
-        ("release", *OFFLINE_GOLD),
+        ("release", *ANSWERS, *OFFLINE_GOLD),
     ),
     ("When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
     (
         "Who sees",
         "Who sees the scores before you publish them; under Advanced, how runs get their places.",
-        ("visibility", "team_names"),
+        ("visibility", "team_names", *USAGE),
         ("public_share", *RANKING),
     ),
     (
@@ -302,12 +344,15 @@ def other_zone(
     return RefusedError(Refusal.STATE, message, field=dated)
 
 
-def form_values(phase: PhaseDetail) -> dict[str, Any]:
+def form_values(phase: PhaseDetail, plan: PhasePlanDetail) -> dict[str, Any]:
     """Return the values in a phase's form."""
     values: dict[str, Any] = {name: written(getattr(phase, name)) for name in DATES}
     for name in ("title", "kind", "visibility", "team_names", "public_share", "release"):
         values[name] = getattr(phase, name)
-    inner = {name: msgspec.to_builtins(getattr(phase, name)) for name in ("ranking", "limits")}
+    inner = {
+        name: msgspec.to_builtins(getattr(phase, name)) for name in ("ranking", "limits", "usage")
+    }
+    values |= {"tasks": plan.tasks, "answers": msgspec.to_builtins(plan.answers)}
     return values | inner
 
 

@@ -118,7 +118,7 @@ class PhasePages:
         """Answer with the form that changes a phase."""
         phase = await self._phase(request)
         plan = await self._plan(request)
-        return await self._edit(request, phase, plan, form_values(phase) | {"tasks": plan.tasks})
+        return await self._edit(request, phase, plan, form_values(phase, plan))
 
     async def _edit(
         self,
@@ -156,7 +156,7 @@ class PhasePages:
         phase, sent = await self._phase(request), await posted(request)
         plan = await self._plan(request)
         blank = OperationForm(request=PhaseChange, names=_changed(plan))
-        before, values = form_values(phase), blank.values(sent)
+        before, values = form_values(phase, plan), blank.values(sent)
         values = {
             name: value
             for name, value in values.items()

@@ -74,7 +74,7 @@ class ResultsPages(PackagePages):
     async def fetch(self, request: web.Request) -> web.StreamResponse:
         """Answer with the package."""
         phase = request.match_info["phase"]
-        package = package_of(self.console.hub, caller_of(request), phase)
+        package = await package_of(self.console.hub, caller_of(request), phase)
         if package is None:
             raise web.HTTPNotFound(text="There is no package: make one first.")
         return await stored_zip(request, package, f"results-{phase}.zip")

@@ -14,7 +14,7 @@ from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice
-from metaserver.web.public.leaderboard import Leaderboard, columns
+from metaserver.web.public.leaderboard import Leaderboard, sortable
 from metaserver.web.public.sites import SITES, Site, show, site_of
 from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.formatting import element_id
@@ -23,7 +23,7 @@ from metaserver.web.ui.tables import to_csv, to_dict
 from metaserver.web.ui.templates import Templates
 
 T = TypeVar("T")
-BOARD_PARTS = ("scatter", "curves")
+BOARD_PARTS = ("scatter", "curves", "usage")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class BoardPages:
         task = _task(site, name)
         views = site.source.views(task.name, viewer_of(request))
         policies = site.source.policies(task.name)
-        choice = or_400(lambda: Choice.parse(request.query, views, columns(task), policies))
+        choice = or_400(lambda: Choice.parse(request.query, views, sortable(task), policies))
         return _shown(site, task, choice, viewer_of(request))
 
     def _articles(self, request: web.Request) -> Articles:
@@ -133,7 +133,7 @@ class BoardPages:
             raise web.HTTPNotFound(text="There is no frozen board under this link.")
         show(request, site)
         views = list(board.views)
-        choice = or_400(lambda: Choice.parse(request.query, views, columns(board), board.policies))
+        choice = or_400(lambda: Choice.parse(request.query, views, sortable(board), board.policies))
         return Leaderboard(
             board=board.board(choice.view, choice.articles),
             task=board,
@@ -153,7 +153,7 @@ class BoardPages:
 
         return site.memo.get(
             ("row", shown.key, shown.task.name, shown.choice.view, shown.board.articles, row.run),
-            (row, shown.best(row)),
+            (row, shown.best(row), bool(shown.declared)),
             render,
         )
 
@@ -174,7 +174,11 @@ class BoardPages:
         return LiveParts(html=html, lists={"runs": list(rows)})
 
     def _chart(self, site: Site, name: str, shown: Leaderboard, viewer: Viewer) -> str:
-        drawn: Mapping[str, Any] = {"scatter": shown.points, "curves": shown.curves}
+        drawn: Mapping[str, Any] = {
+            "scatter": shown.points,
+            "curves": shown.curves,
+            "usage": lambda: shown.declared,
+        }
         return site.memo.get(
             (
                 name,

@@ -13,7 +13,7 @@ from metaserver.model.rankings import ArticlePolicy
 from metaserver.model.scores import Column
 from metaserver.web.ui.paging import first_row
 
-RISING = frozenset({"place", "run", "mode", "article"})
+RISING = frozenset({"place", "run", "mode", "article", "tokens", "cost"})
 """Columns that are first sorted upwards, as error rates are: the best values are on top."""
 
 

@@ -20,6 +20,7 @@ from metaserver.model.records import TaskName
 from metaserver.model.scores import Column
 from metaserver.tasks.plugin import ComparedTask
 from metaserver.web.public.choices import Charted, Choice, Show
+from metaserver.web.public.usage_chart import UsageChart, cost_text, tokens_text
 from metaserver.web.ui.paging import Page
 from metaserver.web.ui.plots import SERIES, Axis, Curve, Point
 
@@ -37,6 +38,21 @@ OWN_COLUMNS = (
         help="Articles answered / that count: those of the gold, so far those over for the run",
     ),
 )
+USAGE_COLUMNS = (
+    Column(
+        key="tokens",
+        heading="Tokens",
+        help="Tokens of an answered article on average, sent to a model and received, as the"
+        " run's team declares them: the hub cannot check it",
+    ),
+    Column(
+        key="cost",
+        heading="Cost",
+        help="Cost of an answered article on average, as the run's team declares it: the hub"
+        " cannot check it",
+    ),
+)
+"""The columns of a board with runs whose teams declare what they took."""
 VIEW_HELP = {
     "raw": "Hits as they were sent",
     "mapped": "An accession that stands for a gold accession of another species becomes it",
@@ -127,7 +143,24 @@ class Leaderboard:
         """The columns of the page: place, run and score come first."""
         place, run, *own = OWN_COLUMNS
         others = [column for column in self.task.columns if column.key != self.main]
-        return (place, run, self.main_column, *others, *own)
+        declared = USAGE_COLUMNS if self.declared else ()
+        return (place, run, self.main_column, *others, *own, *declared)
+
+    @cached_property
+    def declared(self) -> Sequence[BoardRow]:
+        """The chosen rows whose teams declare what they took."""
+        return [row for row in self._chosen if row.usage is not None]
+
+    @property
+    def usage(self) -> UsageChart:
+        """The chart of quality against cost; of those below the least coverage if asked for."""
+        asked = self.choice.chart is Charted.ALL
+        return UsageChart(
+            rows=[row for row in self.declared if asked or not row.below][:POINTS],
+            column=self.main_column,
+            series=self.series(),
+            names={row.run: self.charted_name(row) for row in self.declared},
+        )
 
     def address(self, suffix: str = "", **changes: Any) -> str:
         """Return the path and query of the page, or of its table, with something else chosen."""
@@ -211,6 +244,10 @@ class Leaderboard:
         found = value(row, column.key)
         if found is None:
             return "n/a"
+        if column.key == "tokens":
+            return tokens_text(found)
+        if column.key == "cost":
+            return cost_text(row)
         if isinstance(found, str) or column.count:
             return str(found)
         return f"{found:.{column.decimals}f}"
@@ -330,6 +367,11 @@ def columns(task: ShownTask) -> tuple[Column, ...]:
     return (*OWN_COLUMNS, *task.columns)
 
 
+def sortable(task: ShownTask) -> tuple[Column, ...]:
+    """Return all columns by which a task's table can be sorted."""
+    return (*columns(task), *USAGE_COLUMNS)
+
+
 def name(row: BoardRow) -> str:
     """Return what a run is called: with its team's title.
 
@@ -349,6 +391,10 @@ def value(row: BoardRow, key: str) -> Any:
             return name(row)
         case "mode":
             return "offline" if row.offline else "online"
+        case "tokens":
+            return row.usage and row.usage.tokens
+        case "cost":
+            return row.usage and row.usage.cost
         case "articles":
             return row.articles_scored
     return row.values.get(key)

@@ -13,6 +13,7 @@ from metaserver.model.viewer import Viewer
 from metaserver.operations.context import HubContext
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.challenge_page import ChallengeDoor
 from metaserver.web.public.data import PublicDataPages
 from metaserver.web.public.health import HealthPages
@@ -62,6 +63,7 @@ def mount_open_pages(
     app.router.add_get("/", Home(hub=hub, sites=sites, templates=templates).home)
     app.add_routes(ChallengeDoor(hub=hub, sites=sites, templates=templates).routes())
     app.add_routes(HealthPages(hub=hub).routes())
+    app.add_routes(ManualPages(templates).routes())
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)
     app.on_shutdown.append(sites.end_streams)

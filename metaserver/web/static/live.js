@@ -9,7 +9,9 @@
 import { build, drawRows, fillRows, needed, shortenRows, watchSight } from "./rows.js";
 
 const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the hub counts as lost
-const RETRY = 2_000; // ms until the next try, on average: not all viewers at once
+// ms until the next try, on average: not all viewers at once, and late enough for another process
+// of the hub, which follows the store once a second, to know what this page has shown.
+const RETRY = 2_000;
 const ANNOUNCED = 3; // changes announced at once; more are counted
 
 const byId = (id) => document.getElementById(id);
@@ -167,7 +169,7 @@ export function startStream(address, release, afterFrame) {
   function lose() {
     close();
     show("lost");
-    again(open, RETRY * (0.5 + Math.random()));
+    again(open, RETRY * (0.75 + Math.random() / 2));
   }
 
   // The hub was updated, so that its frames do not fit this page, which is loaded again: once, in

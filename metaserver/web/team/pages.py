@@ -16,6 +16,7 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
+from metaserver.web.team.callbacks import CallbackPages
 from metaserver.web.team.conformance import TestPages, test_parts
 from metaserver.web.team.methods import MethodPages
 from metaserver.web.team.results import ResultPages, result_parts
@@ -61,6 +62,7 @@ class TeamConsole:
             *TestPages(console=console).routes(),
             *AttemptPages(console=console).routes(),
             *TeamServerPages(console=console).routes(),
+            *CallbackPages(console=console).routes(),
             *TeamTokenPages(console=console).routes(),
             *SettingsPages(console=console).routes(),
             *SnippetPages(console=console).routes(),

@@ -10,13 +10,14 @@ from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import OPEN_STATES
-from metaserver.operations import attempts, lanes, servers
+from metaserver.operations import attempts, consents, lanes, servers
 from metaserver.operations.attempts import AttemptQuery
 from metaserver.operations.fields import OneServer
 from metaserver.operations.lanes import InLane, QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
 from metaserver.protocols.installed import installed_protocols
 from metaserver.tasks.plugin import answered_tasks
+from metaserver.web.access.refusals import in_words
 from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
@@ -39,7 +40,7 @@ CHANGED = (
     "encoding",
     "options",
 )
-REGISTERED = ("server", *CHANGED)
+REGISTERED = ("server", *CHANGED, "serves_curators")
 GROUPED = 1_000
 """The number of newest attempts that are searched for problems."""
 
@@ -105,6 +106,11 @@ def wording() -> dict[str, Wording]:
             help="Password, token or key. It is stored encrypted and shown to nobody again; empty"
             " keeps what is stored.",
         ),
+        "serves_curators": Wording(
+            label="Serve curators",
+            help="Curators of databases may send it articles, beside its challenges, which come"
+            " first. You may withdraw this at any time.",
+        ),
         "certificate": Wording(
             help="The SHA-256 of its certificate, if no public authority signed it."
         ),
@@ -127,6 +133,7 @@ class TeamServerPages:
             web.post("/team/servers/{server}/edit", self.edit),
             web.get("/team/servers/{server}/retire", self.retire_form),
             web.post("/team/servers/{server}/retire", self.retire),
+            web.post("/team/servers/{server}/curators", self.curators),
         ]
 
     async def server(self, request: web.Request) -> web.Response:
@@ -188,6 +195,19 @@ class TeamServerPages:
             form = Form.of(ServerChange, CHANGED, values=sent, wording=wording(), refused=refused)
             card = await one_card(self.console, request, name)
             return await self._edit_form(request, card, form, refused.refusal)
+        raise web.HTTPSeeOther(Card.of(detail, ()).path)
+
+    async def curators(self, request: web.Request) -> web.Response:
+        """Agree that curators' requests are sent to a server, or withdraw that."""
+        name, sent = request.match_info["server"], await posted(request)
+        values = {"server": name, "serve": "serve" in sent}
+        try:
+            detail = await self.console.submit(request, consents.serve_curators, values)
+        except RefusedError as error:
+            refused = mended(error)
+            card = await one_card(self.console, request, name)
+            told = Refused(server=name, act="curators", text=in_words(refused))
+            return await shown_server(self.console, request, card, told, refused.refusal)
         raise web.HTTPSeeOther(Card.of(detail, ()).path)
 
     async def retire_form(self, request: web.Request) -> web.Response:

@@ -47,15 +47,56 @@ class Axis:
         """Return where `value` lies, from 0 (low end) to 1."""
         return (value - self.low) / (self.high - self.low)
 
+    def text(self, tick: float) -> str:
+        """Write a tick's value."""
+        return f"{tick:.4g}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogAxis:
+    """A logarithmic axis from the power of ten `low` to the power `high`."""
+
+    label: str
+    low: int
+    high: int
+
+    @classmethod
+    def over(cls, label: str, values: Sequence[float]) -> LogAxis:
+        """Return the axis of whole decades that holds all `values`, which are above 0."""
+        low = math.floor(math.log10(min(values)) + 1e-9)
+        return cls(
+            label=label, low=low, high=max(low + 1, math.ceil(math.log10(max(values)) - 1e-9))
+        )
+
+    def ticks(self) -> list[float]:
+        """Return the ticks, lowest first: of few decades also those between."""
+        decades = self.high - self.low
+        every = math.ceil(decades / 8)
+        between = (1, 2, 5) if decades <= 2 else (1,)
+        ticks = [m * 10.0**power for power in range(self.low, self.high, every) for m in between]
+        return [*ticks, 10.0**self.high]
+
+    def share(self, value: float) -> float:
+        """Return where `value` lies, from 0 (low end) to 1."""
+        return (math.log10(value) - self.low) / (self.high - self.low)
+
+    def text(self, tick: float) -> str:
+        """Write a tick's value."""
+        return f"{tick:,.0f}" if tick >= 1 else f"{tick:.4g}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    """A run in the scatter; `series` picks glyph and colour, None is a small grey dot."""
+    """A run in the scatter; `series` picks glyph and colour, None is a small grey dot.
+
+    `said` is what is shown on hovering beside its name; empty: its values.
+    """
 
     name: str
     x: float
     y: float
     series: int | None
+    said: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,17 +124,17 @@ def _y(share: float) -> float:
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
 
-def _grid(x: Axis, y: Axis) -> list[Markup]:
+def _grid(x: Axis | LogAxis, y: Axis) -> list[Markup]:
     """Return grid lines, tick values and the two axis labels of a square plot."""
     parts = []
     for tick in x.ticks():
         at = _x(x.share(tick))
-        parts += [svg.line("grid", at, _y(0), at, _y(1)), svg.label(at, _y(0) + 17, f"{tick:.4g}")]
+        parts += [svg.line("grid", at, _y(0), at, _y(1)), svg.label(at, _y(0) + 17, x.text(tick))]
     for tick in y.ticks():
         at = _y(y.share(tick))
         parts += [
             svg.line("grid", _x(0), at, _x(1), at),
-            svg.label(LEFT - 7, at + 4, f"{tick:.4g}", "end"),
+            svg.label(LEFT - 7, at + 4, y.text(tick), "end"),
         ]
     turn = Markup('<text class="axis" transform="translate(14 {}) rotate(-90)">{}</text>')
     return [
@@ -118,13 +159,24 @@ GLYPHS = (
 DOT = "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0Z"
 
 
-def scatter(points: Sequence[Point], x: Axis, y: Axis, label: str) -> Markup:
-    """Return a scatter of runs; a series has its name beside it where there is space."""
+def scatter(
+    points: Sequence[Point],
+    x: Axis | LogAxis,
+    y: Axis,
+    label: str,
+    frontier: Sequence[tuple[float, float]] = (),
+) -> Markup:
+    """Return a scatter of runs; a series has its name beside it where there is space.
+
+    `frontier` are the points, from the left, that a line of steps connects.
+    """
     body = _grid(x, y)
+    if len(frontier) > 1:
+        body.append(svg.shape("frontier", _steps_through(frontier, x, y)))
     taken: list[Area] = []
     for point in sorted(points, key=lambda point: point.series is not None):
         at = _x(x.share(point.x)), _y(y.share(point.y))
-        title = f"{point.name}: {point.x:.3f}, {point.y:.3f}"
+        title = f"{point.name}: {point.said or f'{point.x:.3f}, {point.y:.3f}'}"
         if point.series is None:
             body.append(svg.shape("dot", DOT, title, at))
         else:
@@ -138,6 +190,13 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis, label: str) -> Markup:
             taken.append(placed.box)
             body.append(svg.label(placed.x, placed.y, placed.text, placed.anchor, "name"))
     return svg.drawing(body, WIDTH, HEIGHT, "plot", label)
+
+
+def _steps_through(points: Sequence[tuple[float, float]], x: Axis | LogAxis, y: Axis) -> str:
+    """Return the path through points: each value holds until the next."""
+    (left, first), *others = [(_x(x.share(a)), _y(y.share(b))) for a, b in points]
+    steps = "".join(f"H{svg.number(at)}V{svg.number(to)}" for at, to in others)
+    return f"M{svg.number(left)} {svg.number(first)}{steps}"
 
 
 def step_curves(curves: Sequence[Curve], label: str) -> Markup:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from metaserver.model.boards import BoardRow
 from metaserver.model.scores import Column
+from metaserver.model.usage import RunUsage
 from metaserver.web.public.leaderboard import OWN_COLUMNS, IntervalStatus, Leaderboard, value
 from metaserver.web.ui.formatting import moment
 from scoring.cells import inert
+
+USAGE = (
+    *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
+    "declared_articles",
+)
+"""The fields with what a run's answers took, an article on average, as its team declares."""
 
 
 class TableValue(NamedTuple):
@@ -67,7 +74,8 @@ def field_names(shown: Leaderboard) -> list[str]:
     own = [column.key for column in OWN_COLUMNS]
     return [
         "place", *ranks, "team", "title", *own[1:], *(c.key for c in shown.task.columns), *bounds,
-        "articles_in_gold", "below_min_coverage",
+        "articles_in_gold", "below_min_coverage", "protocol",
+        *(USAGE if shown.declared else ()),
     ]  # fmt: skip
 
 
@@ -83,7 +91,9 @@ def fields(shown: Leaderboard, row: BoardRow) -> list[TableValue]:
         TableValue("articles_in_gold", row.articles_in_gold, str(row.articles_in_gold)),
         TableValue("below_min_coverage", row.below, "yes" if row.below else "no"),
     ]
-    return [place, *ranks, *team, *rest, *bounds, *coverage]
+    protocol = TableValue("protocol", row.protocol or None, row.protocol)
+    usage = _usage(row) if shown.declared else ()
+    return [place, *ranks, *team, *rest, *bounds, *coverage, protocol, *usage]
 
 
 def _field(shown: Leaderboard, row: BoardRow, column: Column) -> TableValue:
@@ -92,6 +102,16 @@ def _field(shown: Leaderboard, row: BoardRow, column: Column) -> TableValue:
     found = value(row, column.key)
     rounded = round(found, column.decimals) if isinstance(found, float) else found
     return TableValue(column.key, rounded, shown.text(row, column))
+
+
+def _usage(row: BoardRow) -> Sequence[TableValue]:
+    """Return what the run's answers took, as its team declares."""
+    usage = row.usage or RunUsage(articles=0)
+    values = (usage.tokens_in, usage.tokens_out, usage.cost, usage.currency, usage.articles)
+    return [
+        TableValue(name, value or None, "" if not value else str(value))
+        for name, value in zip(USAGE, values, strict=True)
+    ]
 
 
 def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[TableValue], list[TableValue]]:

@@ -7,7 +7,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from metaserver.model.states import OPEN_STATES, ServerState
+from metaserver.protocols.installed import protocol_title
 from metaserver.web.access.visitor import visitor
+from metaserver.web.manual.help import help_of
 from metaserver.web.public import monitor
 from metaserver.web.public.articles import LEVEL_HELP
 from metaserver.web.public.leaderboard import POLICIES, SHOWS, VIEW_HELP
@@ -60,6 +62,7 @@ class Templates:
             "monitor": monitor,
             "open_states": OPEN_STATES,
             "plots": plots,
+            "protocol_title": protocol_title,
             "release": release(),
             "shows": SHOWS,
             "policies": POLICIES,
@@ -72,7 +75,7 @@ class Templates:
 
     def page(self, name: str, **context: Any) -> str:
         """Render one page."""
-        return self._environment.get_template(name).render(context)
+        return self._environment.get_template(name).render({"help": help_of(name)} | context)
 
     def part(self, name: str, macro: str, *arguments: Any) -> str:
         """Render one macro of a template: a live part of a page."""

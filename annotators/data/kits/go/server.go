@@ -35,6 +35,7 @@ var (
 	word     = regexp.MustCompile(`[A-Za-z0-9]+`)
 	workers  = runtime.NumCPU() // articles annotated at once
 	annotate = wordList
+	declared = regexp.MustCompile(`(?i)^(?:\x{feff})?\s*<\?xml[^>]*encoding\s*=\s*["']([^"']*)`)
 )
 
 type (
@@ -148,8 +149,10 @@ type node struct {
 
 func read(body []byte) (root node, err error) {
 	switch {
-	case !utf8.Valid(body):
+	case !utf8.Valid(body), bytes.IndexByte(body, 0) >= 0: // a NUL is of UTF-16
 		return root, fault{-32700, "not UTF-8"}
+	case !utf8Declared(body):
+		return root, fault{-32700, "another encoding than UTF-8 is declared"}
 	case bytes.Contains(body, []byte("<!DOCTYPE")), bytes.Contains(body, []byte("<!ENTITY")):
 		return root, fault{-32700, "a document type declaration is not allowed"}
 	case bytes.Count(body, []byte("<")) > maxTags:
@@ -159,6 +162,11 @@ func read(body []byte) (root node, err error) {
 		return root, fault{-32700, "not XML-RPC: " + err.Error()}
 	}
 	return root, nil
+}
+
+func utf8Declared(body []byte) bool {
+	found := declared.FindSubmatch(body)
+	return found == nil || strings.EqualFold(string(found[1]), "utf-8")
 }
 
 // child returns the first element of a name, or an empty one.

@@ -5,6 +5,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -32,6 +33,8 @@ public class Server {
     static final Map<String, String> NAMES = Map.of(
         "MDM2", "Q00987", "p53", "P04637", "TP53", "P04637", "BRCA1", "P38398", "EGFR", "P00533");
     static final Pattern WORD = Pattern.compile("[A-Za-z0-9]+");
+    static final Pattern OTHER_ENCODING = Pattern.compile(
+        "\\ufeff?\\s*<\\?xml[^>]*encoding\\s*=\\s*[\"'](?!utf-8[\"'])", Pattern.CASE_INSENSITIVE);
 
     // The first line of text is the title; context is empty for a server registered with text only.
     static Map<String, Object> annotate(String text, Map<?, ?> context) {
@@ -105,12 +108,17 @@ public class Server {
     }
 
     static Element read(byte[] body) throws Fault, ParserConfigurationException, IOException {
+        CharBuffer text;
         try {
-            StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body));
+            text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body));
         } catch (CharacterCodingException error) {
             throw new Fault(-32700, "not UTF-8");
         }
+        if (OTHER_ENCODING.matcher(text).lookingAt()) {
+            throw new Fault(-32700, "another encoding than UTF-8 is declared");
+        }
         int tags = 0;
+        for (byte one : body) if (one == 0) throw new Fault(-32700, "not UTF-8: a NUL");
         for (byte one : body) tags += one == '<' ? 1 : 0;
         if (tags > MAX_TAGS) throw new Fault(-32700, "more than " + MAX_TAGS + " tags");
         DocumentBuilderFactory factory = DocumentBuilderFactory.newInstance();

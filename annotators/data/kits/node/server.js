@@ -90,6 +90,7 @@ function read (body) {
   } catch {
     throw new Fault(-32700, 'not UTF-8')
   }
+  refuse(body.includes(0), 'not UTF-8: a NUL')
   refuse(/^\s*<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])/i.test(xml),
     'another encoding than UTF-8 is declared')
   refuse(/<!(?:DOCTYPE|ENTITY)/.test(xml), 'a document type declaration is not allowed')

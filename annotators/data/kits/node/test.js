@@ -13,7 +13,7 @@ function matches (expected, got) { // a struct may have more members than are ex
     return typeof got === 'object' &&
       Object.entries(expected).every(([name, inner]) => matches(inner, got[name]))
   }
-  if (typeof expected === 'number') return Math.abs(expected - got) < 1e-5
+  if (typeof expected === 'number') return Math.abs(expected - got) < 1e-9
   return expected === got
 }
 

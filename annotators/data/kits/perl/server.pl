@@ -51,9 +51,10 @@ sub failed {
 
 sub called {
     my ($body) = @_;
-    die fault(-32700, 'not UTF-8') if !defined eval { decode('UTF-8', my $copy = $body, 1) };
+    die fault(-32700, 'not UTF-8')    # a NUL is of UTF-16, which would hide what is looked for
+        if $body =~ /\0/ || !defined eval { decode('UTF-8', my $copy = $body, 1) };
     die fault(-32700, 'another encoding than UTF-8 is declared')
-        if $body =~ /\A\s*<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])/i;
+        if $body =~ /\A(?:\xef\xbb\xbf)?\s*<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])/i;
     die fault(-32700, 'a document type declaration is not allowed') if $body =~ /<!(?:DOCTYPE|ENTITY)/;
     die fault(-32700, "more than $MAX_TAGS tags") if ($body =~ tr/<//) > $MAX_TAGS;
     my $call = eval { RPC::XML::ParserFactory->new->parse($body) };
@@ -95,7 +96,7 @@ sub serve_one {    # one request a connection, so that an idle one holds no proc
 
 sub main {
     my ($host, $port) = ($ENV{HOST} // '127.0.0.1', $ENV{PORT} // 8100);
-    my $daemon = HTTP::Daemon->new(
+    my $daemon = Listener->new(
         LocalAddr => $host, LocalPort => $port, ReuseAddr => 1, Listen => 64,
     ) or die "$host:$port cannot be listened on: $!\n";
     local $| = 1;
@@ -113,6 +114,11 @@ sub main {
         $busy++ if $child;
         $client->close;
     }
+}
+
+package Listener {
+    use parent -norequire, 'HTTP::Daemon';
+    sub url { return 'http://127.0.0.1/' }    # asked for in a child, where the socket is closed
 }
 
 main() if !caller;

@@ -21,7 +21,7 @@ sub matches {    # a struct may have more members than are expected
             && !grep { !matches($expected->[$_], $got->[$_]) } 0 .. $#$expected;
     }
     return 0 if ref $got;
-    return abs($expected - $got) < 1e-5 if "$expected$got" =~ /\A[0-9.]+\z/;
+    return abs($expected - $got) < 1e-9 if "$expected$got" =~ /\A[0-9.]+\z/;
     return $expected eq $got;
 }
 

@@ -38,8 +38,38 @@ function respond(string $body): string // the bytes of a methodCall to those of 
         $message = 'annotate failed; see the log of this server';
         $result = ['faultCode' => -32603, 'faultString' => $message];
     }
-    $options = ['encoding' => 'UTF-8', 'escaping' => 'markup', 'verbosity' => 'no_white_space'];
-    return xmlrpc_encode_request(null, $result, $options);
+    $written = isset($result['faultCode'])
+        ? '<fault>' . written($result) . '</fault>'
+        : '<params><param>' . written($result) . '</param></params>';
+    return '<?xml version="1.0" encoding="utf-8"?><methodResponse>' . $written . '</methodResponse>';
+}
+
+function written($given): string // the extension writes doubles with six digits: 1e-7 would be 0
+{
+    if (is_array($given) && array_is_list($given)) {
+        $xml = '<array><data>' . implode('', array_map('written', $given)) . '</data></array>';
+    } elseif (is_array($given)) {
+        $xml = '<struct>';
+        foreach ($given as $name => $inner) {
+            $xml .= '<member><name>' . escaped($name) . '</name>' . written($inner) . '</member>';
+        }
+        $xml .= '</struct>';
+    } elseif (is_bool($given)) {
+        $xml = '<boolean>' . (int) $given . '</boolean>';
+    } elseif (is_int($given)) {
+        $xml = "<int>$given</int>";
+    } elseif (is_float($given)) {
+        $xml = '<double>' . json_encode($given, JSON_THROW_ON_ERROR) . '</double>';
+    } else {
+        $xml = '<string>' . escaped($given) . '</string>';
+    }
+    return "<value>$xml</value>";
+}
+
+function escaped(string $text): string // XML has no place for most control characters
+{
+    $allowed = preg_replace('/[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]/u', "\u{fffd}", $text);
+    return htmlspecialchars($allowed ?? '', ENT_NOQUOTES | ENT_SUBSTITUTE | ENT_XML1, 'UTF-8');
 }
 
 function fault(int $code, string $message): DomainException
@@ -49,10 +79,10 @@ function fault(int $code, string $message): DomainException
 
 function called(string $body): array
 {
-    if (!preg_match('//u', $body)) {
+    if (!preg_match('/\A[^\0]*\z/u', $body)) { // a NUL is of UTF-16, which would hide what is looked for
         throw fault(-32700, 'not UTF-8');
     }
-    if (preg_match('/\A\s*<\?xml[^>]*encoding\s*=\s*["\'](?!utf-8["\'])/i', $body)) {
+    if (preg_match('/\A(?:\xef\xbb\xbf)?\s*<\?xml[^>]*encoding\s*=\s*["\'](?!utf-8["\'])/i', $body)) {
         throw fault(-32700, 'another encoding than UTF-8 is declared');
     }
     if (preg_match('/<!(?:DOCTYPE|ENTITY)/', $body)) {

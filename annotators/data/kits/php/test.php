@@ -11,7 +11,7 @@ function matches($expected, $got): bool // a struct may have more members than a
         }
         return $same;
     }
-    return is_float($expected) ? is_float($got) && abs($expected - $got) < 1e-5 : $expected === $got;
+    return is_float($expected) ? is_float($got) && abs($expected - $got) < 1e-9 : $expected === $got;
 }
 
 $failed = 0;

@@ -59,11 +59,11 @@ called <- function(body) {
 
 read <- function(body) {
   if (sum(body == as.raw(0x3c)) > MAX_TAGS) fault(-32700L, paste("more than", MAX_TAGS, "tags"))
-  if (any(body == as.raw(0))) fault(-32700L, "not UTF-8")
+  if (any(body == as.raw(0))) fault(-32700L, "not UTF-8") # NUL: UTF-16
   text <- rawToChar(body)
   if (!validUTF8(text)) fault(-32700L, "not UTF-8")
   has <- function(pattern) grepl(pattern, text, perl = TRUE, useBytes = TRUE)
-  if (has("^\\s*<\\?(?i)xml[^>]*encoding\\s*=\\s*[\"'](?!utf-8[\"'])")) {
+  if (has("^(\\xef\\xbb\\xbf)?\\s*<\\?(?i)xml[^>]*encoding\\s*=\\s*[\"'](?!utf-8[\"'])")) {
     fault(-32700L, "another encoding than UTF-8 is declared")
   }
   if (has("<!(DOCTYPE|ENTITY)")) fault(-32700L, "a document type declaration is not allowed")
@@ -112,7 +112,7 @@ written <- function(given) {
   } else if (is.integer(given)) {
     paste0("<int>", given, "</int>")
   } else if (is.numeric(given)) {
-    sprintf("<double>%.15g</double>", given)
+    sprintf("<double>%.17g</double>", given)
   } else {
     paste0("<string>", escaped(given), "</string>")
   }

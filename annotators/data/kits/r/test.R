@@ -10,7 +10,7 @@ matches <- function(expected, got) { # a struct may have more members than are e
   if (is.list(expected)) {
     return(is.list(got) && length(got) == length(expected) && all(mapply(matches, expected, got) == TRUE))
   }
-  if (is.numeric(expected)) return(is.numeric(got) && abs(expected - got) < 1e-5)
+  if (is.numeric(expected)) return(is.numeric(got) && abs(expected - got) < 1e-9)
   identical(expected, got)
 }
 

@@ -48,8 +48,9 @@ def called(body)
 end
 
 def read(xml)
-  raise fault(-32700, "not UTF-8") unless xml.valid_encoding?
-  if xml.match?(/\A\s*<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])/i)
+  # A NUL is of UTF-16, which would hide what is looked for below.
+  raise fault(-32700, "not UTF-8") if xml.include?("\0") || !xml.valid_encoding?
+  if xml.match?(/\A\uFEFF?\s*<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])/i)
     raise fault(-32700, "another encoding than UTF-8 is declared")
   end
   if xml.match?(/<!(?:DOCTYPE|ENTITY)/)

@@ -10,7 +10,7 @@ def matches?(expected, got) # a struct may have more members than are expected
   when Array
     got.is_a?(Array) && got.size == expected.size &&
       expected.zip(got).all? { |one, other| matches?(one, other) }
-  when Float then got.is_a?(Float) && (got - expected).abs < 1e-5
+  when Float then got.is_a?(Float) && (got - expected).abs < 1e-9
   else expected == got
   end
 end

@@ -146,7 +146,7 @@ def upgrade() -> None:
     )
 
     op.add_column(
-        "attempts", sa.Column("forgiven", sa.Boolean(), server_default=sa.text("0"), nullable=False)
+        "attempts", sa.Column("forgiven", sa.Boolean(), server_default=sa.false(), nullable=False)
     )
 
     op.add_column(

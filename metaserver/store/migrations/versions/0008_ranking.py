@@ -12,6 +12,8 @@ depends_on = None
 
 
 def upgrade() -> None:
+    if op.get_bind().dialect.name != "sqlite":
+        return  # the database is new: it has no rows to change
     op.execute(
         "UPDATE phases SET plan = CAST(json_set(CAST(plan AS TEXT), '$.ranking',"
         ' json(\'{"articles":"answered","min_coverage": 0}\')) AS BLOB)'

@@ -17,7 +17,7 @@ def upgrade() -> None:
     op.add_column("sign_ups", sa.Column("code", sa.String(64)))
     op.add_column(
         "sign_ups",
-        sa.Column("automatic", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("automatic", sa.Boolean(), server_default=sa.false(), nullable=False),
     )
     op.add_column("sign_ups", sa.Column("mail_at", sa.Double()))
     op.add_column(

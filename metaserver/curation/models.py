@@ -1,0 +1,62 @@
+"""The consensus models in use: those that the hub trained, else those of the settings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+
+from metaserver.model.records import ServerName
+from metaserver.store import consensus_models, servers
+from metaserver.store.consensus_models import StoredModel
+from metaserver.store.reader import ReadStore
+from scoring.consensus import ConsensusModel, parse_model
+from scoring.errors import FormatError
+
+log = logging.getLogger(__name__)
+
+
+class ActiveModels(Mapping[str, ConsensusModel]):
+    """The active model of each task; `load` reads them from the store again.
+
+    `configured` are used for tasks of which the store has none.
+    """
+
+    def __init__(self, configured: Mapping[str, ConsensusModel]) -> None:
+        self._configured = configured
+        self._models = dict(configured)
+        self.changed: Mapping[str, Sequence[ServerName]] = {}
+        """By task, the members that report another version than when the model was made."""
+
+    def __getitem__(self, task: str) -> ConsensusModel:
+        return self._models[task]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._models)
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    async def load(self, store: ReadStore) -> None:
+        """Take over the models that are active in the store; one that cannot be read is left."""
+        async with store.reading() as connection:
+            trained = await consensus_models.active(connection)
+            known = await servers.list_all(connection) if trained else ()
+        versions = {one.server.name: one.version for one in known}
+        models, changed = dict(self._configured), {}
+        for one in trained:
+            try:
+                models[one.task] = parse_model(one.content, f"model {one.id}")
+            except FormatError as error:
+                log.error("the consensus model %d of %s is not used: %s", one.id, one.task, error)
+            else:
+                changed[one.task] = changed_members(one, versions)
+        self._models, self.changed = models, changed
+
+
+def changed_members(model: StoredModel, versions: Mapping[ServerName, str]) -> Sequence[ServerName]:
+    """Return the members that report another version now than when the model was made."""
+    return [
+        ServerName(one.server)
+        for one in model.members
+        if one.version and versions.get(ServerName(one.server), "") not in ("", one.version)
+    ]

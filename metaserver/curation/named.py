@@ -1,0 +1,34 @@
+"""The places of names of entries in one text: of the candidates of a request, and of no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from metaserver.curation.mentions import Mentions
+from metaserver.curation.proteins import ReleaseProteins, matched
+
+MOST_ENTRIES = 60
+"""The most entries whose names are searched for."""
+
+
+@dataclass(kw_only=True, slots=True)
+class NamedPlaces:
+    """The places of entries' names in one text, by accession, kept while no other is asked for.
+
+    Names are searched for together: of those that overlap, the longer one counts.
+    """
+
+    entries: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def search(self, text: str, accessions: Iterable[str], names: ReleaseProteins) -> None:
+        """Search for the names of entries, unless that is done; slow for a long text."""
+        wanted = list(dict.fromkeys(accessions))[:MOST_ENTRIES]
+        if self.entries.issuperset(wanted):
+            return
+        found: dict[str, list[tuple[int, int]]] = {}
+        for one in Mentions(text).spans((), map(matched, names.entries(wanted).values())):
+            found.setdefault(one.accession, []).append((one.start, one.end))
+        self.places = {accession: tuple(places) for accession, places in found.items()}
+        self.entries = frozenset(wanted)

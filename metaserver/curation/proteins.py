@@ -1,0 +1,87 @@
+"""Proteins of a release as curators know them: their names, organisms and orthologs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from annotators.matching import Protein
+from metaserver.curation.exports.finished import CuratedProtein
+from metaserver.model.errors import InputError
+from metaserver.uniprot.directory import NamedEntry, NameDirectory
+from metaserver.uniprot.release import Release
+
+MOST_ORTHOLOGS = 100
+"""The most orthologs of a protein that are returned."""
+
+
+class ReleaseProteins:
+    """The proteins of a release in a folder; one that is not there knows none.
+
+    Every look-up reads files: call it in a thread.
+    """
+
+    def __init__(self, releases: Path, release: str) -> None:
+        self.release = release
+        self._folder = releases / release if release else None
+
+    def entries(self, accessions: Sequence[str]) -> Mapping[str, NamedEntry]:
+        """Return the entries of accessions, in their order.
+
+        Those without names, such as unreviewed ones, have their taxon alone.
+        """
+        release = self._opened()
+        if release is None or not accessions:
+            return {}
+        named = self._named(accessions)
+        taxa = release.entries.taxa(accessions)
+        return {
+            accession: named.get(accession)
+            or NamedEntry(
+                accession=accession, entry_name="", names=(), symbols=(), taxon=taxon, organism=""
+            )
+            for accession, taxon in zip(accessions, taxa, strict=True)
+            if taxon or accession in named
+        }
+
+    def orthologs(self, accession: str) -> Sequence[NamedEntry]:
+        """Return the homonym orthologs of an accession, at most `MOST_ORTHOLOGS`."""
+        release = self._opened()
+        if release is None:
+            return []
+        [found] = release.entries.orthologs([accession])
+        return list(self.entries(list(islice(found, MOST_ORTHOLOGS))).values())
+
+    def _opened(self) -> Release | None:
+        try:
+            return Release.open(self._folder) if self._folder is not None else None
+        except InputError:
+            return None
+
+    def _named(self, accessions: Sequence[str]) -> Mapping[str, NamedEntry]:
+        assert self._folder is not None
+        try:
+            directory = NameDirectory.open(self._folder)
+        except InputError:
+            return {}  # it was built without names
+        with closing(directory):
+            return directory.entries(accessions)
+
+
+def curated(entry: NamedEntry) -> CuratedProtein:
+    """Return an entry as exports have it."""
+    return CuratedProtein(
+        accession=entry.accession,
+        entry_name=entry.entry_name,
+        name=next(iter(entry.names), ""),
+        symbols=entry.symbols,
+        taxid=entry.taxon or None,
+        organism=entry.organism,
+    )
+
+
+def matched(entry: NamedEntry) -> Protein:
+    """Return an entry as the matcher of names takes it."""
+    return Protein(accession=entry.accession, names=entry.names, symbols=entry.symbols)

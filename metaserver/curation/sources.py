@@ -1,0 +1,73 @@
+"""Sources of articles that no phase has: addresses of the settings, filled in with an id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from urllib.parse import quote
+
+from metaserver.client.http import HttpClient
+from metaserver.config import ArticleSource
+from metaserver.curation.pdf import PdfReader
+from metaserver.curation.texts import FILE_RATIO, FileArticle, read_article
+from metaserver.model.errors import PeerError, Refusal, RefusedError
+from metaserver.model.records import ArticleId
+
+SECONDS = 20.0
+"""Seconds that a source may take."""
+KINDS: Mapping[str, re.Pattern[str]] = {
+    "pmid": re.compile(r"[0-9]{1,9}", re.ASCII),
+    "pmcid": re.compile(r"PMC[0-9]{1,9}", re.ASCII | re.IGNORECASE),
+    "doi": re.compile(r"10\.[0-9]{4,9}/[\x21-\x7e]{1,150}", re.ASCII),
+}
+"""The kinds of identifiers, by what stands for them in a source's address."""
+SUFFIXES = {"xml": ".xml", "json": ".json", "text/plain": ".txt", "application/pdf": ".pdf"}
+"""The suffix that a source's file is read by, by what its content type contains."""
+
+
+async def fetch(
+    client: HttpClient,
+    pdfs: PdfReader,
+    sources: Sequence[ArticleSource],
+    article: str,
+    text_bytes: int,
+) -> FileArticle:
+    """Return an article from the first source that has it; `RefusedError` where none has.
+
+    The client's guard decides which addresses may be asked. No word of an answer that failed, and
+    no address, which may have a key in it, is in a refusal.
+    """
+    tried = []
+    for source in sources:
+        url = filled(source.url, article)
+        if url is None:
+            continue
+        try:
+            content, kind = await client.fetch(url, FILE_RATIO * text_bytes, SECONDS)
+        except PeerError as error:
+            tried.append(f"{source.name}: {error.outcome}")
+            continue
+        suffix = next((found for name, found in SUFFIXES.items() if name in kind), None)
+        if suffix is None:
+            tried.append(f"{source.name}: no XML, JSON, PDF or plain text")
+            continue
+        found = await read_article(pdfs, content, f"article{suffix}", text_bytes)
+        return replace(found, article=replace(found.article, source=source.name))
+    reasons = f" ({'; '.join(tried)})" if tried else ""
+    message = f"there is no article {article!r} in a closed phase{reasons}: send its text"
+    raise RefusedError(Refusal.UNKNOWN, message, field="article")
+
+
+def filled(url: str, article: str) -> str | None:
+    """Return a source's address with an identifier in it; None for one of another kind."""
+    for kind, pattern in KINDS.items():
+        if f"{{{kind}}}" in url:
+            fits = pattern.fullmatch(article)
+            return url.replace(f"{{{kind}}}", quote(article, safe="")) if fits else None
+    return None
+
+
+def with_id(found: FileArticle, article: str) -> FileArticle:
+    """Return an article that was fetched under the identifier that it was asked for by."""
+    return replace(found, article=replace(found.article, id=ArticleId(article)))

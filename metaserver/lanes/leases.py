@@ -1,0 +1,108 @@
+"""Leases of lanes, as pure functions: what a process does with its lanes, and when it may not.
+
+The store says which lanes a process holds, at which epochs and under which orders; `plan` compares
+that with the lanes at work in the process. Times are monotonic seconds of the process: no clock of
+a machine decides who may work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from metaserver.model.lanes import LaneKey, LaneOrder
+
+FENCED_SHARE = 0.8
+"""The part of a lease after which a process that could not renew it begins nothing more."""
+SLACK = 0.1
+"""The part of its share by which a process may hold more lanes."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Lease:
+    """The lease of a process on its lanes, for `seconds` after each renewal.
+
+    `renewed_at` is taken before the renewal is sent: the database counts from later on.
+    """
+
+    seconds: float
+    renewed_at: float
+    connected_at: float | None = None
+
+    def renewed(self, began: float) -> None:
+        """Note a renewal that was begun then and succeeded."""
+        self.renewed_at = began
+        if self.connected_at is None:
+            self.connected_at = began
+
+    def lost(self) -> None:
+        """Note that the database could not be reached."""
+        self.connected_at = None
+
+    def is_fenced(self, now: float) -> bool:
+        """Return whether the process may begin no article: another may have its lanes soon."""
+        return now - self.renewed_at > FENCED_SHARE * self.seconds
+
+    def is_settled(self, now: float) -> bool:
+        """Return whether the process may take lanes whose leases ran out.
+
+        When the database was away, no process could renew: all leases look run out then.
+        """
+        return self.connected_at is not None and now - self.connected_at >= self.seconds
+
+
+def places(due: int, processes: int, capacity: int) -> int:
+    """Return how many of the lanes that are due one of the living processes holds at most."""
+    share = math.ceil(due / max(1, processes))
+    return min(capacity, share + max(1, math.floor(SLACK * share)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """The plan of a process for its lanes.
+
+    `drop`: it has lost them, their calls were never made. `free`: the store says that they are its
+    own, and it does not work them. `give_back`: it has more than its share of them. The orders of
+    the others are carried out.
+    """
+
+    drop: Collection[LaneKey]
+    free: Collection[LaneKey]
+    cancel: Mapping[LaneKey, str] = field(default_factory=dict)
+    pause: Collection[LaneKey] = ()
+    resume: Collection[LaneKey] = ()
+    give_back: Collection[LaneKey] = ()
+
+
+def plan(
+    held: Mapping[LaneKey, LaneOrder],
+    stored: Mapping[LaneKey, LaneOrder],
+    *,
+    taking: Collection[LaneKey] = (),
+    most: int | None = None,
+) -> Plan:
+    """Return what to do with the lanes `held`, each under its order that was carried out last.
+
+    `stored` are the orders of the lanes that are the process's own by the store. Those that it is
+    `taking` are neither lost nor forgotten. It holds at most `most` of them (None: all).
+    """
+    known = {key: stored[key] for key in held if key in stored}
+    kept = {key: order for key, order in known.items() if order.epoch == held[key].epoch}
+    new = {key: order for key, order in kept.items() if order.number != held[key].number}
+    cancelled = {key: order.cancel_by for key, order in new.items() if order.cancel_by}
+    resting = [key for key, order in new.items() if not order.due and key not in cancelled]
+    going_on = [
+        key
+        for key, order in new.items()
+        if order.due and order.allowance is None and key not in cancelled
+    ]
+    surplus = 0 if most is None else max(0, len(kept) - most)
+    return Plan(
+        drop=[key for key in held if key not in kept and key not in taking],
+        free=[key for key in stored if key not in held and key not in taking],
+        cancel=cancelled,
+        pause=resting,
+        resume=going_on,
+        give_back=sorted(kept)[len(kept) - surplus :],
+    )

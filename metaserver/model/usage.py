@@ -1,0 +1,124 @@
+"""Tokens and costs of answers, as teams declare them: the hub reads them and checks none.
+
+An annotator that asks a language model says in its answer's `meta` what the answer took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+CURRENCIES: Final = 4
+"""The currencies of a run that are summed up; costs in further ones are left out."""
+
+
+class DeclaredUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The tokens and the cost of one answer; None where its team declares none.
+
+    `cost` is in `currency` (ISO 4217). `model` is the name of the model, `prompt` that of its
+    instructions, `requests` the number of requests to it.
+    """
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    currency: str = ""
+    model: str = ""
+    prompt: str = ""
+    requests: int | None = None
+
+    @property
+    def amount(self) -> str:
+        """The cost with its currency, in words; empty for none."""
+        return "" if self.cost is None else f"{self.cost:.6g} {self.currency}"
+
+
+class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """The tokens and the cost of an answered article of a run on average, as its team declares.
+
+    `articles` are those whose answers declare something; the others count in no mean. `cost` is
+    the mean of the costs in `currency`, which `priced` articles have. None: nothing is declared.
+    """
+
+    articles: int
+    tokens_in: float | None = None
+    tokens_out: float | None = None
+    cost: float | None = None
+    currency: str = ""
+    priced: int = 0
+
+    @property
+    def tokens(self) -> float | None:
+        """The tokens in both directions; None where one of them is not declared."""
+        if self.tokens_in is None or self.tokens_out is None:
+            return None
+        return self.tokens_in + self.tokens_out
+
+
+class KeptUsage(msgspec.Struct, frozen=True, array_like=True):
+    """The sums of a run's declared usage, for a checkpoint: numbers of answers, and totals."""
+
+    declared: int = 0
+    tokens_in: tuple[int, int] = (0, 0)
+    tokens_out: tuple[int, int] = (0, 0)
+    costs: dict[str, tuple[int, float]] = {}
+
+
+@dataclass(kw_only=True, slots=True)
+class UsageTotals:
+    """The sums of what a run's answers declare, each with the number of answers that do."""
+
+    declared: int = 0
+    tokens_in: tuple[int, int] = (0, 0)
+    tokens_out: tuple[int, int] = (0, 0)
+    costs: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def add(self, usage: DeclaredUsage) -> None:
+        """Count one answer."""
+        self.declared += 1
+        self.tokens_in = _added(self.tokens_in, usage.tokens_in)
+        self.tokens_out = _added(self.tokens_out, usage.tokens_out)
+        if usage.cost is not None and (
+            usage.currency in self.costs or len(self.costs) < CURRENCIES
+        ):
+            count, total = self.costs.get(usage.currency, (0, 0.0))
+            self.costs[usage.currency] = (count + 1, total + usage.cost)
+
+    def of_run(self, currency: str) -> RunUsage | None:
+        """Return the means with the costs in one currency; None where nothing is declared."""
+        if not self.declared:
+            return None
+        priced, cost = self.costs.get(currency, (0, 0.0))
+        return RunUsage(
+            articles=self.declared,
+            tokens_in=_mean(self.tokens_in),
+            tokens_out=_mean(self.tokens_out),
+            cost=cost / priced if priced else None,
+            currency=currency if priced else "",
+            priced=priced,
+        )
+
+    def dump(self) -> KeptUsage:
+        """Return the sums, for `load`."""
+        return KeptUsage(self.declared, self.tokens_in, self.tokens_out, dict(self.costs))
+
+    @classmethod
+    def load(cls, kept: KeptUsage) -> UsageTotals:
+        """Continue from dumped sums."""
+        return cls(
+            declared=kept.declared,
+            tokens_in=kept.tokens_in,
+            tokens_out=kept.tokens_out,
+            costs=dict(kept.costs),
+        )
+
+
+def _added(sums: tuple[int, int], value: int | None) -> tuple[int, int]:
+    return sums if value is None else (sums[0] + 1, sums[1] + value)
+
+
+def _mean(sums: tuple[int, int]) -> float | None:
+    count, total = sums
+    return total / count if count else None

@@ -1,0 +1,134 @@
+"""Callbacks of servers: the key that a server calls with, and the answers that it brings.
+
+Only making the key is an operation. Who calls is found by the key, as people are by their tokens.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import msgspec
+
+from metaserver.client.callbacks import CallbackDesk
+from metaserver.client.http import HttpClient
+from metaserver.model.communications import Callback, CallingServer, Communication
+from metaserver.model.errors import (
+    CallbackError,
+    CallbackFault,
+    PeerError,
+    Refusal,
+    RefusedError,
+)
+from metaserver.model.records import ServerName
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import OneServer
+from metaserver.operations.table import operation
+from metaserver.protocols.becalm import BECALM, check_callback
+from metaserver.protocols.installed import installed_protocols
+from metaserver.store import communications, servers
+from metaserver.store.store import Store
+from metaserver.wire.values import Limits
+
+PREFIX = "bccb_"
+"""The beginning of keys of callbacks, which are no tokens."""
+PATH = "/becalm/saveAnnotations/{format}"
+NO_ADDRESS = (
+    "the hub does not know its own address: the organiser sets web.url; until then put the hub's"
+    " address before the path"
+)
+
+
+class CallbackKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A new key of a server's callbacks, which cannot be shown again.
+
+    `address` is where the server posts its answers: FORMAT is JSON, TSV or BIOC, and ID the
+    communication id of the request. It is a path where the hub does not know its own address,
+    which `note` says.
+    """
+
+    server: str
+    key: str
+    address: str
+    note: str
+
+
+@operation("Servers.callbackKey", "POST /servers/{server}/callback-key", Role.TEAM)
+async def callback_key(hub: HubContext, caller: Caller, request: OneServer) -> CallbackKey:
+    """Make the key that a server calls the hub back with; the one before is void at once.
+
+    It is shown only once: only its digest is stored. It opens nothing else.
+    """
+    registered = await hub.server_in_use(caller, request.server)
+    protocol = installed_protocols().get(registered.server.protocol)
+    if protocol is None or not protocol.calls_back:
+        message = f"servers of protocol {registered.server.protocol} do not call the hub back"
+        raise RefusedError(Refusal.STATE, message, field="server")
+    key = PREFIX + secrets.token_urlsafe(32)
+    async with hub.store.writing() as connection:
+        await communications.set_key(connection, registered.id, key)
+        await audit_log(connection, caller, "servers.callback-key", request.server)
+    base = hub.settings.web.url.rstrip("/")
+    path = PATH.format(format="FORMAT")
+    return CallbackKey(
+        server=request.server,
+        key=key,
+        address=f"{base}{path}?apikey={key}&communicationId=ID",
+        note="" if base else NO_ADDRESS,
+    )
+
+
+class Callbacks:
+    """The callbacks that a hub takes."""
+
+    def __init__(self, store: Store, client: HttpClient, desk: CallbackDesk) -> None:
+        self._store = store
+        self._client = client
+        self._desk = desk
+
+    @classmethod
+    def of(cls, hub: HubContext) -> Callbacks:
+        """Return those of a hub."""
+        return cls(hub.store, hub.client, hub.callbacks)
+
+    def limits(self, communication: Communication) -> Limits:
+        """Return the limits of a callback: its phase's, or the hub's where nobody waits."""
+        return self._desk.limits(communication) or self._client.limits.answer
+
+    async def find(self, server: CallingServer, id_: int) -> Communication:
+        """Return the open communication of a server; raises `CallbackError`."""
+        return await self._desk.find(server, id_)
+
+    def receiving(self, communication: Communication) -> AbstractContextManager[None]:
+        """Hold the only place of a communication's callback; raises `CallbackError`."""
+        return self._desk.receiving(communication)
+
+    async def checker(
+        self, server: CallingServer, communication: Communication
+    ) -> Callable[[Callback], None]:
+        """Return the check of a callback's content, which raises `PeerError`.
+
+        Its time grows with the callback.
+        """
+        async with self._store.reading() as connection:
+            registered = await servers.get(connection, ServerName(server.name))
+        if registered is None or registered.server.protocol != BECALM.name:
+            raise CallbackError(CallbackFault.UNKNOWN, "the server speaks another protocol now")
+        limits = self.limits(communication)
+        article = communication.about.article
+
+        def check(callback: Callback) -> None:
+            check_callback(callback, article, registered.server, limits)
+
+        return check
+
+    def refuse(self, communication: Communication, error: PeerError) -> None:
+        """Note that a callback was refused for its content; it may be corrected."""
+        self._desk.refuse(communication, error)
+
+    async def accept(self, communication: Communication, callback: Callback) -> None:
+        """Store a callback that was checked, and hand it over; raises `CallbackError`."""
+        await self._desk.accept(communication, callback)

@@ -1,0 +1,144 @@
+"""Files that jobs make, in a hub of several processes: any of them has each, by way of the store.
+
+A process that is alone keeps what it made where it made it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.files.abandoned import is_at_work
+from metaserver.files.private import FOLDER_MODE
+from metaserver.model.errors import HubError
+from metaserver.operations.context import HubContext
+from metaserver.phases.jobs import Progress
+from metaserver.store import data_packages, kept_files
+from metaserver.store.kept_files import KeptFile
+
+FOLDER = "kept"
+PART = 2**20
+MOST_BYTES = 2**30
+"""The most bytes of a file that a store keeps for several processes."""
+KEPT_SECONDS = 7 * 86_400.0
+BEGUN_SECONDS = 3_600.0
+"""A file that is not whole by then never will be."""
+DATA = "data/"
+"""The names of data packages begin so: they are kept for as long as they are released."""
+
+
+def workplace(hub: HubContext, kind: str) -> Path:
+    """Return the folder in which this process makes files of a kind, which no other one clears."""
+    folder = Path(hub.settings.folder) / kind
+    return folder if hub.member.is_alone else folder / f"{socket.gethostname()}-{os.getpid()}"
+
+
+def clear_workplaces(hub: HubContext, kind: str) -> None:
+    """Delete what processes of this machine left that are gone, and what this one did."""
+    shutil.rmtree(workplace(hub, kind), ignore_errors=True)
+    host = f"{socket.gethostname()}-"
+    for left in (Path(hub.settings.folder) / kind).glob(f"{host}*"):
+        process = left.name.removeprefix(host)
+        if not (process.isdecimal() and is_at_work(int(process))):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> KeptFile | None:
+    """Store a file's parts, for `keep`; None where this process is alone.
+
+    `HubError` for one that is too large.
+    """
+    if hub.member.is_alone:
+        return None
+    size = await asyncio.to_thread(os.path.getsize, path)
+    if size > MOST_BYTES:
+        raise HubError(
+            f"it has {size:,} bytes: a hub of several processes keeps at most {MOST_BYTES:,}; "
+            "make it with metaserver export or metaserver package on one of its machines"
+        )
+    file = KeptFile(id=secrets.token_hex(8), name=name, size=size, made_at=hub.clock())
+    async with hub.store.writing() as connection:
+        await kept_files.sweep(
+            connection,
+            begun_before=file.made_at - BEGUN_SECONDS,
+            made_before=file.made_at - KEPT_SECONDS,
+            kept={DATA + one for one in await data_packages.checksums(connection)},
+        )
+        await kept_files.begin(connection, file)
+    progress.begin("keeping", size)
+    for part in range(-(-size // PART)):
+        content = await asyncio.to_thread(_read, path, part * PART)
+        async with hub.store.renewing() as connection:
+            await kept_files.add_part(connection, file.id, part, content)
+        progress.advance(len(content))
+    return file
+
+
+def _read(path: Path, offset: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(PART)
+
+
+async def keep(connection: AsyncConnection, file: KeptFile | None) -> None:
+    """Have a file that was offered, if it was, take the place of that of its name."""
+    if file is not None:
+        await kept_files.finish(connection, file)
+
+
+async def kept_file(hub: HubContext, name: str) -> KeptFile | None:
+    """Return the file of a name; None where there is none."""
+    async with hub.store.reading() as connection:
+        return await kept_files.find(connection, name)
+
+
+async def copy_of(hub: HubContext, name: str) -> Path | None:
+    """Return a copy of the file of a name on this machine, fetched where it is not there yet."""
+    file = await kept_file(hub, name)
+    if file is None:
+        return None
+    folder = Path(hub.settings.folder) / FOLDER
+    path = folder / f"{file.id}.zip"
+    if not path.is_file():
+        async with hub.store.reading() as connection:
+            known = await kept_files.ids(connection)
+        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        for left in folder.glob("*.zip"):
+            if left.stem not in known:
+                left.unlink(missing_ok=True)
+        if not await fetch(hub, file, path):
+            return None
+    return path
+
+
+async def fetch(hub: HubContext, file: KeptFile, path: Path) -> bool:
+    """Write a file of the store to a path; return whether it was there to its end."""
+    draft = path.with_name(f".{file.id}-{secrets.token_hex(4)}")
+    try:
+        size = 0
+        while size < file.size:
+            async with hub.store.reading() as connection:
+                content = await kept_files.read_part(connection, file.id, size // PART)
+            if not content:
+                return False
+            await asyncio.to_thread(_append, draft, content)
+            size += len(content)
+        os.utime(draft, (file.made_at, file.made_at))
+        draft.replace(path)
+        return True
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _append(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(content)

@@ -1,0 +1,146 @@
+"""The board of a hub's jobs: what a process does is stored, so that the others can show it.
+
+A hub of one process has its jobs in memory alone. Of several each does its own jobs and stores
+how they stand (ADR 81); which of them is asked makes no difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from metaserver.files.compression import pack_json
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.model.states import JobState
+from metaserver.phases.jobs import MOST_KEPT, Job, Jobs
+from metaserver.phases.membership import HubMember
+from metaserver.store import jobs as stored_jobs
+from metaserver.store.jobs import StoredJob
+from metaserver.store.store import Store
+
+TICK_SECONDS = 0.5
+KEPT_SECONDS = 7 * 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+class JobBoard:
+    """The jobs of all processes of a hub; `clock` returns Unix seconds."""
+
+    def __init__(
+        self, store: Store, jobs: Jobs, member: HubMember, clock: Callable[[], float]
+    ) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._member = member
+        self._clock = clock
+        self._flushing = asyncio.Lock()
+        self._posted: dict[Job, tuple[object, ...]] = {}  # how those under way were stored last
+
+    @property
+    def is_shared(self) -> bool:
+        """True where other processes may do jobs too."""
+        return not self._member.is_alone
+
+    async def post(self, job: Job) -> None:
+        """Store a job that has begun; where that fails it is cancelled: `UnavailableError`."""
+        if not self.is_shared:
+            return
+        try:
+            async with self._store.writing() as connection:
+                before = self._clock() - KEPT_SECONDS
+                await stored_jobs.forget(connection, job.team, MOST_KEPT - 1, before)
+                await stored_jobs.put(connection, [self._stored(job)])
+        except UnavailableError:
+            assert job.task is not None
+            job.task.cancel()
+            raise
+        self._posted[job] = ()
+
+    async def run(self) -> None:
+        """Store how jobs stand, and cancel those that others want cancelled, until cancelled."""
+        while True:
+            try:
+                await self.flush()
+                await self._obey()
+            except UnavailableError as error:
+                log.debug("the states of jobs are not stored: %s", error.reason)
+            await asyncio.sleep(TICK_SECONDS)
+
+    async def flush(self) -> None:
+        """Store what has changed of this process's jobs; `UnavailableError` where it cannot be."""
+        async with self._flushing:
+            now = {job: self._standing(job) for job in self._posted}
+            changed = [job for job, standing in now.items() if self._posted[job] != standing]
+            if changed:
+                async with self._store.renewing() as connection:
+                    await stored_jobs.put(connection, map(self._stored, changed))
+            for job in changed:
+                self._posted[job] = now[job]
+                if job.ended_at is not None and now[job] == self._standing(job):
+                    del self._posted[job]  # its last word
+
+    async def find(self, key: str) -> StoredJob | None:
+        """Return a job of any process as it is stored; None where there is none."""
+        if not self.is_shared:
+            return None
+        async with self._store.reading() as connection:
+            return await stored_jobs.get(connection, key)
+
+    async def newest(self, team: str, kind: str | None = None) -> Sequence[StoredJob]:
+        """Return the newest jobs of a team (of the organisers) in all processes."""
+        if not self.is_shared:
+            return []
+        async with self._store.reading() as connection:
+            return await stored_jobs.newest(connection, team, MOST_KEPT, kind=kind)
+
+    async def cancel(self, job: StoredJob) -> None:
+        """Ask another process to cancel its job; `RefusedError` where it cannot be any more."""
+        if job.ended_at is not None or job.lost:
+            raise RefusedError(Refusal.STATE, "it has ended")
+        if job.fixed:
+            raise RefusedError(Refusal.STATE, "its result is being stored: it cannot be cancelled")
+        async with self._store.writing() as connection:
+            await stored_jobs.ask_to_cancel(connection, job.id)
+
+    async def _obey(self) -> None:
+        running = [job for job in self._posted if job.state is JobState.RUNNING]
+        if not running:
+            return
+        async with self._store.reading() as connection:
+            asked = await stored_jobs.to_cancel(connection, [job.id for job in running])
+        for job in running:
+            if job.id in asked and not job.progress.fixed and job.ended_at is None:
+                self._jobs.cancel(job)
+
+    def _standing(self, job: Job) -> tuple[object, ...]:
+        progress = job.progress
+        return (
+            self._member.id,
+            job.state,
+            job.ended_at,
+            progress.step,
+            progress.done,
+            progress.total,
+            progress.fixed,
+        )
+
+    def _stored(self, job: Job) -> StoredJob:
+        return StoredJob(
+            id=job.id,
+            process=self._member.id,
+            kind=job.kind,
+            subject=job.subject,
+            asked_by=job.asked_by,
+            team=job.team,
+            state=job.state,
+            step=job.progress.step,
+            done=job.progress.done,
+            total=job.progress.total,
+            fixed=job.progress.fixed,
+            began_at=job.began_at,
+            ended_at=job.ended_at,
+            error=job.error,
+            report=None if job.report is None else pack_json(job.report),
+        )

@@ -1,0 +1,195 @@
+"""The membership of a process in its hub: its row in the store, its lease, its share of the lanes.
+
+A process that is alone with its store is seen for ever. One of several renews its lease once a
+second; where it cannot, its lanes begin nothing more before another process may take them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import operator
+import os
+import random
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+
+from metaserver.lanes.engine import MAX_LANES
+from metaserver.lanes.leases import Lease, places
+from metaserver.lanes.ports import Recorder
+from metaserver.model.errors import StaleLaneError
+from metaserver.model.lanes import AttemptRecord
+from metaserver.model.states import ProcessRole
+from metaserver.store import leases
+from metaserver.store.leases import LEASE_SECONDS, NOTHING, LeaseCounts, Process
+from metaserver.store.store import Store
+
+TICK_SECONDS = 1.0
+JITTER = (0.8, 1.2)
+RENEWAL_SECONDS = 3.0
+"""A renewal that takes longer is given up, and tried again on another connection."""
+
+log = logging.getLogger(__name__)
+
+
+class HubMember:
+    """The membership of one process in its hub; `held` returns how many lanes it holds."""
+
+    def __init__(self, store: Store, role: ProcessRole) -> None:
+        self.role = role
+        self.held: Callable[[], int] = lambda: 0
+        self.webs = 1  # living processes with pages, this one among them
+        self.due = 0  # lanes
+        self.unheld = 0  # of those
+        self.workers = 1  # living processes that work lanes
+        self.counts = NOTHING  # of this process, since it was started
+        self.totals = NOTHING  # of all processes, since this one was started
+        self._counted: Mapping[str, LeaseCounts] = {}  # how those were stored when it looked last
+        self._store = store
+        self._process = _new_process(role)
+        self._entered = False
+        self._lease = Lease(seconds=LEASE_SECONDS, renewed_at=-LEASE_SECONDS)
+
+    @property
+    def id(self) -> str:
+        """The process's id, another one whenever it was given up."""
+        return self._process.id
+
+    @property
+    def is_alone(self) -> bool:
+        """True for the one process of a store that no other may open."""
+        return self.role is ProcessRole.ALL
+
+    @property
+    def is_fenced(self) -> bool:
+        """True while another process may have its lanes: it begins nothing."""
+        return not self.is_alone and self._lease.is_fenced(_now())
+
+    @property
+    def is_settled(self) -> bool:
+        """True where it may take lanes whose leases ran out."""
+        return self.is_alone or self._lease.is_settled(_now())
+
+    @property
+    def places(self) -> int:
+        """The number of lanes that it holds at most."""
+        if self.is_alone:
+            return self._process.capacity
+        return places(self.due, self.workers, self._process.capacity)
+
+    @property
+    def seconds_since_renewal(self) -> float:
+        """The time since its lease was renewed."""
+        return 0.0 if self.is_alone else max(0.0, _now() - self._lease.renewed_at)
+
+    async def enter(self) -> None:
+        """Store the process, once; where it is alone, nobody else has a lane, and none is due.
+
+        `UnavailableError` where the store is blocked.
+        """
+        if self._entered:
+            return
+        began = _now()
+        async with self._store.writing() as connection:
+            if self.is_alone:
+                await leases.make_none_due(connection)
+            await leases.enter(connection, self._process, alone=self.is_alone)
+        self._entered = True
+        self._lease.renewed(began)
+
+    async def run(self) -> None:
+        """Renew the lease until cancelled."""
+        while not self.is_alone:
+            try:
+                async with asyncio.timeout(RENEWAL_SECONDS):
+                    await self._renew()
+            except Exception as error:
+                self.count(missed=1)
+                if self._lease.connected_at is not None:
+                    log.warning("the lease of this process cannot be renewed: %s", error)
+                self._lease.lost()
+            await asyncio.sleep(TICK_SECONDS * random.uniform(*JITTER))
+        await asyncio.Event().wait()
+
+    async def _renew(self) -> None:
+        await self.enter()
+        began = _now()
+        async with self._store.renewing() as connection:
+            renewed = await leases.renew(connection, self.id, self.held(), self.counts)
+            census = await leases.census(connection)
+            counted = await leases.counted(connection)
+        if not renewed:
+            log.warning("process %s was given up: it starts again", self.id)
+            self._process, self._entered = _new_process(self.role), False
+            self.counts = NOTHING
+            return
+        self._lease.renewed(began)
+        self.due, self.unheld = census.due, census.unheld
+        self.webs, self.workers = max(1, census.webs), census.workers
+        self._add(counted)
+
+    def count(
+        self, *, taken_over: int = 0, turns: int = 0, refused: int = 0, missed: int = 0
+    ) -> None:
+        """Add to what this process counts, which is stored with its lease."""
+        self.counts = _sum(self.counts, LeaseCounts(taken_over, turns, refused, missed))
+
+    def _add(self, counted: Mapping[str, LeaseCounts]) -> None:
+        """Add to the totals what processes have counted since they were looked at last."""
+        for process, now in counted.items():
+            before = self._counted.get(process, NOTHING)
+            self.totals = _sum(self.totals, LeaseCounts(*map(operator.sub, now, before)))
+        self._counted = counted
+
+    async def leave(self) -> None:
+        """Release all lanes, and forget the process: others go on at once."""
+        if self._entered and not self.is_alone:
+            async with self._store.renewing() as connection:
+                await leases.leave(connection, self.id)
+            self._entered = False
+
+
+class FencedRecorder:
+    """The recorder of a member: nothing is begun while the member is fenced."""
+
+    def __init__(self, recorder: Recorder, member: HubMember) -> None:
+        self._recorder = recorder
+        self._member = member
+
+    @property
+    def blocked(self) -> str | None:
+        """The reason why nothing can be committed now, or None."""
+        if self._member.is_fenced:
+            return "the lease of this process could not be renewed"
+        return self._recorder.blocked
+
+    def record(self, entry: AttemptRecord) -> asyncio.Future[int]:
+        """Commit an entry: its epoch decides whether it may be."""
+        recorded = asyncio.ensure_future(self._recorder.record(entry))
+        recorded.add_done_callback(self._recorded)
+        return recorded
+
+    def _recorded(self, entry: asyncio.Future[int]) -> None:
+        if not entry.cancelled() and isinstance(entry.exception(), StaleLaneError):
+            self._member.count(refused=1)
+
+
+def _new_process(role: ProcessRole) -> Process:
+    host = socket.gethostname()
+    return Process(
+        id=f"{host}-{os.getpid()}-{secrets.token_hex(4)}",
+        host=host,
+        role=role.value,
+        version=version("biocreative-metaserver"),
+        capacity=0 if role is ProcessRole.WEB else MAX_LANES,
+    )
+
+
+def _sum(one: LeaseCounts, other: LeaseCounts) -> LeaseCounts:
+    return LeaseCounts(*map(operator.add, one, other))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,233 @@
+"""The following of the store by a process with pages: lanes that others work, changes others make.
+
+Once a second it compares what is stored with what is in memory, and mends the difference. So what
+is shown depends on the store alone, and not on messages, which may be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.lanes.events import LaneChanged, LaneEnd
+from metaserver.leaderboards.gold import read_gold
+from metaserver.model.errors import UnavailableError
+from metaserver.model.lanes import LaneKey
+from metaserver.model.phases import GoldVersion, Phase
+from metaserver.model.records import TaskName
+from metaserver.model.servers import LaneControl, RegisteredServer
+from metaserver.phases.candidate import candidate
+from metaserver.phases.jobs import Progress
+from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.scheduler import Scheduler
+from metaserver.store import audit, data_packages, leases, runs, servers, teams, uploads
+from metaserver.store import phases as stored_phases
+from metaserver.store.leases import SeenLane
+from metaserver.store.store import Store
+from metaserver.store.teams import Team
+from metaserver.tasks.plugin import installed_tasks
+
+LOOK_SECONDS = 1.0
+"""The time from one look to the next; a look that takes longer is followed by a pause."""
+PAUSE_SECONDS = 0.2
+
+log = logging.getLogger(__name__)
+
+
+class StoreFollower:
+    """The follower of the store for one process with pages; `lag` is the age of what it shows.
+
+    `listeners` take in what is not of a phase, whenever another process has changed anything.
+    """
+
+    def __init__(self, store: Store, scheduler: Scheduler) -> None:
+        self._store = store
+        self._scheduler = scheduler
+        self._looked_at: float | None = None  # by the loop's clock
+        self._last_entry = -1  # of the audit log: whoever changes something writes one
+        self._regrading: dict[tuple[int, TaskName], asyncio.Task[None]] = {}
+        self._refreshing = asyncio.Lock()
+        self._shown: dict[LaneKey, SeenLane] = {}
+        self.listeners: list[Callable[[], Awaitable[None]]] = []
+
+    @property
+    def lag(self) -> float:
+        """The time since the store was looked at, in seconds; infinite before the first time."""
+        if self._looked_at is None:
+            return float("inf")
+        return asyncio.get_running_loop().time() - self._looked_at
+
+    async def run(self) -> None:
+        """Follow the store, until cancelled."""
+        failing = False
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                await self.look()
+            except Exception as error:
+                if not failing and not isinstance(error, UnavailableError):
+                    log.exception("the store cannot be followed")
+                failing = True
+            else:
+                self._looked_at, failing = began, False
+            taken = asyncio.get_running_loop().time() - began
+            await asyncio.sleep(max(PAUSE_SECONDS, LOOK_SECONDS - taken))
+
+    async def freshen(self) -> None:
+        """Take in what others have changed before now; where that fails, later."""
+        try:
+            await self._take_in()
+        except Exception as error:
+            log.warning("changes of other processes cannot be read: %s", error)
+
+    async def _take_in(self) -> None:
+        async with self._refreshing:
+            async with self._store.reading() as connection:
+                last = await audit.last(connection)
+            if last != self._last_entry:
+                async with self._scheduler.lanes.lock:
+                    await self._refresh()
+                for running in list(self._scheduler.phases.values()):
+                    await self._scheduler.advance(running)
+                for take_in in self.listeners:
+                    await take_in()
+                self._last_entry = last
+
+    async def look(self) -> None:
+        """Bring memory up to date with the store."""
+        await self._take_in()
+        async with self._store.reading() as connection:
+            lanes = await leases.seen(connection)
+        phases = {running.phase.id: running for running in self._scheduler.phases.values()}
+        for phase_id, running in phases.items():
+            await self._follow(running, [lane for lane in lanes if lane.key.phase_id == phase_id])
+
+    # -- lanes -----------------------------------------------------------------------------------
+
+    async def _follow(self, running: RunningPhase, lanes: Iterable[SeenLane]) -> None:
+        """Show what other processes did in the lanes of a phase."""
+        named = {name: lane for lane in lanes if (name := running.name_of(lane.key)) is not None}
+        for name, lane in named.items():
+            before = self._shown.get(lane.key)
+            if before is not None and before.revision != lane.revision:
+                running.revise(name)
+        await running.follower.follow({name: lane.serial for name, lane in named.items()})
+        for lane in named.values():
+            before = self._shown.get(lane.key)
+            if before is None or _shows(before) != _shows(lane):
+                self._scheduler.show(running, _event(running, lane))
+            self._shown[lane.key] = lane
+            self._scheduler.lanes.elsewhere(lane.key, at_work=bool(lane.worker))
+
+    # -- changes ---------------------------------------------------------------------------------
+
+    async def _refresh(self) -> None:
+        """Take in what other processes have changed."""
+        async with self._store.reading() as connection:
+            phases = await stored_phases.list_all(connection)
+            registered = {one.id: one for one in await servers.list_all(connection)}
+            known_teams = await teams.list_all(connection)
+        ids = {phase.id for phase in phases}
+        for running in list(self._scheduler.phases.values()):
+            if running.phase.id not in ids:
+                self._scheduler.forget(running)
+        for phase in phases:
+            running = await self._phase(phase)
+            async with self._store.reading() as connection:
+                controls = await servers.controls(connection, phase.id)
+                await self._read_rest(connection, running)
+            await self._show_servers(running, registered, controls)
+            self._show_teams(running, known_teams)
+            async with running.scoring:
+                await self._show_runs(running)
+            await self._show_gold(running)
+
+    async def _phase(self, phase: Phase) -> RunningPhase:
+        """Return a phase in memory, by its plan and state as they are stored."""
+        running = self._scheduler.phases.get(phase.name)
+        if running is None:
+            return await self._scheduler.open(phase)
+        if running.phase != phase:
+            await self._scheduler.replan(running, phase)
+        return running
+
+    async def _read_rest(self, connection: AsyncConnection, running: RunningPhase) -> None:
+        running.uploads[:] = await uploads.list_all(connection, running.phase.id)
+        running.data = await data_packages.get(connection, running.phase.id)
+
+    async def _show_servers(
+        self,
+        running: RunningPhase,
+        registered: Mapping[int, RegisteredServer],
+        controls: Mapping[int, LaneControl],
+    ) -> None:
+        for server_id, control in controls.items():
+            one = registered[server_id]
+            if running.servers.get(one.server.name) != one:
+                await running.add(one, control)
+            else:
+                monitor = running.boards.server_monitor
+                monitor.control(one.server.name, control.control, control.note)
+        running.boards.touch()
+
+    def _show_teams(self, running: RunningPhase, known: Iterable[Team]) -> None:
+        for team in known:
+            if team.name in running.teams and running.teams[team.name] != team:
+                running.retitle(team)
+
+    async def _show_runs(self, running: RunningPhase) -> None:
+        async with self._store.reading() as connection:
+            stored = {run.name: run for run in await runs.list_all(connection, running.phase.id)}
+        for name in running.offline.keys() - stored.keys():
+            running.drop_run(name)
+        for name, run in stored.items():
+            if running.offline.get(name) != run:
+                await running.add_run(run)
+
+    async def _show_gold(self, running: RunningPhase) -> None:
+        """Score the tasks again whose gold another process has changed."""
+        async with self._store.reading() as connection:
+            versions = await stored_phases.gold_numbers(connection, running.phase.id)
+        for task, version in versions.items():
+            known = running.gold.get(task)
+            if known is not None and known.version == version:
+                continue
+            async with self._store.reading() as connection:
+                newest = await stored_phases.gold_version(connection, running.phase.id, task)
+            key = (running.phase.id, task)
+            if newest is not None and key not in self._regrading:
+                work = asyncio.create_task(self._regrade(running, newest), name="regrading")
+                self._regrading[key] = work
+                work.add_done_callback(functools.partial(self._regraded, key))
+
+    def _regraded(self, key: tuple[int, TaskName], _work: asyncio.Task[None]) -> None:
+        del self._regrading[key]
+
+    async def _regrade(self, running: RunningPhase, gold: GoldVersion) -> None:
+        """Show the scores on a gold that another process has stored, as soon as they are made."""
+        plugin = installed_tasks()[gold.task]
+        try:
+            read = await asyncio.to_thread(read_gold, gold.task, gold.content, gold.source)
+            async with running.scoring:
+                known = running.gold.get(gold.task)
+                if known is not None and known.version >= gold.version:
+                    return  # it was this process
+                async with candidate(self._store, running, plugin, read, Progress()) as board:
+                    board.show(gold)
+        except Exception:
+            log.exception("the gold of %s cannot be shown", gold.task)
+            self._last_entry = -1  # it is tried again
+
+
+def _shows(lane: SeenLane) -> Sequence[object]:
+    return (lane.worker, lane.in_flight, lane.down, lane.ended)
+
+
+def _event(running: RunningPhase, lane: SeenLane) -> LaneChanged:
+    end = None if lane.worker or not lane.ended else LaneEnd(lane.ended)
+    server = running.server_of(lane.key).server
+    return LaneChanged(server=server, in_flight=lane.in_flight, down=lane.down, end=end)

@@ -1,0 +1,134 @@
+"""The phases of a process that works lanes alone: what its lanes need of each, read when needed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from metaserver.client.http import HttpClient
+from metaserver.config import Settings
+from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.lane import Lane
+from metaserver.lanes.ports import Recorder
+from metaserver.model.lanes import LaneKey, LaneReport, TakenLane
+from metaserver.model.phases import Phase
+from metaserver.model.records import TaskName
+from metaserver.model.servers import RegisteredServer
+from metaserver.model.states import OPEN_STATES
+from metaserver.phases.restore import asked_tasks, vocabulary_of
+from metaserver.phases.work import PhaseWork
+from metaserver.store import phases as stored_phases
+from metaserver.store import servers as stored_servers
+from metaserver.store.store import Store
+
+UNFIT_SECONDS = 60.0
+"""Time until a phase is tried again that this process cannot work, as it lacks its release."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """A phase's work, and what it was made from."""
+
+    phase: Phase
+    gold: frozenset[TaskName]
+    work: PhaseWork
+
+
+class PhaseWorks:
+    """The work of all phases, for a process without boards; `clock` returns Unix seconds."""
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        settings: Settings,
+        recorder: Recorder,
+        *,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._settings = settings
+        self._recorder = recorder
+        self._clock = clock
+        self._known: dict[int, _Known] = {}
+        self._unfit: dict[int, float] = {}  # phases, until when
+        self._servers: dict[LaneKey, RegisteredServer] = {}
+        self._reports: dict[LaneKey, LaneReport] = {}
+
+    def may_take(self, key: LaneKey) -> bool:
+        """Return whether this process can work a lane's phase, as far as is known."""
+        return self._unfit.get(key.phase_id, 0.0) <= asyncio.get_running_loop().time()
+
+    async def make(self, taken: Sequence[TakenLane]) -> Sequence[Lane]:
+        """Return the lanes that were taken, ready to work; without those that it cannot work."""
+        lanes: list[Lane] = []
+        async with self._store.reading() as connection:
+            registered = {one.id: one for one in await stored_servers.list_all(connection)}
+        for phase_id in sorted({one.state.key.phase_id for one in taken}):
+            try:
+                work = await self._work(phase_id)
+            except Exception as error:
+                log.warning("phase %d cannot be worked by this process: %s", phase_id, error)
+                self._unfit[phase_id] = asyncio.get_running_loop().time() + UNFIT_SECONDS
+                continue
+            if work is None:
+                continue
+            lanes.extend(
+                self._lane(work, registered[one.state.key.server_id], one)
+                for one in taken
+                if one.state.key.phase_id == phase_id
+            )
+        return lanes
+
+    def ended(self, key: LaneKey, failure: Exception | None) -> None:
+        """Note the end of a lane."""
+        registered = self._servers.pop(key)
+        self._reports.pop(key, None)
+        if not any(key.server_id == other.server_id for other in self._servers):
+            self._client.slots.forget(registered.server.name)
+        if failure is not None:
+            log.error("%s is sent nothing until it is started", registered.server.name)
+
+    def take_reports(self) -> Sequence[LaneReport]:
+        """Return what the lanes are at that have changed since the last call."""
+        reports, self._reports = self._reports, {}
+        return list(reports.values())
+
+    def _lane(self, work: PhaseWork, registered: RegisteredServer, taken: TakenLane) -> Lane:
+        key = taken.state.key
+        self._servers[key] = registered
+
+        def publish(event: AttemptEnded | LaneChanged) -> None:
+            if isinstance(event, LaneChanged):
+                self._reports[key] = LaneReport(key, event.in_flight, event.down)
+
+        return work.lane(registered.server, taken, self._recorder, publish, down=taken.down)
+
+    async def _work(self, phase_id: int) -> PhaseWork | None:
+        """Return the work of a phase as it is planned now; None for one that is not open."""
+        async with self._store.reading() as connection:
+            phase = await stored_phases.by_id(connection, phase_id)
+            gold = await stored_phases.gold_tasks(connection, phase_id)
+        if phase is None or phase.state(self._clock()) not in OPEN_STATES:
+            return None
+        known = self._known.get(phase_id)
+        if known is None or (known.phase.plan, known.gold) != (phase.plan, gold):
+            corpus = await self._store.corpus(phase.corpus_id)
+            work = PhaseWork(
+                corpus,
+                self._settings.of_phase(phase.plan),
+                await asyncio.to_thread(vocabulary_of, self._settings, phase.release),
+                asked_tasks(dict.fromkeys(gold), phase.plan.tasks),
+                store=self._store,
+                client=self._client,
+                clock=self._clock,
+                patience=None,
+                scope=f"phase {phase_id}",
+            )
+            known = self._known[phase_id] = _Known(phase=phase, gold=gold, work=work)
+        return known.work

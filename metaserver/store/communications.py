@@ -1,0 +1,176 @@
+"""Queries for communications: requests that servers answer later, by callbacks of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.communications import CallingServer, Communication, Exchanged
+from metaserver.model.records import ArticleId, ServerName
+from metaserver.store.tables import communications, servers, teams
+from metaserver.store.tokens import digest
+
+
+async def set_key(connection: AsyncConnection, server_id: int, secret: str) -> None:
+    """Store the digest of a server's callback key in place of the one before."""
+    await connection.execute(
+        sa.update(servers).where(servers.c.id == server_id).values(callback_key=digest(secret))
+    )
+
+
+async def server_of(connection: AsyncConnection, secret: str) -> CallingServer | None:
+    """Return the server in use that a callback key is of, None where it is of none."""
+    query = (
+        sa.select(servers.c.id, servers.c.name)
+        .outerjoin(teams, teams.c.id == servers.c.team_id)
+        .where(
+            servers.c.callback_key == digest(secret),
+            servers.c.retired_at.is_(None),
+            teams.c.retired_at.is_(None),
+        )
+    )
+    row = (await connection.execute(query)).first()
+    return None if row is None else CallingServer(id=row.id, name=row.name)
+
+
+async def identity(connection: AsyncConnection, name: ServerName) -> tuple[int, bool] | None:
+    """Return a server's id and whether it has a callback key; None where it is not registered."""
+    query = sa.select(servers.c.id, servers.c.callback_key).where(servers.c.name == name)
+    row = (await connection.execute(query)).first()
+    return None if row is None else (row.id, row.callback_key is not None)
+
+
+async def add(connection: AsyncConnection, communication: Communication) -> None:
+    """Store a new communication; `IntegrityError` where its id is taken."""
+    about = communication.about
+    row = {
+        "id": communication.id,
+        "server_id": communication.server_id,
+        "scope": about.scope,
+        "article": about.article,
+        "number": about.number,
+        "opened_at": communication.opened_at,
+        "expires_at": communication.expires_at,
+    }
+    await connection.execute(sa.insert(communications).values(**row))
+
+
+async def begun(
+    connection: AsyncConnection, server_id: int, about: Exchanged, now: float
+) -> Communication | None:
+    """Return the communication of an attempt that can be gone on with: open, or answered."""
+    c = communications.c
+    query = (
+        sa.select(communications)
+        .where(
+            c.server_id == server_id,
+            c.scope == about.scope,
+            c.article == about.article,
+            c.number == about.number,
+            c.closed_at.is_(None),
+            sa.or_(c.expires_at > now, c.body.is_not(None)),
+        )
+        .order_by(c.opened_at.desc())
+    )
+    row = (await connection.execute(query)).first()
+    return None if row is None else _communication(row)
+
+
+async def get(connection: AsyncConnection, server_id: int, id_: int) -> Communication | None:
+    """Return a server's communication; None for an unknown id as for another server's."""
+    c = communications.c
+    query: sa.Select[Any] = sa.select(
+        *(column for column in c if column is not c.body), sa.null().label("body")
+    ).where(c.id == id_, c.server_id == server_id)
+    row = (await connection.execute(query)).first()
+    return None if row is None else _communication(row)
+
+
+async def acknowledge(connection: AsyncConnection, id_: int, now: float) -> None:
+    """Store that the server has the request."""
+    c = communications.c
+    await connection.execute(
+        sa.update(communications).where(c.id == id_).values(acknowledged_at=now)
+    )
+
+
+async def answered(connection: AsyncConnection, ids: Collection[int]) -> Sequence[Communication]:
+    """Return those of some communications that have a callback."""
+    c = communications.c
+    query = sa.select(communications).where(c.id.in_(ids), c.body.is_not(None))
+    return [_communication(row) for row in await connection.execute(query)]
+
+
+async def answer(
+    connection: AsyncConnection, id_: int, form: str, packed: bytes, now: float
+) -> bool:
+    """Store the callback of an open communication, compressed; return whether it was open."""
+    c = communications.c
+    changed = await connection.execute(
+        sa.update(communications)
+        .where(c.id == id_, c.answered_at.is_(None), c.closed_at.is_(None))
+        .values(answered_at=now, format=form, body=packed)
+    )
+    return bool(changed.rowcount)
+
+
+async def close_earlier(
+    connection: AsyncConnection, server_id: int, about: Exchanged, now: float
+) -> None:
+    """Close the open communications of earlier attempts for the same article."""
+    c = communications.c
+    await connection.execute(
+        sa.update(communications)
+        .where(
+            c.server_id == server_id,
+            c.scope == about.scope,
+            c.article == about.article,
+            c.number < about.number,
+            c.answered_at.is_(None),
+            c.closed_at.is_(None),
+        )
+        .values(closed_at=now)
+    )
+
+
+async def close(connection: AsyncConnection, id_: int, now: float) -> bool:
+    """Close a communication that was not answered; return whether it was open."""
+    c = communications.c
+    changed = await connection.execute(
+        sa.update(communications)
+        .where(c.id == id_, c.answered_at.is_(None), c.closed_at.is_(None))
+        .values(closed_at=now)
+    )
+    return bool(changed.rowcount)
+
+
+async def forget(
+    connection: AsyncConnection, *, expired_before: float, answered: tuple[float, float]
+) -> None:
+    """Delete communications that expired before a time, and bodies answered within a span."""
+    c = communications.c
+    await connection.execute(sa.delete(communications).where(c.expires_at < expired_before))
+    first, last = answered
+    await connection.execute(
+        sa.update(communications)
+        .where(c.body.is_not(None), c.answered_at >= first, c.answered_at < last)
+        .values(body=None)
+    )
+
+
+def _communication(row: sa.Row[Any]) -> Communication:
+    return Communication(
+        id=row.id,
+        server_id=row.server_id,
+        about=Exchanged(article=ArticleId(row.article), number=row.number, scope=row.scope),
+        opened_at=row.opened_at,
+        expires_at=row.expires_at,
+        acknowledged_at=row.acknowledged_at,
+        answered_at=row.answered_at,
+        closed_at=row.closed_at,
+        format=row.format or "",
+        packed=row.body,
+    )

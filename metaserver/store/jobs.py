@@ -1,0 +1,112 @@
+"""Queries for background jobs of a hub of several processes, which show them to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.states import JobState
+from metaserver.store.leases import database_now
+from metaserver.store.tables import jobs, workers
+
+LOST_SECONDS = 20.0
+"""A job whose process was not seen for this long is lost."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredJob:
+    """A job as its process has stored it; `report` is packed JSON.
+
+    `lost`: it was running when its process ended without a word.
+    """
+
+    id: str
+    process: str
+    kind: str
+    subject: str
+    asked_by: str
+    team: str
+    state: JobState
+    step: str
+    done: int
+    total: int
+    fixed: bool
+    began_at: float
+    ended_at: float | None
+    error: str
+    report: bytes | None
+    lost: bool = False
+
+
+async def put(connection: AsyncConnection, stored: Iterable[StoredJob]) -> None:
+    """Store jobs as they are now, by the process that does them."""
+    for one in stored:
+        values = {name: getattr(one, name) for name in _NAMES}
+        changed = await connection.execute(
+            sa.update(jobs).where(jobs.c.id == one.id).values(values | {"state": one.state.value})
+        )
+        if not changed.rowcount:
+            new = values | {"state": one.state.value, "to_cancel": False}
+            await connection.execute(sa.insert(jobs).values(new))
+
+
+async def get(connection: AsyncConnection, key: str) -> StoredJob | None:
+    """Return a job; None where there is none of that id."""
+    row = (await connection.execute(_SELECT.where(jobs.c.id == key))).first()
+    return None if row is None else _read(row)
+
+
+async def newest(
+    connection: AsyncConnection, team: str, most: int, *, kind: str | None = None
+) -> Sequence[StoredJob]:
+    """Return the newest jobs of a team (of the organisers), newest first."""
+    query = _SELECT.where(jobs.c.team == team)
+    if kind is not None:
+        query = query.where(jobs.c.kind == kind)
+    query = query.order_by(jobs.c.began_at.desc(), jobs.c.id).limit(most)
+    return [_read(row) for row in await connection.execute(query)]
+
+
+async def ask_to_cancel(connection: AsyncConnection, key: str) -> None:
+    """Ask the process that does a job to cancel it."""
+    await connection.execute(sa.update(jobs).where(jobs.c.id == key).values(to_cancel=True))
+
+
+async def to_cancel(connection: AsyncConnection, keys: Collection[str]) -> Set[str]:
+    """Return those of some jobs that are to be cancelled."""
+    query = sa.select(jobs.c.id).where(jobs.c.id.in_(keys), jobs.c.to_cancel)
+    return set((await connection.execute(query)).scalars())
+
+
+async def forget(connection: AsyncConnection, team: str, most: int, before: float) -> None:
+    """Delete the jobs of an owner beyond the newest ones, and all that began before a time."""
+    kept = (
+        sa.select(jobs.c.id)
+        .where(jobs.c.team == team)
+        .order_by(jobs.c.began_at.desc(), jobs.c.id)
+        .limit(most)
+    )
+    beyond = sa.and_(jobs.c.team == team, jobs.c.id.not_in(kept))
+    runs = sa.and_(jobs.c.state == JobState.RUNNING.value, ~_LOST)
+    await connection.execute(
+        sa.delete(jobs).where(sa.or_(beyond, jobs.c.began_at < before), sa.not_(runs))
+    )
+
+
+_NAMES = (
+    "id", "process", "kind", "subject", "asked_by", "team", "step", "done", "total", "fixed",
+    "began_at", "ended_at", "error", "report",
+)  # fmt: skip
+_LOST = jobs.c.process.not_in(
+    sa.select(workers.c.id).where(workers.c.seen > database_now() - LOST_SECONDS)
+)
+_SELECT = sa.select(jobs, sa.and_(jobs.c.state == JobState.RUNNING.value, _LOST).label("lost"))
+
+
+def _read(row: Any) -> StoredJob:
+    values = {name: getattr(row, name) for name in _NAMES}
+    return StoredJob(**values, state=JobState(row.state), lost=bool(row.lost))

@@ -1,0 +1,101 @@
+"""Queries for files that jobs have made: in parts, so that any process of a hub can send them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Set
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.store.tables import kept_files, kept_parts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeptFile:
+    """A whole file of the store."""
+
+    id: str
+    name: str
+    size: int
+    made_at: float
+
+
+async def begin(connection: AsyncConnection, file: KeptFile) -> None:
+    """Begin to store a file, which is not whole yet."""
+    await connection.execute(
+        sa.insert(kept_files).values(
+            id=file.id, name=file.name, size=file.size, made_at=file.made_at, whole=False
+        )
+    )
+
+
+async def add_part(connection: AsyncConnection, key: str, part: int, content: bytes) -> None:
+    """Store the next part of a file."""
+    await connection.execute(sa.insert(kept_parts).values(file_id=key, part=part, content=content))
+
+
+async def finish(connection: AsyncConnection, file: KeptFile) -> None:
+    """Have a file that is whole now take the place of that of its name."""
+    same = sa.select(kept_files.c.id).where(
+        kept_files.c.name == file.name, kept_files.c.id != file.id, kept_files.c.whole
+    )
+    await _delete(connection, set((await connection.execute(same)).scalars()))
+    await connection.execute(
+        sa.update(kept_files).where(kept_files.c.id == file.id).values(whole=True)
+    )
+
+
+async def find(connection: AsyncConnection, name: str) -> KeptFile | None:
+    """Return the whole file of a name; None where there is none."""
+    query = sa.select(kept_files).where(kept_files.c.name == name, kept_files.c.whole)
+    row = (await connection.execute(query)).first()
+    if row is None:
+        return None
+    return KeptFile(id=row.id, name=row.name, size=row.size, made_at=row.made_at)
+
+
+async def read_part(connection: AsyncConnection, key: str, part: int) -> bytes | None:
+    """Return a part of a file; None behind its end, or where the file was replaced."""
+    query = sa.select(kept_parts.c.content).where(
+        kept_parts.c.file_id == key, kept_parts.c.part == part
+    )
+    found: bytes | None = await connection.scalar(query)
+    return found
+
+
+async def ids(connection: AsyncConnection) -> Set[str]:
+    """Return the ids of all files."""
+    return set((await connection.execute(sa.select(kept_files.c.id))).scalars())
+
+
+async def sweep(
+    connection: AsyncConnection, *, begun_before: float, made_before: float, kept: Collection[str]
+) -> None:
+    """Delete files that were never finished, and old ones but those of the names in `kept`."""
+    query = sa.select(kept_files.c.id).where(
+        sa.or_(
+            sa.and_(~kept_files.c.whole, kept_files.c.made_at < begun_before),
+            sa.and_(
+                kept_files.c.whole,
+                kept_files.c.made_at < made_before,
+                kept_files.c.name.not_in(kept),
+            ),
+        )
+    )
+    await _delete(connection, set((await connection.execute(query)).scalars()))
+
+
+async def keep_only(connection: AsyncConnection, begin: str, names: Collection[str]) -> None:
+    """Delete the whole files whose names begin so, but for those of some names."""
+    query = sa.select(kept_files.c.id).where(
+        kept_files.c.name.startswith(begin, autoescape=True),
+        kept_files.c.whole,
+        kept_files.c.name.not_in(names),
+    )
+    await _delete(connection, set((await connection.execute(query)).scalars()))
+
+
+async def _delete(connection: AsyncConnection, keys: Collection[str]) -> None:
+    await connection.execute(sa.delete(kept_parts).where(kept_parts.c.file_id.in_(keys)))
+    await connection.execute(sa.delete(kept_files).where(kept_files.c.id.in_(keys)))

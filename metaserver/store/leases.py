@@ -1,0 +1,454 @@
+"""Queries for leases of lanes: orders to lanes, who holds them, and which processes live.
+
+A lane that is due and free is offered by a ticket, which names its epoch. Whoever takes it
+raises the epoch in the same statement, so that one of several takers has it; the epoch then fences
+off all earlier holders (`writer`). A process holds its lanes for as long as it renews its row in
+`workers`, by the clock of the database alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from metaserver.model.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, Ticket
+from metaserver.model.servers import LaneControl
+from metaserver.model.states import Control, ProcessRole
+from metaserver.store.reader import of_lane
+from metaserver.store.tables import lanes, servers, workers
+
+LEASE_SECONDS = 5.0
+"""A process that was not seen for this long has lost its lanes."""
+GONE_SECONDS = 60.0
+"""The row of such a process is deleted after this time."""
+ALONE = 1e18
+"""The time at which the only process of a store is seen last: its leases do not run out."""
+
+
+class database_now(FunctionElement[float]):  # noqa: N801 (an SQL function)
+    """The clock of the database, in Unix seconds."""
+
+    type = sa.Double()
+    inherit_cache = True
+
+
+@compiles(database_now)
+def _now(_element: Any, _compiler: Any, **_given: Any) -> str:
+    return "extract(epoch from clock_timestamp())"
+
+
+@compiles(database_now, "sqlite")
+def _now_of_sqlite(_element: Any, _compiler: Any, **_given: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+class LeaseCounts(NamedTuple):
+    """Counts of a process since its start, or of several.
+
+    `taken_over`: lanes that it took from a process whose lease had run out; `turns`: those that
+    ended so that others have their share; `refused`: attempts that came after their lane was taken;
+    `missed`: renewals of leases that failed.
+    """
+
+    taken_over: int = 0
+    turns: int = 0
+    refused: int = 0
+    missed: int = 0
+
+
+NOTHING = LeaseCounts()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Process:
+    """A process of a hub, as it is stored.
+
+    `up` and `idle` are the times since its start, and since it was seen, in seconds.
+    """
+
+    id: str
+    host: str
+    role: str
+    version: str
+    capacity: int
+    lanes: int = 0
+    up: float = 0.0
+    idle: float = 0.0
+
+    @property
+    def lives(self) -> bool:
+        """True while its leases last."""
+        return self.idle < LEASE_SECONDS
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+
+async def enter(connection: AsyncConnection, process: Process, *, alone: bool) -> None:
+    """Store a process that has started; where it is `alone`, no lane has another holder.
+
+    Where it is not, none that was alone lives any more: it had the store to itself.
+    """
+    now = database_now()
+    if alone:
+        await connection.execute(sa.delete(workers))
+        await connection.execute(sa.update(lanes).values(worker=None))
+    else:
+        await connection.execute(sa.delete(workers).where(workers.c.seen >= ALONE))
+    await connection.execute(
+        sa.insert(workers).values(
+            id=process.id,
+            host=process.host,
+            role=process.role,
+            version=process.version,
+            capacity=process.capacity,
+            lanes=0,
+            started_at=now,
+            seen=ALONE if alone else now,
+        )
+    )
+
+
+async def renew(
+    connection: AsyncConnection, process: str, held: int, counts: LeaseCounts = NOTHING
+) -> bool:
+    """Renew the leases of a process that holds so many lanes; False where it was given up."""
+    renewed = await connection.execute(
+        sa.update(workers)
+        .where(workers.c.id == process)
+        .values(seen=database_now(), lanes=held, **counts._asdict())
+    )
+    return bool(renewed.rowcount)
+
+
+async def counted(connection: AsyncConnection) -> Mapping[str, LeaseCounts]:
+    """Return what the stored processes have counted since they were started."""
+    columns = [workers.c[name] for name in LeaseCounts._fields]
+    rows = await connection.execute(sa.select(workers.c.id, *columns))
+    return {process: LeaseCounts(*counts) for process, *counts in rows}
+
+
+async def leave(connection: AsyncConnection, process: str) -> None:
+    """Release all lanes of a process that ends, and forget it."""
+    await connection.execute(
+        sa.update(lanes).where(lanes.c.worker == process).values(worker=None, in_flight=0)
+    )
+    await connection.execute(sa.delete(workers).where(workers.c.id == process))
+
+
+async def forget_gone(connection: AsyncConnection) -> None:
+    """Release the lanes that are to rest and whose holder has lost them; no other takes those.
+
+    The rows of processes that were not seen for `GONE_SECONDS` are deleted.
+    """
+    await connection.execute(
+        sa.delete(workers).where(workers.c.seen <= database_now() - GONE_SECONDS)
+    )
+    await connection.execute(
+        sa.update(lanes)
+        .where(~lanes.c.due, lanes.c.worker.not_in(_LIVING))
+        .values(worker=None, in_flight=0, cancel_by="", order_done=lanes.c.order_no)
+    )
+
+
+async def living(connection: AsyncConnection) -> Set[str]:
+    """Return the ids of the processes that live."""
+    return set((await connection.execute(_LIVING)).scalars())
+
+
+async def processes(connection: AsyncConnection) -> Sequence[Process]:
+    """Return the stored processes, in the order of their starts."""
+    now = database_now()
+    times = ((now - workers.c.seen).label("idle"), (now - workers.c.started_at).label("up"))
+    query = sa.select(workers, *times)
+    return [
+        Process(
+            id=row.id,
+            host=row.host,
+            role=row.role,
+            version=row.version,
+            capacity=row.capacity,
+            lanes=row.lanes,
+            up=max(0.0, row.up),
+            idle=max(0.0, row.idle),
+        )
+        for row in await connection.execute(query.order_by(workers.c.started_at, workers.c.id))
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Census:
+    """The numbers of living processes, by what they do, and of lanes that are due."""
+
+    webs: int
+    workers: int
+    due: int
+    unheld: int  # of those that are due
+
+
+async def census(connection: AsyncConnection) -> Census:
+    """Count living processes and lanes that are due."""
+    living = sa.select(sa.func.count()).where(workers.c.seen > database_now() - LEASE_SECONDS)
+    due = sa.select(sa.func.count()).select_from(lanes).where(lanes.c.due)
+    counts = (
+        living.where(workers.c.role != ProcessRole.WORKER.value),
+        living.where(workers.c.role != ProcessRole.WEB.value),
+        due,
+        due.where(_free(settled=True)),
+    )
+    found = await connection.execute(sa.select(*(one.scalar_subquery() for one in counts)))
+    webs, working, lanes_due, unheld = found.one()
+    return Census(webs=webs, workers=working, due=lanes_due, unheld=unheld)
+
+
+# -- orders ----------------------------------------------------------------------------------------
+
+
+async def order(
+    connection: AsyncConnection,
+    key: LaneKey,
+    *,
+    due: bool,
+    allowance: int | None = None,
+    cancel_by: str = "",
+) -> int:
+    """Give an order to a lane; return its number.
+
+    What was to be cancelled before stays so. Where nobody holds the lane, there is nothing to
+    cancel or to pause: such an order is carried out.
+    """
+    free = lanes.c.worker.is_(None)
+    values: dict[str, Any] = {
+        "due": due,
+        "allowance": allowance,
+        "order_no": lanes.c.order_no + 1,
+        "order_done": sa.case((free, lanes.c.order_no + 1), else_=lanes.c.order_done),
+    }
+    if cancel_by:
+        values["cancel_by"] = sa.case((free, ""), else_=cancel_by)
+    number = await connection.scalar(
+        sa.update(lanes).where(of_lane(lanes, key)).values(**values).returning(lanes.c.order_no)
+    )
+    assert number is not None, key
+    return int(number)
+
+
+async def make_running_due(connection: AsyncConnection, phase_id: int) -> None:
+    """Order all lanes of a phase to work whose desired state is running."""
+    in_use = sa.select(servers.c.id).where(servers.c.retired_at.is_(None))
+    await connection.execute(
+        sa.update(lanes)
+        .where(
+            lanes.c.phase_id == phase_id,
+            lanes.c.control == Control.RUNNING.value,
+            lanes.c.server_id.in_(in_use),
+        )
+        .values(due=True, allowance=None, order_no=lanes.c.order_no + 1)
+    )
+
+
+async def make_none_due(connection: AsyncConnection, phase_id: int | None = None) -> None:
+    """Order all lanes of a phase, or of all phases, to rest."""
+    query = sa.update(lanes).where(lanes.c.due)
+    if phase_id is not None:
+        query = query.where(lanes.c.phase_id == phase_id)
+    await connection.execute(query.values(due=False, allowance=None, order_no=lanes.c.order_no + 1))
+
+
+async def is_busy(connection: AsyncConnection, phase_id: int, server_id: int | None = None) -> bool:
+    """Return whether a lane of a phase, or that of a server, is at work or is to be."""
+    busy = sa.or_(lanes.c.due, lanes.c.worker.is_not(None))
+    query = sa.select(lanes.c.server_id).where(lanes.c.phase_id == phase_id, busy)
+    if server_id is not None:
+        query = query.where(lanes.c.server_id == server_id)
+    return (await connection.execute(query.limit(1))).first() is not None
+
+
+async def is_done(connection: AsyncConnection, key: LaneKey, number: int) -> bool:
+    """Return whether a lane's order was carried out to its end, or the lane has no holder."""
+    query = sa.select(lanes.c.order_done, lanes.c.worker).where(of_lane(lanes, key))
+    row = (await connection.execute(query)).first()
+    return row is None or row.worker is None or row.order_done >= number
+
+
+# -- leases ----------------------------------------------------------------------------------------
+
+_LIVING = sa.select(workers.c.id).where(workers.c.seen > database_now() - LEASE_SECONDS)
+_KNOWN = sa.select(workers.c.id)
+
+
+def _free(*, settled: bool) -> sa.ColumnElement[bool]:
+    """Return whether a lane has no holder; who is not `settled` lets leases run out first."""
+    holders = _LIVING if settled else _KNOWN
+    return sa.or_(lanes.c.worker.is_(None), lanes.c.worker.not_in(holders))
+
+
+async def offers(connection: AsyncConnection, *, settled: bool = True) -> Sequence[Ticket]:
+    """Return the tickets of all lanes that are due and free.
+
+    After an outage of the database all leases look run out: `settled` is false until the asking
+    process has been connected again for a whole lease.
+    """
+    query = (
+        sa.select(lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch)
+        .where(lanes.c.due, _free(settled=settled))
+        .order_by(lanes.c.phase_id, lanes.c.server_id)
+    )
+    return [
+        Ticket(LaneKey(phase, server), epoch)
+        for phase, server, epoch in await connection.execute(query)
+    ]
+
+
+async def take(
+    connection: AsyncConnection,
+    tickets: Collection[Ticket],
+    process: str,
+    *,
+    settled: bool = True,
+) -> Mapping[LaneKey, LaneOrder]:
+    """Take lanes for a process by their tickets; return the orders of those that it has now."""
+    columns = (lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch)
+    named = sa.tuple_(*columns).in_([(*ticket.key, ticket.epoch) for ticket in tickets])
+    late = await connection.execute(
+        sa.select(lanes.c.phase_id, lanes.c.server_id).where(named, lanes.c.worker.is_not(None))
+    )
+    late_keys = {LaneKey(*key) for key in late}
+    rows = await connection.execute(
+        sa.update(lanes)
+        .where(named, lanes.c.due, _free(settled=settled))
+        .values(worker=process, epoch=lanes.c.epoch + 1, ended="", in_flight=0)
+        .returning(*_ORDER)
+    )
+    return {
+        one.key: replace(one, taken_over=one.key in late_keys)
+        for one in map(_read_order, rows.all())
+    }
+
+
+async def held(connection: AsyncConnection, process: str) -> Mapping[LaneKey, LaneOrder]:
+    """Return the orders of the lanes that a process holds."""
+    rows = await connection.execute(sa.select(*_ORDER).where(lanes.c.worker == process))
+    return {one.key: one for one in map(_read_order, rows.all())}
+
+
+async def release(connection: AsyncConnection, process: str, rests: Iterable[LaneRest]) -> None:
+    """Release lanes that a process has come to the end of.
+
+    A lane that does not go on is not due any more, unless another order came meanwhile.
+    """
+    values = [
+        {
+            "p": rest.key.phase_id,
+            "s": rest.key.server_id,
+            "e": rest.epoch,
+            "n": rest.order,
+            "g": rest.goes_on,
+            "w": process,
+            "end": rest.end,
+        }
+        for rest in rests
+    ]
+    if values:
+        await connection.execute(_RELEASE, values)
+
+
+async def report(connection: AsyncConnection, process: str, reports: Iterable[LaneReport]) -> None:
+    """Store what lanes are at that a process holds."""
+    values = [
+        {"p": one.key.phase_id, "s": one.key.server_id, "w": process, "i": one.in_flight,
+         "d": one.down}
+        for one in reports
+    ]  # fmt: skip
+    await connection.execute(_REPORT, values)
+
+
+_REPORT = (
+    sa.update(lanes)
+    .where(
+        lanes.c.phase_id == sa.bindparam("p"),
+        lanes.c.server_id == sa.bindparam("s"),
+        lanes.c.worker == sa.bindparam("w"),
+    )
+    .values(in_flight=sa.bindparam("i"), down=sa.bindparam("d"))
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenLane:
+    """A lane as other processes see it: its log's end, its desired state, what was reported."""
+
+    key: LaneKey
+    serial: int
+    revision: int
+    control: LaneControl
+    worker: str
+    is_due: bool
+    in_flight: int
+    down: str
+    ended: str
+
+
+async def seen(connection: AsyncConnection) -> Sequence[SeenLane]:
+    """Return all lanes as they are stored."""
+    return [
+        SeenLane(
+            key=LaneKey(row.phase_id, row.server_id),
+            serial=row.serial,
+            revision=row.revision,
+            control=LaneControl(control=Control(row.control), note=row.control_note),
+            worker=row.worker or "",
+            is_due=row.due,
+            in_flight=row.in_flight,
+            down=row.down,
+            ended=row.ended,
+        )
+        for row in await connection.execute(sa.select(lanes))
+    ]
+
+
+_ORDER = (
+    lanes.c.phase_id,
+    lanes.c.server_id,
+    lanes.c.epoch,
+    lanes.c.order_no,
+    lanes.c.due,
+    lanes.c.allowance,
+    lanes.c.cancel_by,
+)
+_STAYS = sa.or_(lanes.c.order_no != sa.bindparam("n"), sa.bindparam("g", type_=sa.Boolean()))
+_RELEASE = (
+    sa.update(lanes)
+    .where(
+        lanes.c.phase_id == sa.bindparam("p"),
+        lanes.c.server_id == sa.bindparam("s"),
+        lanes.c.epoch == sa.bindparam("e"),
+        lanes.c.worker == sa.bindparam("w"),
+    )
+    .values(
+        worker=None,
+        in_flight=0,
+        ended=sa.bindparam("end"),
+        cancel_by="",
+        order_done=sa.bindparam("n"),
+        due=sa.case((_STAYS, lanes.c.due), else_=sa.false()),
+        allowance=sa.case((_STAYS, lanes.c.allowance), else_=sa.null()),
+    )
+)
+
+
+def _read_order(row: Any) -> LaneOrder:
+    return LaneOrder(
+        key=LaneKey(row.phase_id, row.server_id),
+        epoch=row.epoch,
+        number=row.order_no,
+        due=row.due,
+        allowance=row.allowance,
+        cancel_by=row.cancel_by,
+    )

@@ -1,0 +1,102 @@
+"""Opening of a store at its place; the library of a database server is loaded for its URL alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from metaserver.model.errors import InputError, UnavailableError
+from metaserver.store.place import PostgresUrl, StorePlace
+from metaserver.store.sqlite import open_sqlite, reading_sqlite, writer_engine
+from metaserver.store.sqlite_writer import SqliteWriter
+from metaserver.store.writer import Writer
+
+if TYPE_CHECKING:
+    from metaserver.store.postgres_writer import PostgresWriter
+
+TAKEN_SECONDS = 5.0
+"""Seconds for which a taken lock is waited for: a killed hub's connection may not have ended."""
+
+
+@asynccontextmanager
+async def opened(
+    place: StorePlace, *, alone: bool = True
+) -> AsyncIterator[tuple[AsyncEngine, Writer]]:
+    """Open (or create) a store for the one hub that works it; raises `InputError` if it is in use.
+
+    A hub of several processes opens it in each, none of them `alone`: in PostgreSQL only.
+    The writer does not run yet.
+    """
+    if isinstance(place, Path):
+        async with open_sqlite(place) as engine:
+            writer: Writer = SqliteWriter(writer_engine(place))
+            try:
+                yield engine, writer
+            finally:
+                await writer.close()
+        return
+    from metaserver.store.postgres import connecting, open_postgres
+    from metaserver.store.postgres_writer import PostgresWriter
+
+    async with open_postgres(place, "hub") as engine:
+        copying = PostgresWriter(connecting(place, "writer", seconds=10.0), alone=alone)
+        try:
+            await _taken(copying, place)
+            yield engine, copying
+        finally:
+            await copying.close()
+
+
+async def _taken(writer: PostgresWriter, place: PostgresUrl) -> None:
+    """Open the writer's connection, waiting a little for a hub that is ending."""
+    deadline = asyncio.get_running_loop().time() + TAKEN_SECONDS
+    while True:
+        try:
+            await writer.open()
+            return
+        except UnavailableError as error:
+            if asyncio.get_running_loop().time() > deadline:
+                raise InputError(str(place), error.reason) from None
+            await asyncio.sleep(0.1)
+
+
+async def is_made(place: StorePlace) -> bool:
+    """Return whether there is a store at a place, of whatever schema."""
+    if isinstance(place, Path):
+        return place.exists()
+    from metaserver.store.postgres import has_schema
+
+    return await has_schema(place)
+
+
+@asynccontextmanager
+async def making(place: StorePlace) -> AsyncIterator[None]:
+    """Make a store where there is none; one that is there is brought up to date."""
+    if isinstance(place, Path):
+        async with open_sqlite(place):
+            yield
+        return
+    from metaserver.store.postgres import open_postgres
+
+    async with open_postgres(place, "start"):
+        yield
+
+
+@asynccontextmanager
+async def opened_for_reading(place: StorePlace) -> AsyncIterator[AsyncEngine]:
+    """Open an existing store for reading, also while a hub writes to it; it is not migrated."""
+    if isinstance(place, Path):
+        if not place.is_file():
+            raise InputError(place, "there is no store; expected one that a hub has written")
+        async with reading_sqlite(place) as engine:
+            yield engine
+        return
+    from metaserver.store.postgres import reading_postgres
+
+    async with reading_postgres(place) as engine:
+        yield engine

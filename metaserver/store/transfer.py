@@ -1,0 +1,196 @@
+"""Whole stores carried between SQLite and PostgreSQL, row by row, and compared afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import asyncpg
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from metaserver.files import private
+from metaserver.model.errors import HubError, InputError
+from metaserver.store.faults import said
+from metaserver.store.place import PostgresUrl
+from metaserver.store.postgres import ALONE, PgConnection, open_postgres, require_connection
+from metaserver.store.rows import storable
+from metaserver.store.schema import newest_schema
+from metaserver.store.tables import hub_keys, jobs, kept_files, kept_parts, metadata
+
+ROWS = 500
+"""The number of rows read at a time."""
+TABLES: Final = tuple(metadata.sorted_tables)
+"""All tables, each after those that it refers to."""
+
+OF_PROCESSES: Final = (jobs, kept_files, kept_parts)
+"""Tables of what processes have for one another: large, and of no use in a copy."""
+
+_DIALECT: Final[sa.Dialect] = postgresql.dialect()  # type: ignore[no-untyped-call]
+Counted: TypeAlias = Callable[[int], None]
+
+
+class _Digest:
+    """A digest of a table's rows in the order of their keys."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._digest = hashlib.sha256()
+
+    def add(self, row: Sequence[Any]) -> None:
+        self.rows += 1
+        self._digest.update(msgspec.msgpack.encode(row))
+
+    @property
+    def value(self) -> tuple[int, str]:
+        return self.rows, self._digest.hexdigest()
+
+
+async def move_in(source: Path, url: PostgresUrl, counted: Counted) -> int:
+    """Carry a file's rows into an empty database, in one transaction; return their number.
+
+    All are read back and compared before it is committed. The file must have the newest schema,
+    and no hub may use it. Raises `InputError` where the database has rows or is in use.
+    """
+    async with open_postgres(url, "move"):
+        pass
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(source)), hide_parameters=True)
+    connection = await require_connection(url)
+    try:
+        if not await connection.fetchval(f"SELECT pg_try_advisory_lock({ALONE})"):
+            raise InputError(str(url), "in use by a running hub; stop that one first")
+        with engine.connect() as reader:
+            async with connection.transaction():
+                await _require_empty(connection, url)
+                await connection.execute(str(sa.delete(hub_keys)))
+                moved = 0
+                for table in TABLES:
+                    moved += await _move_table(reader, connection, table, counted)
+                return moved
+    except asyncpg.PostgresError as error:
+        raise InputError(str(url), f"the rows cannot be stored: {said(error)}") from error
+    finally:
+        await connection.close()
+        engine.dispose()
+
+
+async def _require_empty(connection: PgConnection, url: PostgresUrl) -> None:
+    for table in TABLES:
+        query = str(sa.select(sa.literal_column("1")).select_from(table))
+        if table is not hub_keys and await connection.fetchval(f"{query} LIMIT 1"):
+            raise InputError(
+                str(url), f"has rows in {table.name} already; expected an empty database"
+            )
+
+
+async def _move_table(
+    reader: sa.Connection, connection: PgConnection, table: sa.Table, counted: Counted
+) -> int:
+    sent, found = _Digest(), _Digest()
+
+    def records() -> Iterator[Sequence[Any]]:
+        for row in _file_rows(reader, table):
+            sent.add(row)
+            if sent.rows % ROWS == 0:
+                counted(ROWS)
+            yield _as_stored(table, row)
+
+    names = [column.name for column in table.columns]
+    try:
+        await connection.copy_records_to_table(table.name, columns=names, records=records())
+    except (asyncpg.InterfaceError, OverflowError) as error:
+        raise HubError(f"{table.name}: a value does not fit: {error}") from error
+    async for row in _database_rows(connection, table):
+        found.add(row)
+    if sent.value != found.value:
+        raise HubError(f"{table.name}: the database gives other rows back than it was given")
+    await _set_sequence(connection, table)
+    counted(sent.rows % ROWS)
+    return sent.rows
+
+
+async def _set_sequence(connection: PgConnection, table: sa.Table) -> None:
+    """Let new rows have ids above those that are there."""
+    key = table.autoincrement_column
+    if key is None:
+        return
+    sequence = await connection.fetchval(
+        "SELECT pg_get_serial_sequence($1, $2)", table.name, key.name
+    )
+    highest = await connection.fetchval(str(sa.select(sa.func.max(key))))
+    if sequence is not None and highest is not None:
+        await connection.execute("SELECT setval($1::regclass, $2)", sequence, highest)
+
+
+async def copy_out(url: PostgresUrl, out: Path) -> None:
+    """Copy a database, as it is at this moment, into a new SQLite file."""
+    private.create(out).close()
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(out)), hide_parameters=True)
+    connection = await require_connection(url)
+    try:
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            schema = await connection.fetchval("SELECT version_num FROM alembic_version")
+            if schema != newest_schema():
+                message = f"has schema {schema}, this command reads {newest_schema()}"
+                raise InputError(str(url), f"{message}; run its hub once")
+            with engine.begin() as writer:
+                writer.exec_driver_sql("PRAGMA synchronous = OFF")
+                metadata.create_all(writer)
+                writer.exec_driver_sql(
+                    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"
+                )
+                writer.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (schema,))
+                for table in TABLES:
+                    if table not in OF_PROCESSES:
+                        await _copy_table(connection, writer, table)
+    except asyncpg.PostgresError as error:
+        raise HubError(f"{url}: cannot be copied: {said(error)}") from error
+    finally:
+        await connection.close()
+        engine.dispose()
+
+
+async def _copy_table(connection: PgConnection, writer: sa.Connection, table: sa.Table) -> None:
+    names = [column.name for column in table.columns]
+    batch: list[Mapping[str, Any]] = []
+    async for row in _database_rows(connection, table):
+        batch.append(dict(zip(names, row, strict=True)))
+        if len(batch) == ROWS:
+            writer.execute(sa.insert(table), batch)
+            batch = []
+    if batch:
+        writer.execute(sa.insert(table), batch)
+
+
+def _file_rows(reader: sa.Connection, table: sa.Table) -> Iterator[Sequence[Any]]:
+    """Yield a table's rows in the order of their keys."""
+    query = sa.select(table).order_by(*table.primary_key.columns)
+    for row in reader.execution_options(yield_per=ROWS).execute(query):
+        yield tuple(storable(value) if isinstance(value, str) else value for value in row)
+
+
+async def _database_rows(connection: PgConnection, table: sa.Table) -> AsyncIterator[Sequence[Any]]:
+    """Yield a table's rows in the order of their keys, as SQLite gives them."""
+    query = str(sa.select(table).order_by(*table.primary_key.columns).compile(dialect=_DIALECT))
+    documents = [isinstance(column.type, sa.JSON) for column in table.columns]
+    plain = not any(documents)
+    async for record in connection.cursor(query, prefetch=ROWS):
+        if plain:
+            yield tuple(record)
+        else:
+            yield tuple(
+                json.loads(value) if is_document else value
+                for value, is_document in zip(record, documents, strict=True)
+            )
+
+
+def _as_stored(table: sa.Table, row: Sequence[Any]) -> Sequence[Any]:
+    """Return a row as the driver of PostgreSQL takes it."""
+    return tuple(
+        json.dumps(value) if isinstance(column.type, sa.JSON) else value
+        for column, value in zip(table.columns, row, strict=True)
+    )

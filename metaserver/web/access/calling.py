@@ -1,0 +1,46 @@
+"""Servers that call the hub back: recognised by the keys of their callbacks, and by nothing else.
+
+Their requests are counted for each server, apart from those of its team.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from aiohttp import hdrs, web
+
+from metaserver.model.communications import CallingServer
+
+CALLBACKS = ("/becalm/", "/api/saveAnnotations/")
+"""Prefixes of the paths that servers call; the second is that of BeCalm itself."""
+CALLBACKS_A_MINUTE = 6_000
+"""Callbacks of one server, refused ones included."""
+CALLING = web.RequestKey("CALLING", CallingServer)
+_MOST = 200  # characters of a key
+
+
+def calls_back(request: web.Request) -> bool:
+    """Return whether a request is for those paths."""
+    return request.path.startswith(CALLBACKS)
+
+
+def key_of(request: web.Request) -> str:
+    """Return the key that a callback brings: `apikey`, Bearer, or either half of Basic."""
+    if "apikey" in request.query:
+        return request.query["apikey"][:_MOST]
+    kind, _, given = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+    match kind.lower():
+        case "bearer":
+            return given.strip()[:_MOST]
+        case "basic":
+            user, _, password = _decoded(given).partition(":")
+            return (password or user)[:_MOST]
+    return ""
+
+
+def _decoded(given: str) -> str:
+    try:
+        return base64.b64decode(given.strip()[: 2 * _MOST], validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""

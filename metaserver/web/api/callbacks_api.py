@@ -1,0 +1,162 @@
+"""The callbacks of BeCalm servers: `POST /becalm/saveAnnotations/{format}`.
+
+Every answer is an object of BeCalm's, also where the gate or the server's key is the reason. The
+codes are BeCalm's own (docs/protocols.md).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
+
+from metaserver.model.communications import Callback
+from metaserver.model.errors import (
+    CallbackError,
+    CallbackFault,
+    PeerError,
+    RefusedError,
+    UnavailableError,
+)
+from metaserver.model.states import Outcome
+from metaserver.operations.callbacks import PATH, Callbacks
+from metaserver.protocols.becalm_answers import FORMATS
+from metaserver.web.access.aside import LARGE, aside
+from metaserver.web.access.bodies import pieces
+from metaserver.web.access.calling import CALLING, calls_back
+from metaserver.web.access.headers import refusal_headers
+
+PATHS: Final = (PATH, "/api/saveAnnotations/{format}")
+AGAIN: Final[Mapping[str, str]] = {hdrs.RETRY_AFTER: "2"}
+_ID: Final = re.compile(r"[0-9]{1,10}")
+_SHOWN: Final = 500  # characters of an error
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BecalmCode:
+    """An error of BeCalm: the status of the answer, the name and the code."""
+
+    status: int
+    name: str
+    code: str
+
+
+UNKNOWN_ERROR: Final = BecalmCode(500, "UNKNOWN", "-1")
+FORMAT: Final = BecalmCode(400, "FORMAT_ERROR", "1")
+METHOD: Final = BecalmCode(405, "INCORRECT_TRANSFER_REQUEST_METHOD", "2")
+NOT_SAVED: Final = BecalmCode(503, "VALIDATIONS_ON_SAVE", "3")
+NO_ID: Final = BecalmCode(400, "NEED_PARAMETERS", "12")
+FAULTS: Final[Mapping[CallbackFault, BecalmCode]] = {
+    CallbackFault.UNKNOWN: BecalmCode(404, "UNKNOWN_COMMUNICATION_ID", "10"),
+    CallbackFault.CLOSED: BecalmCode(400, "REQUEST_CLOSED", "13"),
+    CallbackFault.EXPIRED: BecalmCode(400, "REQUEST_EXPIRED", "9"),
+    CallbackFault.BUSY: NOT_SAVED,
+}
+CONTENTS: Final[Mapping[Outcome, BecalmCode]] = {
+    Outcome.SYNTAX: FORMAT,
+    Outcome.SHAPE: BecalmCode(400, "INCORRECT_FIELD", "15"),
+    Outcome.TOO_LARGE: BecalmCode(413, "NOT_VALID_BY_SCHEMA", "8"),
+}
+STATUSES: Final[Mapping[int, tuple[BecalmCode, str]]] = {
+    404: (BecalmCode(404, "UNKNOWN", "-1"), "there is nothing at this address"),
+    405: (METHOD, "expected POST"),
+    408: (NOT_SAVED, "the body did not come in time"),
+    413: (BecalmCode(413, "NOT_VALID_BY_SCHEMA", "8"), "the body is larger than an answer may be"),
+    415: (BecalmCode(415, "FORMAT_ERROR", "1"), "a body must not be compressed"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallbackApi:
+    """The routes of callbacks."""
+
+    callbacks: Callbacks
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return a route for each address that servers know."""
+        return [web.post(path, self.save) for path in PATHS]
+
+    async def save(self, request: web.Request) -> web.Response:
+        """Take an answer; nothing of the body is read before its communication is known."""
+        server, form = request[CALLING], request.match_info["format"].lower()
+        if form not in FORMATS:
+            known = ", ".join(sorted(one.upper() for one in FORMATS))
+            return _refused(FORMAT, f"expected one of {known} after saveAnnotations/")
+        named = request.query.get("communicationId", "")
+        if not _ID.fullmatch(named):
+            return _refused(NO_ID, "communicationId is missing, or no number")
+        communication = await self.callbacks.find(server, int(named))
+        with self.callbacks.receiving(communication):
+            check = await self.callbacks.checker(server, communication)
+            body = bytearray()
+            most = self.callbacks.limits(communication).bytes
+            async for piece in pieces(request, most):
+                body += piece
+            callback = Callback(format=form, body=bytes(body))
+            try:
+                await aside(request, len(body) > LARGE, check, callback)
+            except PeerError as error:
+                self.callbacks.refuse(communication, error)
+                raise
+            await self.callbacks.accept(communication, callback)
+        return _answer({"status": 200, "success": True}, 200)
+
+
+@web.middleware
+async def callback_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer the errors of callbacks as BeCalm does, whoever raised them: within `error_pages`."""
+    if not calls_back(request):
+        return await handler(request)
+    try:
+        return await handler(request)
+    except CallbackError as error:
+        found = FAULTS[error.fault]
+        return _refused(found, error.message, AGAIN if found is NOT_SAVED else None)
+    except PeerError as error:
+        return _refused(CONTENTS.get(error.outcome, FORMAT), error.message)
+    except RefusedError as error:
+        found = BecalmCode(int(error.refusal), UNKNOWN_ERROR.name, UNKNOWN_ERROR.code)
+        return _refused(found, error.message, refusal_headers(error))
+    except UnavailableError as error:
+        message = f"the hub's store takes no change now: {error.reason}"
+        return _refused(NOT_SAVED, message, AGAIN)
+    except web.HTTPException as error:
+        if error.status not in STATUSES:
+            raise
+        found, message = STATUSES[error.status]
+        return _refused(found, message)
+    except Exception:
+        log.exception("a callback failed")
+        return _refused(UNKNOWN_ERROR, "the hub failed to do this; the reason is in its log")
+
+
+def _refused(
+    error: BecalmCode, message: str, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    body = {
+        "status": error.status,
+        "success": False,
+        "errorName": error.name,
+        "errorCode": error.code,
+        "message": message[:_SHOWN],
+    }
+    return _answer(body, error.status, headers)
+
+
+def _answer(
+    value: Mapping[str, object], status: int, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    return web.Response(
+        body=msgspec.json.encode(value),
+        status=status,
+        content_type="application/json",
+        headers={hdrs.CACHE_CONTROL: "no-store", **(headers or {})},
+    )

@@ -1,0 +1,106 @@
+"""The part of the documentation that explains each page, and each kind of error."""
+
+from __future__ import annotations
+
+from metaserver.web.manual.library import PREFIX
+
+PAGES = {
+    "api": "interfaces",
+    "articles": "web#articles",
+    "challenge": "organisers#the-front-door",
+    "curate": "curators#ask",
+    "curate_adjudicate": "curators#two-curators-make-gold",
+    "curate_desk": "curators#the-page",
+    "curate_set": "curators#two-curators-make-gold",
+    "curate_submit": "curators#the-page",
+    "data": "organisers#data-for-teams",
+    "error": "interfaces#errors",
+    "home": "web#open-pages",
+    "leaderboard": "scoring#scores",
+    "manual": "",
+    "methods": "organisers#methods",
+    "monitor": "monitoring",
+    "no_phase": "organisers#the-states-of-a-phase",
+    "organise": "organisers#the-console",
+    "organise_advance": "organisers#the-states-of-a-phase",
+    "organise_alerts": "organisers#alerts",
+    "organise_audit": "security#tokens",
+    "organise_challenge": "organisers#the-front-door",
+    "organise_consensus": "consensus#models-of-a-hub",
+    "organise_corpora": "organisers#corpora",
+    "organise_corpus": "organisers#corpora",
+    "organise_data": "organisers#data-for-teams",
+    "organise_delete": "organisers#plan-a-phase-delete-one",
+    "organise_export": "organisers#export",
+    "organise_extend": "organisers#dates-and-time-zones",
+    "organise_gold": "organisers#gold",
+    "organise_gold_preview": "organisers#gold",
+    "organise_job": "organisers#jobs",
+    "organise_jobs": "organisers#jobs",
+    "organise_machines": "machines#several-processes",
+    "organise_new_phase": "organisers#plan-a-phase-delete-one",
+    "organise_phase": "organisers#the-console",
+    "organise_phase_edit": "organisers#plan-a-phase-delete-one",
+    "organise_results": "organisers#a-results-package",
+    "organise_retire": "organisers#the-console",
+    "organise_server_act": "organisers#the-console",
+    "organise_servers": "organisers#the-console",
+    "organise_sign_ups": "organisers#the-front-door",
+    "organise_team": "organisers#the-console",
+    "organise_teams": "organisers#the-console",
+    "organise_texts": "organisers#the-front-door",
+    "organise_tokens": "security#tokens",
+    "organise_upload_delete": "organisers#offline-runs",
+    "organise_uploads": "organisers#offline-runs",
+    "organise_watch": "organisers#the-control-room",
+    "organise_withdraw": "organisers#data-for-teams",
+    "server": "monitoring#measures-of-a-server-in-a-window",
+    "sign_up": "security#sign-ups",
+    "sign_up_done": "security#sign-ups",
+    "sign_up_link": "security#sign-ups",
+    "sign_up_token": "security#tokens",
+    "sign_up_waits": "security#sign-ups",
+    "signin": "security#tokens",
+    "team": "teams#the-console",
+    "team_attempt": "wire#what-happens-to-an-answer",
+    "team_attempts": "wire#what-happens-to-an-answer",
+    "team_callbacks": "protocols#becalm",
+    "team_choice": "teams#the-console",
+    "team_edit": "teams#the-console",
+    "team_method": "teams#describe-your-methods",
+    "team_methods": "teams#describe-your-methods",
+    "team_register": "protocols",
+    "team_results": "teams#what-you-see-of-your-scores",
+    "team_retire": "teams#the-console",
+    "team_server": "teams#the-console",
+    "team_settings": "teams#the-console",
+    "team_snippets": "teams#annotators-new",
+    "team_test": "teams#the-steps",
+    "team_tokens": "security#tokens",
+    "team_upload": "teams#runs-without-a-server",
+    "which_phase": "web#open-pages",
+    "xmlrpc": "interfaces#xml-rpc",
+}
+"""By template, the page of the documentation with its anchor."""
+
+STATUSES = {
+    401: "security#tokens",
+    403: "security#tokens",
+    413: "security#limits-on-what-comes-in",
+    429: "security#limits-on-what-comes-in",
+}
+"""By status of an error; the others are explained in one place."""
+
+
+def help_of(template: str) -> str:
+    """Return the address of what explains a page."""
+    return _address(PAGES[template.removesuffix(".html")])
+
+
+def help_of_error(status: int) -> str:
+    """Return the address of what explains an error."""
+    return _address(STATUSES.get(status, PAGES["error"]))
+
+
+def _address(place: str) -> str:
+    return f"{PREFIX}/{place}" if place else PREFIX

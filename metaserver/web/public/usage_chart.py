@@ -1,0 +1,130 @@
+"""The chart of quality against cost: a board's runs by their score, and by what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metaserver.model.boards import BoardRow
+from metaserver.model.scores import Column
+from metaserver.web.ui.plots import Axis, LogAxis, Point
+
+
+def tokens_text(tokens: float | None) -> str:
+    """Write a number of tokens; n/a for none."""
+    return "n/a" if tokens is None else f"{tokens:,.0f}"
+
+
+def cost_text(row: BoardRow) -> str:
+    """Write a run's cost an article with its currency; n/a for none."""
+    usage = row.usage
+    return "n/a" if usage is None or usage.cost is None else f"{usage.cost:.3g} {usage.currency}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageRow:
+    """A run of the chart's table; `efficient`: no other is as good for as little."""
+
+    name: str
+    row: BoardRow
+    score: str
+    tokens_in: str
+    tokens_out: str
+    cost: str
+    efficient: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageChart:
+    """Runs that declare what they took, by the measure of their places (`column`).
+
+    The horizontal axis has the cost where a run declares one, else the tokens; it is logarithmic,
+    so that a run that takes nothing is in the table alone. `names` are those in the charts.
+    """
+
+    rows: Sequence[BoardRow]
+    column: Column
+    series: Mapping[str, int]
+    names: Mapping[str, str]
+
+    @property
+    def priced(self) -> bool:
+        """True where the horizontal axis has costs."""
+        return any(row.usage is not None and row.usage.cost for row in self.rows)
+
+    def _taken(self, row: BoardRow) -> float | None:
+        if row.usage is None:
+            return None
+        return row.usage.cost if self.priced else row.usage.tokens
+
+    def _placed(self) -> Sequence[tuple[BoardRow, float, float]]:
+        """Return the runs of the chart with what they took and their score."""
+        found = [(row, self._taken(row), row.values.get(self.column.key)) for row in self.rows]
+        return [(row, taken, score) for row, taken, score in found if taken and score is not None]
+
+    def points(self) -> Sequence[Point]:
+        """Return the runs of the chart."""
+        return [
+            Point(
+                name=self.names[row.run],
+                x=taken,
+                y=score,
+                series=self.series.get(self.names[row.run]),
+                said=f"{self._score(row)}, {self._words(row)}",
+            )
+            for row, taken, score in self._placed()
+        ]
+
+    def legend(self) -> Mapping[str, int]:
+        """Return the series that have a point, by name."""
+        shown = {point.name for point in self.points()}
+        return {name: number for name, number in self.series.items() if name in shown}
+
+    def _words(self, row: BoardRow) -> str:
+        return cost_text(row) if self.priced else f"{tokens_text(self._taken(row))} tokens"
+
+    def _score(self, row: BoardRow) -> str:
+        score = row.values.get(self.column.key)
+        return "n/a" if score is None else f"{score:.{self.column.decimals}f}"
+
+    def axes(self) -> tuple[LogAxis, Axis]:
+        """Return the axes; there is a point at least."""
+        points = self.points()
+        currency = next((row.usage.currency for row, *_ in self._placed() if row.usage), "")
+        what = f"Cost of an article, {currency}" if self.priced else "Tokens of an article"
+        return (
+            LogAxis.over(f"{what} (declared by the team)", [point.x for point in points]),
+            Axis.over(self.column.heading, [point.y for point in points]),
+        )
+
+    def frontier(self) -> Sequence[tuple[float, float]]:
+        """Return the efficient runs, those that take least first."""
+        efficient = self._efficient()
+        placed = self._placed()
+        return sorted((taken, score) for row, taken, score in placed if row.run in efficient)
+
+    def _efficient(self) -> frozenset[str]:
+        sign = -1 if self.column.rising else 1
+        best, found = None, set[str]()
+        for row, _, score in sorted(self._placed(), key=lambda one: (one[1], -sign * one[2])):
+            if best is None or sign * score > best:
+                best = sign * score
+                found.add(row.run)
+        return frozenset(found)
+
+    def table(self) -> Sequence[UsageRow]:
+        """Return all runs that declare something, in the order of the board."""
+        efficient = self._efficient()
+        return [
+            UsageRow(
+                name=self.names[row.run],
+                row=row,
+                score=self._score(row),
+                tokens_in=tokens_text(row.usage.tokens_in),
+                tokens_out=tokens_text(row.usage.tokens_out),
+                cost=cost_text(row),
+                efficient=row.run in efficient,
+            )
+            for row in self.rows
+            if row.usage is not None
+        ]

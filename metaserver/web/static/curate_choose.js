@@ -1,0 +1,108 @@
+// A dialog in which one thing is chosen: by its key, by arrows and Enter, or by a click. With a
+// `search`, what is typed is looked for; the field then has the focus, and keys are letters.
+
+const PAUSE = 150; // ms without a letter until a search begins
+
+const dialog = document.getElementById("chooser");
+const field = document.getElementById("chooser-text");
+const list = document.getElementById("chooser-options");
+const note = document.getElementById("chooser-note");
+
+let end = () => {};
+let options = [];
+let at = -1;
+
+function point(place) {
+  at = Math.max(-1, Math.min(options.length - 1, place));
+  [...list.children].forEach((element, number) => {
+    element.setAttribute("aria-selected", String(number === at));
+    if (number === at) element.scrollIntoView({ block: "nearest" });
+  });
+  for (const element of [field, list]) {
+    if (at < 0) element.removeAttribute("aria-activedescendant");
+    else element.setAttribute("aria-activedescendant", `option-${at}`);
+  }
+}
+
+function show(found) {
+  options = found;
+  list.replaceChildren(...found.map(({ key, label, detail }, number) => {
+    const element = document.createElement("li");
+    element.setAttribute("role", "option");
+    element.id = `option-${number}`;
+    const name = document.createElement("b");
+    name.textContent = label;
+    element.append(name, ` ${detail ?? ""}`);
+    if (key) {
+      const sign = document.createElement("kbd");
+      sign.textContent = key;
+      element.prepend(sign, " ");
+    }
+    element.addEventListener("click", () => end(found[number].value));
+    return element;
+  }));
+  list.hidden = !found.length;
+  point(found.length ? 0 : -1);
+}
+
+function pressed(event) {
+  const { key } = event;
+  if (key === "ArrowDown") point(at + 1);
+  else if (key === "ArrowUp") point(at - 1);
+  else if (key === "Enter" && event.target.tagName !== "BUTTON") {
+    if (at >= 0) end(options[at].value);
+  } else {
+    // In a search every sign is typed; digits choose while the field is empty.
+    const open = field.hidden || (field.value === "" && /^\d$/.test(key));
+    const found = open && options.find((one) => one.key === key);
+    if (!found) return;
+    end(found.value);
+  }
+  event.preventDefault();
+}
+
+export const chooserIsOpen = () => dialog.open;
+
+// Returns what was chosen; `null` where nothing was.
+export function choose({ title, first = [], search, text = "" }) {
+  document.getElementById("chooser-title").textContent = title;
+  field.hidden = !search;
+  field.value = text;
+  note.textContent = "";
+  show(first);
+  let timer = 0;
+  let asked = 0;
+  const look = () => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      const mine = (asked += 1);
+      const words = field.value.trim();
+      try {
+        const found = words ? await search(words) : first;
+        if (mine !== asked) return; // a later one is under way
+        show(found);
+        note.textContent = found.length ? `${found.length} found` : "Nothing found.";
+      } catch (error) {
+        if (mine === asked) note.textContent = error.message;
+      }
+    }, PAUSE);
+  };
+  return new Promise((resolve) => {
+    end = (value) => {
+      clearTimeout(timer);
+      asked += 1;
+      field.oninput = null;
+      dialog.onkeydown = null;
+      dialog.onclose = null;
+      if (dialog.open) dialog.close();
+      end = () => {};
+      resolve(value);
+    };
+    field.oninput = look;
+    dialog.onkeydown = pressed;
+    dialog.onclose = () => end(null);
+    dialog.showModal();
+    (search ? field : list).focus();
+    if (search && text) look();
+  });
+}

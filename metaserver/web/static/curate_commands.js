@@ -1,0 +1,193 @@
+// What a curator can do, by key or by button: each decision is an event of the journal.
+import { choose } from "./curate_choose.js";
+import {
+  article, byId, candidates, curation, decided, entries, isOpen, itemOf, journal, known, methodName,
+  methods, nameOf, pace, path, read, record, releaseName, say, showTask, state,
+} from "./curate_desk.js";
+import { keyOf, pairOf } from "./curate_fold.js";
+
+let first = null; // of a pair: the row that was marked
+
+const entryOption = (entry, key) => ({
+  key,
+  label: entry.entry_name || entry.accession,
+  detail: [entry.accession, entry.names[0], entry.symbols[0], entry.organism].filter(Boolean).join(" · "),
+  value: entry,
+});
+
+function goOn() {
+  const row = candidates.next(1, true);
+  if (row) move(row);
+  else say("Every candidate of this task has a decision.");
+}
+
+function move(row) {
+  if (!row) return;
+  const focused = document.activeElement === document.body || candidates.row === document.activeElement;
+  candidates.select(row, focused);
+}
+
+function decide(kind, detail) {
+  const { row } = candidates;
+  if (!row) return;
+  record(kind, row, detail);
+  say(`${nameOf(row)} ${row.dataset.decision}`);
+  goOn();
+}
+
+export function pick(place) {
+  const { row } = candidates;
+  if (!row || !place) return;
+  const chosen = (decided(row)?.evidence ?? []).map((one) => one.join("-"));
+  const next = chosen.includes(place) ? chosen.filter((one) => one !== place) : [...chosen, place];
+  record("evidence", row, { evidence: next.map((one) => one.split("-").map(Number)) });
+  say(chosen.includes(place) ? "evidence left out" : `evidence: ${article.words(place.split("-").map(Number))}`);
+}
+
+function reached(event) {
+  if (!event) return say("There is nothing more.");
+  const key = event.task && keyOf(event.task, event.item);
+  const row = key && candidates.find(key);
+  if (row) {
+    if (row.dataset.task !== candidates.task) showTask(row.dataset.task);
+    move(row);
+  }
+  say(`${event.kind}${row ? ` of ${nameOf(row)}` : ""}: ${row?.dataset.decision ?? "changed"}`);
+}
+
+async function addProtein() {
+  const search = async (words) => {
+    const address = new URLSearchParams({ text: words, limit: 20 });
+    const found = await entries(`releases/${encodeURIComponent(releaseName)}/entries?${address}`);
+    return found.map((entry) => entryOption(entry));
+  };
+  const entry = await choose({ title: "Add a protein: name, symbol or accession", search });
+  if (!entry) return;
+  known.set(entry.accession, entry);
+  record("add", null, { task: "INT", item: [entry.accession] });
+  if (candidates.task !== "INT") showTask("INT");
+  move(candidates.find(keyOf("INT", [entry.accession])));
+  say(`${entry.entry_name} added`);
+}
+
+async function otherSpecies() {
+  const { row } = candidates;
+  if (!row || row.dataset.task !== "INT") return say("Choose a protein first.");
+  const { item, symbol } = row.dataset;
+  let found = [];
+  try {
+    found = await entries(`curations/${curation}/orthologs/${encodeURIComponent(item)}`);
+    if (!found.length && symbol) {
+      const address = new URLSearchParams({ text: symbol, limit: 9 });
+      found = await entries(`releases/${encodeURIComponent(releaseName)}/entries?${address}`);
+    }
+  } catch (error) {
+    return say(error.message);
+  }
+  const others = found.filter(({ accession }) => accession !== item).slice(0, 9);
+  if (!others.length) return say("No ortholog is known: add it by name.");
+  const first = others.map((entry, place) => entryOption(entry, String(place + 1)));
+  const entry = await choose({ title: `${nameOf(row)} of which species?`, first });
+  if (!entry) return;
+  known.set(entry.accession, entry);
+  record("species", row, { item: [entry.accession], replaced: [item] });
+  say(`${entry.entry_name} instead of ${nameOf(row)}`);
+  goOn();
+}
+
+function pair() {
+  const { row } = candidates;
+  if (!row || row.dataset.task !== "INT") return say("Choose a protein first.");
+  if (!first) {
+    first = row;
+    row.classList.add("first");
+    return say(`${nameOf(row)} binds …? Mark the second with m; m again: itself.`);
+  }
+  const item = pairOf(first.dataset.item, row.dataset.item);
+  const names = `${nameOf(first)} – ${nameOf(row)}`;
+  unmark();
+  record("pair", null, { task: "IPT", item });
+  const made = candidates.find(keyOf("IPT", item));
+  candidates.select(made);
+  say(`${names}: pair added`);
+}
+
+export function unmark() {
+  first?.classList.remove("first");
+  first = null;
+}
+
+async function setMethod() {
+  const row = candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT");
+  if (!row) return say("Make a pair first.");
+  const option = ({ value, label }, key) => ({ key, label, detail: value, value });
+  const used = journal.events.filter(({ detail }) => detail?.method).map(({ detail }) => detail.method);
+  const last = [...new Set(used.reverse())].slice(0, 5);
+  const recent = last.map((id, place) => option({ value: id, label: methodName(id) }, String(place + 1)));
+  const search = async (words) =>
+    methods.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(words.toLowerCase())).slice(0, 50).map((one) => option(one));
+  const rest = methods.filter(({ value }) => !last.includes(value)).map((one) => option(one));
+  const method = await choose({ title: `How was ${nameOf(row)} detected?`, first: [...recent, ...rest], search });
+  if (!method) return;
+  record("method", row, { method, type: decided(row)?.type ?? "" });
+  say(`${nameOf(row)}: ${methodName(method)}`);
+}
+
+async function note() {
+  const { row } = candidates;
+  if (!row) return;
+  const search = async (words) => [{ label: "Keep this note", value: words }];
+  const text = await choose({ title: `Note on ${nameOf(row)}`, search, text: decided(row)?.note ?? "" });
+  if (text !== null) record("note", row, { note: text });
+}
+
+async function reject() {
+  const first = read("reasons").map(([key, label]) => ({ key, label, value: label }));
+  const reason = await choose({ title: `Why is ${nameOf(candidates.row)} rejected?`, first });
+  if (reason) decide("reject", { reason });
+}
+
+const NEXT = new Map([[null, true], [true, false], [false, null]]);
+const commands = {
+  next: () => move(candidates.next(1, true)),
+  previous: () => move(candidates.next(-1, true)),
+  down: () => move(candidates.next(1, false)),
+  up: () => move(candidates.next(-1, false)),
+  accept: () => decide("accept"),
+  reject: () => decide("reject"),
+  reason: () => candidates.row && reject(),
+  undecide: () => candidates.row && record("undecide", candidates.row),
+  undo: () => reached(journal.undo(pace.take())),
+  redo: () => reached(journal.redo(pace.take())),
+  mention: () => article.step(1),
+  back: () => article.step(-1),
+  evidence: () => pick(article.passage()?.join("-")),
+  quote: (digit = 1) => byId("quotes").children[digit - 1]?.firstElementChild.click(),
+  species: otherSpecies,
+  add: addProtein,
+  pair,
+  method: setMethod,
+  relevant: () => commands.judge(NEXT.get(state.relevant)),
+  judge: (relevant) => {
+    record("relevant", null, { relevant });
+    say(`The article is ${byId("relevance").textContent}.`);
+  },
+  note,
+  why: () => byId("detail").classList.toggle("whole"),
+  renew: () => {
+    candidates.rank();
+    byId("news").hidden = true;
+    say("The undecided below are ranked again.");
+  },
+  task: () => showTask({ INT: "IPT", IPT: "ACT", ACT: "INT" }[candidates.task]),
+  help: () => byId("keys").showModal(),
+  submit: async () => {
+    await journal.flush();
+    if (!journal.waiting.length) location.assign(`${path}/submit`);
+  },
+};
+const READING = new Set(["next", "previous", "down", "up", "mention", "back", "why", "task", "help"]);
+
+export function run(name, ...given) {
+  if (isOpen || READING.has(name)) commands[name](...given);
+}

@@ -1,0 +1,229 @@
+// What a curation's page has and shows: the article, the candidates, the journal of events, and the
+// state that follows from them.
+import { Article } from "./curate_article.js";
+import { fold, keyOf } from "./curate_fold.js";
+import { Journal } from "./curate_journal.js";
+import { Candidates } from "./curate_list.js";
+import { Pace, median } from "./curate_pace.js";
+
+export const byId = (id) => document.getElementById(id);
+export const read = (id) => JSON.parse(byId(id).textContent);
+const desk = byId("desk");
+export const { curation, request, releaseName, path } = desk.dataset;
+export const isOpen = "open" in desk.dataset;
+const csrf = document.querySelector("input[name=csrf]")?.value ?? "";
+const terms = (id) => [...(byId(id)?.options ?? [])].map(({ value, label }) => ({ value, label }));
+export const methods = terms("methods");
+export const methodName = (id) => methods.find(({ value }) => value === id)?.label ?? id;
+
+export let state = fold([]);
+let version = Number(desk.dataset.version);
+
+export const article = new Article(byId("article"));
+export const candidates = new Candidates(desk, draw);
+export const pace = new Pace();
+export const journal = new Journal({ curation, log: read("log"), send, tell });
+
+// -- the hub ---------------------------------------------------------------------------------------
+
+async function ask(address, body) {
+  const options = body && {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf },
+    body: JSON.stringify(body),
+  };
+  const answer = await fetch(`/api/v1/${address}`, options || {});
+  return { status: answer.status, body: await answer.json().catch(() => ({})) };
+}
+
+function send(seen, events) {
+  return ask(`curations/${curation}/events`, { seen, events });
+}
+
+export async function entries(address) {
+  const { status, body } = await ask(address);
+  if (status !== 200) throw new Error(body.error?.message ?? `Error ${status}`);
+  return body;
+}
+
+function tell(what, detail) {
+  const told = byId("told");
+  const time = new Date().toLocaleTimeString([], { hourCycle: "h23" });
+  if (what === "changed") renew();
+  if (what === "saving") told.textContent = "Saving…";
+  if (what === "saved") {
+    told.textContent = `Saved ${time}`;
+    if (!journal.refused) alarm("");
+  }
+  if (what === "offline") {
+    told.textContent = `${journal.waiting.length} not saved yet`;
+    alarm("The hub does not answer. Go on: your decisions are kept here, and sent when it does.");
+  }
+  if (what === "refused") alarm(`Not saved: ${detail}. Load the page again.`);
+  if (what === "others") {
+    const count = `${detail.length} decision${detail.length === 1 ? "" : "s"}`;
+    say(`${count} of another page of this article came in before yours.`);
+  }
+}
+
+function alarm(text) {
+  byId("alarm").textContent = text;
+  byId("alarm").hidden = !text;
+}
+
+export function say(text) {
+  byId("announce").textContent = text;
+  byId("progress").dataset.said = text;
+}
+
+// -- what is shown ---------------------------------------------------------------------------------
+
+export const itemOf = (row) => row.dataset.item.split(",");
+export const nameOf = (row) => row.querySelector(".called").textContent;
+export const decided = (row) => state.items.get(row.dataset.key);
+
+// After each event: the rows whose decision has changed, and what was added.
+export function renew() {
+  state = fold(journal.events);
+  for (const [key, one] of state.items) {
+    const row = candidates.find(key) ?? addRow(one);
+    candidates.decide(row, { ...one, method: one.method && methodName(one.method) });
+  }
+  for (const task of candidates.lists.keys()) {
+    for (const row of candidates.rows(task)) if (!decided(row)) candidates.decide(row);
+  }
+  const rows = [...candidates.lists.keys()].flatMap((task) => candidates.rows(task));
+  const open = rows.filter(({ dataset }) => dataset.decision === "undecided").length;
+  byId("progress").textContent = `${rows.length - open} of ${rows.length} decided`;
+  const seconds = median(journal.events);
+  byId("pace").textContent = seconds === null ? "" : `${seconds.toFixed(1)} s a candidate (median)`;
+  const said = { true: "relevant", false: "not relevant", null: "undecided" };
+  byId("relevance").textContent = said[state.relevant];
+  for (const button of document.querySelectorAll("[data-relevant]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.relevant === String(state.relevant)));
+  }
+  if (candidates.row) quotes(candidates.row);
+}
+
+export const known = new Map(); // by accession: an entry that was found
+
+function addRow({ task, item }) {
+  const row = byId("new-row").content.cloneNode(true).firstElementChild;
+  const found = item.map((one) => known.get(one));
+  const text = (name, value) => (row.querySelector(`.${name}`).textContent = value);
+  Object.assign(row.dataset, { task, item: item.join(","), key: keyOf(task, item) });
+  row.id = `c-${task}-${encodeURIComponent(item.join(","))}`;
+  const label = (one, place) => found[place]?.entry_name || nameInList(one) || one;
+  text("called", item.map(label).join(" – "));
+  text("acc", item.join(" – "));
+  text("symbol", found.map((one) => one?.symbols[0]).filter(Boolean).join(" – "));
+  text("species", [...new Set(found.map((one) => one?.organism).filter(Boolean))].join(", "));
+  const count = new Set(item.flatMap((one) => article.of([one]))).size;
+  text("places", `${count} mention${count === 1 ? "" : "s"}`);
+  candidates.append(row, { fresh: false });
+  return row;
+}
+
+function nameInList(accession) {
+  const row = candidates.find(keyOf("INT", [accession]));
+  return row && nameOf(row);
+}
+
+// The current row: its marks, what speaks for it, and its evidence.
+function draw(row) {
+  article.show([...new Set(itemOf(row))]);
+  const detail = byId("detail");
+  detail.hidden = false;
+  const heading = document.createElement("h3");
+  heading.textContent = `${nameOf(row)} `;
+  const more = candidates.more.get(row);
+  detail.replaceChildren(heading, ...(more ? [more] : []));
+  detail.scrollTop = 0;
+  quotes(row);
+}
+
+let quoted = ""; // what the evidence was drawn of
+
+function quotes(row) {
+  const given = candidates.more.get(row)?.querySelectorAll("[data-place]") ?? [];
+  const places = [...given].map(({ dataset }) => dataset.place);
+  const chosen = (decided(row)?.evidence ?? []).map((place) => place.join("-"));
+  const shown = [...new Set([...places, ...chosen])].slice(0, 9);
+  const now = [row.dataset.key, ...shown, "", ...chosen].join(" ");
+  if (now === quoted) return;
+  quoted = now;
+  byId("pinned").hidden = false;
+  byId("quotes").replaceChildren(...shown.map((place, number) => {
+    const range = place.split("-").map(Number);
+    const line = document.createElement("li");
+    const button = document.createElement("button");
+    const key = document.createElement("kbd");
+    key.textContent = number + 1;
+    button.type = "button";
+    button.append(key, ` ${article.words(range)}`);
+    button.setAttribute("aria-pressed", String(chosen.includes(place)));
+    button.disabled = !isOpen;
+    button.dataset.pick = place;
+    line.append(button);
+    return line;
+  }));
+  article.highlight(shown.map((place) => place.split("-").map(Number)));
+}
+
+export function showTask(task) {
+  candidates.task = task;
+  for (const section of document.querySelectorAll("section.task")) {
+    section.hidden = section.dataset.task !== task;
+  }
+  for (const button of byId("tasks").children) {
+    button.setAttribute("aria-pressed", String(button.dataset.show === task));
+  }
+  const row = candidates.row ?? candidates.rows()[0];
+  byId("detail").hidden = !row;
+  byId("pinned").hidden = !row;
+  if (row) candidates.select(row);
+  else article.show([]);
+}
+
+// -- what is decided -------------------------------------------------------------------------------
+
+export function record(kind, row, detail = {}) {
+  const { task, rank, probability } = row?.dataset ?? {};
+  const seen = {};
+  if (rank) seen.seen_rank = Number(rank);
+  if (probability) seen.seen_probability = Number(probability);
+  const about = row ? { task, item: itemOf(row), ...seen } : {};
+  const shown = version ? { request_version: version } : {};
+  return journal.add(kind, { activeMs: pace.take(), ...shown, ...about, ...detail });
+}
+
+// -- answers that come late ------------------------------------------------------------------------
+
+let fetching = null;
+
+// Takes in a newer page: new candidates at the end, newer figures in their places.
+async function takeIn() {
+  const answer = await fetch(location.pathname);
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page.getElementById("desk");
+  if (!fresh || Number(fresh.dataset.version) <= version) return;
+  version = Number(fresh.dataset.version);
+  const added = candidates.renew(fresh.querySelectorAll(".candidate"));
+  article.renew(page.getElementById("article"));
+  renew();
+  quoted = "";
+  if (candidates.row) draw(candidates.row);
+  else showTask(candidates.task);
+  if (!added.length) return;
+  const news = byId("news");
+  const count = candidates.rows("INT").concat(candidates.rows("IPT"))
+    .filter((row) => !row.querySelector(".fresh").hidden).length;
+  news.textContent = `${count} new · g`;
+  news.hidden = false;
+  say(`${added.length} new candidate${added.length === 1 ? "" : "s"} at the end`);
+}
+
+export function answered() {
+  fetching = (fetching ?? Promise.resolve()).then(takeIn).catch(() => {});
+}
