@@ -6,9 +6,12 @@ BIN := $(VENV)/bin
 ARGS ?=
 SLOW ?=
 TESTS ?= tests
+PYTHONS ?=
+
+unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes, each of which would compile all anew
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants check format bench screenshots lock clean
+.PHONY: help demo test pythons mutants check format bench docs version release audit screenshots lock clean
 
 # The versions are those of requirements/*.lock, each file held by its hash (docs/adr/0002-libraries.md).
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
@@ -32,6 +35,14 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements/dev.lock
 	$(INSTALL) --require-hashes --requirement requirements/dev.lock
 	@touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed requirements/docs.lock
+	$(INSTALL) --require-hashes --requirement requirements/docs.lock
+	@touch $@
+
+$(VENV)/.installed-release: $(VENV)/.installed requirements/release.lock
+	$(INSTALL) --require-hashes --requirement requirements/release.lock
+	@touch $@
+
 $(VENV)/.installed-bench: $(VENV)/.installed-dev requirements/bench.lock
 	$(INSTALL) --require-hashes --requirement requirements/bench.lock
 	@touch $@
@@ -39,8 +50,11 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev requirements/bench.lock
 demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=--exit stops after the leaderboards)
 	@$(BIN)/metaserver demo --package demo-results $(ARGS)
 
-test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some)
+test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some, ARGS="--store postgresql" hubs on it)
 	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
+
+pythons: $(VENV)/.installed-dev  ## Run the unit tests on the other supported Pythons found here (PYTHONS="3.13" only these)
+	PYTHONS="$(PYTHONS)" .ci/pythons $(BIN) $(if $(filter-out tests,$(TESTS)),$(TESTS))
 
 mutants: $(VENV)/.installed-dev  ## Put small defects into the core: the tests must notice (docs/testing.md)
 	$(BIN)/python -m tests.mutants $(ARGS)
@@ -59,13 +73,27 @@ format: $(VENV)/.installed-dev  ## Format the code and mend what the linter can
 bench: $(VENV)/.installed-bench  ## Measure against named peers, each in one run (ARGS="codec dispatch" only these)
 	$(BIN)/python -m benchmarks $(ARGS)
 
+version:  ## Say a new version in every place (VERSION=0.4.0, DATE=2027-01-31 if not today)
+	$(PYTHON) .ci/version.py $(VERSION) $(DATE)
+
+release: $(VENV)/.installed-release  ## Build wheel, sdist, bill of materials and checksums in dist
+	.ci/release $(BIN)
+
+audit: $(VENV)/.installed-release  ## Ask PyPI's advisories about the libraries (AUDIT=required: it must answer)
+	$(BIN)/python .ci/audit.py
+
+docs: $(VENV)/.installed-docs  ## Build the documentation's site in build/docs; a link that leads nowhere is an error
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site . build/docs
+
 screenshots: $(VENV)/.installed-dev  ## Make the screenshots of the README again
-	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots
+	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots -m "slow or not slow"
 
 lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	$(INSTALL) 'uv>=0.9'
 	$(LOCK) --extra dev --extra bench --extra otel --extra plots --output-file requirements/bench.lock pyproject.toml requirements/build.in
 	$(LOCK) --extra dev --constraint requirements/bench.lock --output-file requirements/dev.lock pyproject.toml requirements/build.in
+	$(LOCK) --extra docs --constraint requirements/dev.lock --output-file requirements/docs.lock pyproject.toml requirements/build.in
+	$(LOCK) --extra release --constraint requirements/dev.lock --output-file requirements/release.lock pyproject.toml requirements/build.in
 	$(LOCK) --constraint requirements/dev.lock --output-file requirements/hub.lock pyproject.toml requirements/build.in
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate $(ARGS) \

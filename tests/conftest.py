@@ -1,18 +1,60 @@
 """Settings of all tests."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+from tests import effort, stores
 from tests.hubs import release
 
 # A worker a core is enough: with threads of their own they would wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # No test asserts on time: on a busy machine an example may take as long as it likes.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("whole", deadline=None)
+settings.register_profile("part", deadline=None, max_examples=25)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--store",
+        choices=stores.KINDS,
+        default=stores.SQLITE,
+        help="the kind of store that hubs of tests have; tests of one store alone run on it alone",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    stores.chosen[0] = config.getoption("--store")
+    effort.whole[0] = config.getoption("-m") != "not slow"
+    settings.load_profile("whole" if effort.whole[0] else "part")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, and leave out those of one store where another is asked for."""
+    items.sort(
+        key=_seconds_allowed, reverse=True
+    )  # so that none is left when all others have ended
+    if stores.chosen[0] == stores.SQLITE:
+        return
+    left = [item for item in items if item.get_closest_marker(stores.ONE_STORE)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
+
+
+def _seconds_allowed(item: pytest.Item) -> float:
+    allowed = item.get_closest_marker("timeout")
+    return 0.0 if allowed is None else float(allowed.args[0])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Drop the databases of a test that has ended: each takes 10 MB."""
+    yield
+    if folder := getattr(item, "funcargs", {}).get("tmp_path"):
+        stores.drop_below(folder)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from metaserver.model.lanes import Corpus, LaneKey
+import sqlalchemy as sa
+
+from metaserver.model.lanes import Corpus, LaneKey, LaneState
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import PhaseName, Server
-from metaserver.store import phases, servers
+from metaserver.store import leases, phases, servers
+from metaserver.store.reader import of_lane
 from metaserver.store.store import Store
+from metaserver.store.tables import lanes
 
 
 async def keep_phase(store: Store, corpus: Corpus, release: str = "2026_01") -> int:
@@ -24,3 +28,16 @@ async def keep_lane(store: Store, phase_id: int, server: Server) -> LaneKey:
     """Keep a new server of no team; return the key of its lane, which nobody has taken."""
     async with store.writing() as connection:
         return LaneKey(phase_id, await servers.add(connection, server, None))
+
+
+async def take_lane(store: Store, key: LaneKey) -> LaneState:
+    """Take a lane, from whoever has it; one that is not stored yet begins with epoch 1."""
+    async with store.writing() as connection:
+        freed = sa.update(lanes).where(of_lane(lanes, key)).values(worker=None)
+        if not (await connection.execute(freed)).rowcount:
+            row = {"phase_id": key.phase_id, "server_id": key.server_id, "epoch": 0, "cursor": 0}
+            await connection.execute(sa.insert(lanes).values(**row))
+        await leases.order(connection, key, due=True)
+        tickets = [one for one in await leases.offers(connection) if one.key == key]
+    [taken] = await store.take_lanes(tickets, "a test")
+    return taken.state

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
@@ -116,12 +116,17 @@ class Visits:
         """Open a page in a fresh profile."""
         context = self._browser.new_context(**options)
         context.set_default_timeout(MILLISECONDS)
-        page = context.new_page()
+        page = self.again(context)
         origin = "/".join(address.split("/")[:3])
-        page.on("console", lambda message: self._heard(message.type, message.text))
-        page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         page.on("request", lambda request: self._asked(origin, request.url))
         page.goto(address)
+        return page
+
+    def again(self, context: BrowserContext) -> Page:
+        """Open another, empty page in the profile of one that is open."""
+        page = context.new_page()
+        page.on("console", lambda message: self._heard(message.type, message.text))
+        page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         return page
 
     def _heard(self, kind: str, text: str) -> None:

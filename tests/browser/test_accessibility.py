@@ -23,8 +23,11 @@ PAGES = {
     "articles without levels": ("/board/NER/articles", None),
     "frozen board": ("/b/k7Q2", None),
     "error": ("/nope", []),
+    "docs": ("/docs", []),
+    "docs, a page": ("/docs/scoring", []),
+    "docs, search": ("/docs?q=frozen+board", []),
 }
-QUICK = {"monitor", "board", "articles", "error"}
+QUICK = {"monitor", "board", "articles", "error", "docs, a page"}
 """The pages that every run of the tests checks."""
 
 

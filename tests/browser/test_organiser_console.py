@@ -282,6 +282,7 @@ PAGES = {
     "requeue": "/organise/servers/blue-1/requeue?phase=test",
     "uploads": "/organise/uploads",
     "audit": "/organise/audit",
+    "machines": "/organise/machines",
     "alerts": "/organise/alerts",
     "jobs": "/organise/jobs",
     "export": "/organise/export",

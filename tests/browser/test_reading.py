@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from metaserver.model.states import ServerState
+from metaserver.protocols.installed import protocol_title
 
 PHONE = {"viewport": {"width": 360, "height": 780}}
 
@@ -136,9 +137,12 @@ def as_shown(line, main):
     hidden = {
         "place", "rank_low", "rank_high", "team", "title", "run", "mode", "articles", main,
         f"{main}_low", f"{main}_high", "interval", "articles_in_gold", "below_min_coverage",
+        "protocol",
     }  # fmt: skip
     others = [text for key, text in line.items() if key not in hidden]
-    return [place, line["run"], line[main] + bounds, *others, line["mode"], line["articles"]]
+    spoken = [protocol_title(line["protocol"])] if line["protocol"] else []
+    mode = " ".join([line["mode"], *spoken])
+    return [place, line["run"], line[main] + bounds, *others, mode, line["articles"]]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ from tests.shared import ROOT
 
 ASKED = os.environ.get("SCREENSHOTS", "")
 SHOTS = {
-    "monitor": ("/monitor", "dark", 900),
+    "monitor": ("/monitor", "light", 900),
+    "monitor-dark": ("/monitor", "dark", 900),
     "leaderboard": ("/board/INT", "light", 1000),
+    "leaderboard-dark": ("/board/INT", "dark", 1000),
     "articles": ("/board/ACT/articles", "light", 760),
 }
 

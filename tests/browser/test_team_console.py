@@ -300,6 +300,13 @@ def test_axe_finds_nothing(hub: BlueHub, visits: Visits, scheme: str, size: str)
         page.goto(f"{hub.url}{path}")
         found += _violations(page, path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    hub.ask_as_team("servers.register", server="blue-4", url=NOBODY, protocol="becalm")
+    page.goto(f"{hub.url}/team/servers/blue-4/callbacks")
+    found += _violations(page, "no callback key")
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.get_by_role("heading", name="New callback key")).to_be_visible()
+    found += _violations(page, "callback key")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto(f"{hub.url}/team/register")
     page.get_by_role("button", name="Register").click()
     found += _violations(page, "refused form")

@@ -22,21 +22,9 @@ from annotators.starter import KITS, write_kit
 from metaserver.client.http import open_client
 from metaserver.conformance.procedure import conformance
 from metaserver.tasks.plugin import answered_tasks
-from tests.conformance.foreign import CACHE, Command, program, started
+from tests.conformance.foreign import CACHE, NEEDED, Command, started
 from tests.integration.callers import SECONDS, VOCABULARY, server
 
-PHP = 'exit(function_exists("xmlrpc_encode_request") && function_exists("pcntl_fork") ? 0 : 1);'
-NEEDED: dict[str, Callable[[], str]] = {
-    "python": lambda: sys.executable,
-    "perl": lambda: program("perl", "-MRPC::XML", "-MHTTP::Daemon", "-e", "1"),
-    "java": lambda: program("javac", "--version"),
-    "ruby": lambda: program("ruby", "-e", 'require "webrick"; require "xmlrpc/server"'),
-    "node": lambda: program("node", "--version"),
-    "php": lambda: program("php", "-r", PHP),
-    "go": lambda: program("go", "version"),
-    "r": lambda: program("Rscript", "-e", "library(httpuv); library(xml2); library(jsonlite)"),
-}
-"""Whether a language is here: it skips the tests, or fails them where CI=true."""
 LANGUAGES = [
     language if language == "python" else pytest.param(language, marks=pytest.mark.slow)
     for language in KITS
@@ -173,6 +161,15 @@ def test_it_ends_on_sigterm(language: str, kit: Path) -> None:
     with started(start_of(language), kit) as (_, process):
         process.terminate()
         assert process.wait(timeout=SECONDS) in endings()
+
+
+async def test_right_requests_leave_no_warnings_in_its_log(language: str, kit: Path) -> None:
+    """Its log is read when something is wrong: a line a request would hide it."""
+    with started(start_of(language), kit) as (url, process):
+        assert await check(url, show=lambda _: None)
+        process.terminate()
+        process.wait(timeout=SECONDS)
+        assert (kit / "log").read_text().splitlines() == [f"listening on {url.replace('RPC2', '')}"]
 
 
 def endings() -> Sequence[int]:

@@ -35,7 +35,7 @@ def odd_words(text: str) -> list[str]:
 
 
 def prose(page: str) -> Iterator[Line]:
-    """Yield the lines that are no heading, table, image, or code."""
+    """Yield the lines that are no heading, table, image, markup, or code."""
     lines = page.splitlines()
     fenced = False
     kept: list[tuple[int, str]] = []
@@ -69,4 +69,4 @@ def sentences(text: str) -> list[str]:
 
 
 def _is_none(line: str) -> bool:
-    return line.startswith(("#", "![", "    ")) or line.lstrip().startswith("|")
+    return line.startswith(("#", "![", "    ")) or line.lstrip().startswith(("|", "<"))

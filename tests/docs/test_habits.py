@@ -46,8 +46,8 @@ def test_the_newest_release_is_the_version_of_the_project() -> None:
 
 def test_the_changelog_is_in_order() -> None:
     parts = re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]
-    assert parts[0].startswith("[Unreleased]\n")
-    assert len(parts) == 1 + len(RELEASES)
+    changed = parts[0].startswith("[Unreleased]\n")  # a release has nothing that is not
+    assert len(parts) == changed + len(RELEASES)
     assert all(one >= other for (_, one), (_, other) in pairwise(RELEASES))
     for part in parts:
         kinds = re.findall(r"^### (.+)$", part, re.MULTILINE)
@@ -73,5 +73,5 @@ def test_the_hook_and_ci_run_what_make_has() -> None:
     assert entries == ["make check"]
     assert all(repo["repo"] == "local" for repo in hooks)
     run = re.findall(r"^make (\w+)", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
-    assert run == ["check", "test"]
+    assert run == ["check", "test", "test"]  # the second on PostgreSQL
     assert set(run) <= set(targets)

@@ -16,7 +16,10 @@ EXTRAS = PROJECT["optional-dependencies"]
 ASKED = {
     "hub": PROJECT["dependencies"],
     "dev": PROJECT["dependencies"] + EXTRAS["dev"],
-    "bench": PROJECT["dependencies"] + [one for extra in EXTRAS.values() for one in extra],
+    "docs": PROJECT["dependencies"] + EXTRAS["docs"],
+    "release": PROJECT["dependencies"] + EXTRAS["release"],
+    "bench": PROJECT["dependencies"]
+    + [one for name, extra in EXTRAS.items() if name not in ("docs", "release") for one in extra],
 }
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^ ;]+)", re.MULTILINE)
 
@@ -50,3 +53,13 @@ def test_the_lock_files_agree() -> None:
     bench = locked("bench")
     for name in ("hub", "dev"):
         assert all(versions == bench[library] for library, versions in locked(name).items())
+
+
+def test_the_licence_of_every_library_is_listed() -> None:
+    """If it fails, run `make release`."""
+    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    listed = {canonicalize_name(row[0].removeprefix("| ")): row[1] for row in rows}
+    elsewhere = {"colorama", "pywin32", "tzdata"}  # of other systems than the one it was made on
+    assert set(locked("hub")) - elsewhere <= set(listed)
+    assert not {name: one for name, one in listed.items() if re.search(r"\bA?GPL|UNKNOWN", one)}

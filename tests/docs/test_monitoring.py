@@ -11,13 +11,19 @@ from metaserver.lanes.events import AttemptEnded
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName
 from metaserver.model.states import Outcome, RetryDecision
 from metaserver.monitoring.measures import Availability, Timing, Tips
-from metaserver.monitoring.metrics import Metrics, Sources
+from metaserver.monitoring.metrics import HubProcesses, Metrics, Sources
 from metaserver.monitoring.tally import PHASES
 from metaserver.monitoring.windows import ServerWindow, Window
 from tests.shared import ROOT
 
 TOLD = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
-NOTHING = Sources(monitors=lambda: (), blocked=lambda: None, streams=lambda: 0, watchdog=Watchdog())
+NOTHING = Sources(
+    monitors=lambda: (),
+    blocked=lambda: None,
+    streams=lambda: 0,
+    watchdog=Watchdog(),
+    members=HubProcesses,
+)
 
 
 def collected() -> list[Metric]:

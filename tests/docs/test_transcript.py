@@ -1,24 +1,31 @@
-"""docs/challenge.md, from its first command to its last, against a hub of its own."""
+"""The tutorials, each from its first command to its last; two pages have a test of their own."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.docs.transcript import Session, fits, steps
+from tests.docs.transcript import Session, fits, replay, steps
 from tests.shared import ROOT
 
-DOCUMENT = ROOT / "docs" / "challenge.md"
+LISTED = ROOT / "docs" / "README.md"
+TUTORIALS = ("challenge", "curators", "evaluating", "server")
+ELSEWHERE = ("three-machines",)  # in tests/docs/test_three_machines.py, on networks of its own
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_challenge_goes_as_it_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_goes_as_it_is_told(name: str, tmp_path: Path) -> None:
     with Session.begun(tmp_path) as session:
-        for step in steps(DOCUMENT.read_text("utf-8")):
-            printed = session.do(step)
-            assert fits(step.expected, printed), f"{step.source}\n{step.expected}---\n{printed}"
+        replay(ROOT / "docs" / f"{name}.md", session)
+
+
+def test_what_is_called_a_tutorial_is_replayed() -> None:
+    called = re.findall(r"\(([\w-]+)\.md\): a tutorial;", LISTED.read_text("utf-8"))
+    assert sorted(called) == sorted([*TUTORIALS, *ELSEWHERE])
 
 
 TEXT = """\
@@ -26,7 +33,7 @@ TEXT = """\
 $ echo one \\
 >   two
 one two
-$ true
+b$ true
 ```
 
 ```pycon
@@ -39,11 +46,14 @@ $ true
 
 
 def test_steps_have_their_source_and_what_they_print() -> None:
-    found = [(step.source, step.expected, TEXT[step.start : step.end]) for step in steps(TEXT)]
+    found = [
+        (step.machine, step.source, step.expected, TEXT[step.start : step.end])
+        for step in steps(TEXT)
+    ]
     assert found == [
-        ("echo one \\\n  two", "one two\n", "one two\n"),
-        ("true", "", ""),
-        ("for number in (1, 2):\n    print(number)\n", "1\n2\n", "1\n2\n"),
+        ("", "echo one \\\n  two", "one two\n", "one two\n"),
+        ("b", "true", "", ""),
+        ("", "for number in (1, 2):\n    print(number)\n", "1\n2\n", "1\n2\n"),
     ]
 
 

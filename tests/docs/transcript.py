@@ -1,8 +1,9 @@
 """Transcripts in documents, replayed: what a command printed must be what it prints.
 
-A ```console block has commands after `$ ` (with `> ` they go on) and what they print; a ```pycon
-block is Python's. `...` stands for anything in a line, alone in a line for any lines; white space
-counts as one blank. Every document's ports are led to free ones, and back in what is printed.
+A ```console block has commands after `$ ` (with `> ` they go on) and what they print; a word before
+`$` is the machine where they are typed. A ```pycon block is Python's. `...` stands for anything in
+a line, alone in a line for any lines; white space counts as one blank. Every document's ports are
+led to free ones, and back in what is printed.
 `python -m tests.docs.transcript FILE` prints a document with what its commands print now.
 """
 
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +31,7 @@ from metaserver.cli.remote.outlines import outlines
 from tests.waiting import PATIENCE
 
 PORT = re.compile(r"\b8\d{3}\b")
+COMMAND = re.compile(r"^(\w*)\$ (.*\n(?:>(?: .*)?\n)*)((?:(?!\w*\$ ).*\n)*)", re.MULTILINE)
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 READS = re.compile(
     "|".join(
@@ -47,6 +49,7 @@ class Step:
     source: str
     expected: str
     python: bool
+    machine: str = ""
     start: int
     end: int
 
@@ -63,10 +66,10 @@ def steps(text: str) -> Iterator[Step]:
 
 
 def _console(block: str, at: int) -> Iterator[Step]:
-    for found in re.finditer(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-        source = found[1].replace("\n> ", "\n").rstrip("\n")
-        yield Step(source=source, expected=found[2], python=False,
-                   start=at + found.start(2), end=at + found.end(2))  # fmt: skip
+    for found in COMMAND.finditer(block):
+        source = re.sub(r"\n> ?", "\n", found[2]).rstrip("\n")
+        yield Step(source=source, expected=found[3], python=False, machine=found[1],
+                   start=at + found.start(3), end=at + found.end(3))  # fmt: skip
 
 
 def _pycon(block: str, at: int) -> Iterator[Step]:
@@ -106,59 +109,73 @@ def _squeezed(text: str) -> list[str]:
 
 @dataclass
 class Session:
-    """A shell in a folder, and a Python beside it."""
+    """A shell in a folder, or one for each machine in a folder of its name; a Python beside it."""
 
     folder: Path
-    shell: subprocess.Popen[bytes]
+    shells: Mapping[str, subprocess.Popen[bytes]]
     names: dict[str, Any] = field(default_factory=dict)
     ports: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     @contextlib.contextmanager
-    def begun(cls, folder: Path) -> Iterator[Self]:
-        """Begin one; what it has started in the background ends with it."""
+    def begun(
+        cls, folder: Path, machines: Mapping[str, Sequence[str]] = {"": ()}, **variables: str
+    ) -> Iterator[Self]:
+        """Begin one; what it has started in the background ends with it.
+
+        `machines` gives the command that starts a program on each.
+        """
         scripts = str(Path(sys.executable).parent)
         environment: Mapping[str, str] = {
             name: value for name, value in os.environ.items() if not name.startswith("METASERVER")
-        } | {"PATH": f"{scripts}:{os.environ['PATH']}"}
-        shell = subprocess.Popen(
-            ["bash", "--norc"], cwd=folder, env=environment, start_new_session=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        session = cls(folder, shell)
+        } | {"PATH": f"{scripts}:{os.environ['PATH']}", **variables}
+        shells: dict[str, subprocess.Popen[bytes]] = {}
+        session = cls(folder, shells)
         try:
+            for name, through in machines.items():
+                (folder / name).mkdir(exist_ok=True)
+                shells[name] = subprocess.Popen(
+                    [*through, "bash", "--norc"], cwd=folder / name, env=environment,
+                    start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )  # fmt: skip
             yield session
         finally:
             session.close()
 
     def close(self) -> None:
-        """End the shell and its jobs."""
+        """End the shells and their jobs."""
         for one in self.names.values():
             if isinstance(one, ServerProxy):
                 one("close")()
-        with contextlib.suppress(BrokenPipeError):
-            self.run("kill -9 $(jobs -p) 2>/dev/null; wait")
-        self.shell.communicate(timeout=PATIENCE)
+        for machine, shell in self.shells.items():
+            with contextlib.suppress(BrokenPipeError):
+                self.run("kill -9 $(jobs -p) 2>/dev/null; wait", machine)
+            shell.communicate(timeout=PATIENCE)
 
     def do(self, step: Step) -> str:
         """Do a step, again where it only reads and prints something else; return the output."""
         end = time.monotonic() + PATIENCE
         while True:
-            printed = self.evaluate(step.source) if step.python else self.run(step.source)
+            if step.python:
+                printed = self.evaluate(step.source)
+            else:
+                printed = self.run(step.source, step.machine)
             asked_enough = not step.reads or not step.expected or time.monotonic() > end
             if asked_enough or fits(step.expected, printed):
                 return printed
             time.sleep(0.2)
 
-    def run(self, command: str) -> str:
-        """Run a command in the shell; return what it prints."""
+    def run(self, command: str, machine: str = "") -> str:
+        """Run a command in the shell of a machine; return what it prints."""
         mark = secrets.token_hex(8)
-        assert self.shell.stdin is not None
-        assert self.shell.stdout is not None
-        self.shell.stdin.write(f"{self._led(command)}\necho {mark}\n".encode())
-        self.shell.stdin.flush()
+        shell = self.shells[machine]
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write(f"{self._led(command)}\necho {mark}\n".encode())
+        shell.stdin.flush()
         lines = []
-        for line in self.shell.stdout:
+        for line in shell.stdout:
             if line.decode().endswith(f"{mark}\n"):
                 return self._led_back("".join(lines) + line.decode().removesuffix(f"{mark}\n"))
             lines.append(line.decode())
@@ -181,7 +198,9 @@ class Session:
     def _led_back(self, text: str) -> str:
         for written, used in self.ports.items():
             text = text.replace(used, written)
-        return text.replace(str(self.folder), ".")
+        for name in sorted(self.shells, reverse=True):
+            text = text.replace(str(self.folder / name), ".")
+        return text
 
 
 def _free_port() -> str:
@@ -189,19 +208,25 @@ def _free_port() -> str:
         return str(taken.getsockname()[1])
 
 
-def retold(text: str, folder: Path) -> str:
+def replay(document: Path, session: Session) -> None:
+    """Do all steps of a document; `AssertionError` where one prints something else."""
+    for step in steps(document.read_text("utf-8")):
+        printed = session.do(step)
+        assert fits(step.expected, printed), f"{step.source}\n{step.expected}---\n{printed}"
+
+
+def retold(text: str, session: Session) -> str:
     """Return a document with what its commands print now."""
     done, place = [], 0
-    with Session.begun(folder) as session:
-        for step in steps(text):
-            printed = session.do(step)
-            if fits(step.expected, printed):
-                printed = step.expected
-            done += [text[place : step.start], printed]
-            place = step.end
+    for step in steps(text):
+        printed = session.do(step)
+        if fits(step.expected, printed):
+            printed = step.expected
+        done += [text[place : step.start], printed]
+        place = step.end
     return "".join([*done, text[place:]])
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        print(retold(Path(sys.argv[1]).read_text("utf-8"), Path(folder)), end="")
+    with tempfile.TemporaryDirectory() as scratch, Session.begun(Path(scratch)) as begun:
+        print(retold(Path(sys.argv[1]).read_text("utf-8"), begun), end="")

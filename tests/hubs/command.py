@@ -7,10 +7,9 @@ import atexit
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -106,19 +105,3 @@ def boards_in(text: str | bytes) -> Mapping[str, Any]:
     plain = text if isinstance(text, str) else text.decode()
     read: Mapping[str, Any] = json.loads(re.sub(r"\|mark:[0-9a-f]+", "", plain))["boards"]
     return read
-
-
-def stored(folder: Path, query: str) -> Sequence[tuple[Any, ...]]:
-    """Ask a run's store; empty while there is none."""
-    path = folder / "metaserver.sqlite"
-    if not path.exists():
-        return []
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
-    try:
-        return connection.execute(query).fetchall()
-    except sqlite3.OperationalError as error:
-        if "no such table" in str(error):  # killed before the first schema was there
-            return []
-        raise
-    finally:
-        connection.close()

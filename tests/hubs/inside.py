@@ -27,6 +27,7 @@ from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.store import phases
+from tests import stores
 from tests.hubs.command import DEMO
 from tests.hubs.release import release_at
 from tests.waiting import until
@@ -75,6 +76,7 @@ async def settings(folder: Path, **changes: Any) -> Settings:
         "limits": LimitSettings(timeout=20.0, connect=2.0),
         "security": SecuritySettings(allow_networks=["127.0.0.0/8"]),
         "retry": RetrySettings(base=0.01, cap=0.05),
+        **stores.setting_of(folder / "hub"),
     }
     return Settings(**values | changes)
 

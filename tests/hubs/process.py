@@ -12,6 +12,7 @@ from typing import Any, Self
 import aiohttp
 import yaml
 
+from tests import stores
 from tests.hubs.command import metaserver, start
 from tests.hubs.release import release_at
 from tests.waiting import PATIENCE, patience
@@ -46,6 +47,7 @@ async def write_config(folder: Path, name: str = "hub", **changes: Any) -> Path:
         },
         "security": {"allow_networks": ["127.0.0.0/8"]},
         "logs": {"level": "warning"},
+        **stores.setting_of(folder / name),
     }
     path = folder / f"{name}.yaml"
     path.write_text(yaml.safe_dump(settings | changes))
@@ -115,9 +117,9 @@ class Hub:
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
-    async def begin(cls, config: Path) -> Hub:
-        """Start a hub, which may not be ready yet."""
-        return cls(await start("serve", "--config", config))
+    async def begin(cls, config: Path, role: str = "all") -> Hub:
+        """Start a hub, or a process of it with a role, which may not be ready yet."""
+        return cls(await start("serve", "--config", config, "--role", role))
 
     async def _read(self) -> None:
         assert self.process.stderr is not None
@@ -125,6 +127,9 @@ class Hub:
             self.log.append(line.decode().rstrip("\n"))
             if "serving at http" in self.log[-1]:
                 self.address = self.log[-1].split()[-1]
+                self._ready.set()
+            elif "working as" in self.log[-1]:
+                self.address = "none"
                 self._ready.set()
         self._ready.set()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,7 @@ class Scripted:
 
     faulty: bool = False
     answer: Answer | None = None
+    respond: Callable[[str, Context], Awaitable[Answer]] | None = None
     texts: list[str] = field(default_factory=list)
     contexts: list[Context] = field(default_factory=list)
     url: str = ""
@@ -40,6 +41,8 @@ class Scripted:
         if self.faulty:
             raise RuntimeError("out of order")
         await self.open.wait()
+        if self.respond is not None:
+            return await self.respond(text, context)
         return self.answer or answer_for(text)
 
 

@@ -30,6 +30,7 @@ from metaserver.web.access.signin import SignIn
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates
+from tests.hubs.stored import place_in
 from tests.waiting import patience
 
 LARGE = 32 * 2**20
@@ -79,7 +80,7 @@ async def gated_site(
     `work` is what `/burn` does on the event loop.
     """
     known = WebSettings(**settings)
-    async with open_store(folder / "hub.sqlite") as store:
+    async with open_store(place_in(folder)) as store:
         assets = Assets()
         templates = Templates(assets)
         app = web.Application(middlewares=[error_pages(templates)])

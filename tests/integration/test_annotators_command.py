@@ -12,8 +12,10 @@ from xmlrpc.client import ServerProxy
 
 import pytest
 
+from annotators.baselines.proteins import SHIPPED_NAMES
 from annotators.cli import SERVERS, main
 from annotators.contract import MEMBER_OF_TASK, problems
+from metaserver.uniprot.build import build_release
 from scoring import evaluate_files
 
 TEXT = "MDM2 binds p53\nMDM2 interacts with p53 in a complex, as shown by co-immunoprecipitation."
@@ -42,6 +44,27 @@ def test_each_server_answers_its_tasks_and_ends_on_sigterm(server):
         answer = proxy.Annotator.getAnnotation(TEXT)
     assert set(answer) == {MEMBER_OF_TASK[task] for task in SERVERS[server]}
     assert list(problems(answer)) == []
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    with started("-m", "annotators", "serve", "dictionary", "--port", "0") as url:
+        command = f"{sys.executable} -m annotators check {url} | head -n 1"
+        seen = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert seen.stdout.count("\n") == 1
+    assert seen.stderr == ""
+
+
+def test_a_server_takes_its_names_from_a_release(tmp_path):
+    head, *lines = SHIPPED_NAMES.read_text("utf-8").splitlines()
+    table = tmp_path / "human.tsv"
+    table.write_text("\n".join([f"{head}\tOrganism (ID)", *(f"{one}\t9606" for one in lines)]))
+    build_release([table], name="made", out=tmp_path / "made", names=True)
+    arguments = ("-m", "annotators", "serve", "dictionary", "--port", "0", "--uniprot")
+    with started(*arguments, str(tmp_path / "made")) as url, ServerProxy(url) as proxy:
+        of_release = proxy.Annotator.getAnnotation(TEXT)
+    with started(*arguments[:-1]) as url, ServerProxy(url) as proxy:
+        assert of_release == proxy.Annotator.getAnnotation(TEXT)
+    assert {hit["dbid"] for hit in of_release["normalizations"]} == {"P04637", "Q00987"}
 
 
 @pytest.mark.parametrize(("task", "member"), [("IPT", "pairs"), ("NER", "mentions")])
@@ -101,6 +124,9 @@ def test_a_trained_model_can_be_served(tmp_path, capsys):
         (["serve", "dictionary", "--workers", "0"], "--workers: 0; expected 1 or more"),
         (["serve", "dictionary", "--tasks", "ACT"], "--tasks: dictionary does not answer ACT"),
         (["serve", "act", "--config", "x.yaml"], "--config: act; expected llm"),
+        (["serve", "act", "--uniprot", "r"], "--uniprot: act; expected dictionary or cooccurrence"),
+        (["serve", "dictionary", "--uniprot", "no"], "no: no names.sqlite; expected what"),
+        (["serve", "ner", "--organism", "10090"], "--organism: without a release; expected --uni"),
         (["serve", "llm", "--base-url", "http://h/v1"], "--model: is missing"),
         (["serve", "llm", "--model", "m"], "--base-url: '' is no URL"),
         (["serve", "llm", "--model", "m", "--config", "no.yaml"], "no.yaml: cannot be read"),

@@ -30,6 +30,7 @@ from metaserver.phases.jobs import Progress
 from metaserver.store.tables import metadata
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.stored import change
 from tests.integration.kits import served
 from tests.integration.test_service_gold import ARTICLES, annotate, run_file, run_to_end
 from tests.waiting import patience
@@ -91,7 +92,7 @@ async def test_an_archive_is_read_back_as_it_was(
         before = await boards_of(running)
         status = await command("export", "--config", config, "--out", first)  # while it works
         assert status == 0
-    other = msgspec.structs.replace(given, folder=str(tmp_path / "other"))
+    other = msgspec.structs.replace(given, folder=str(tmp_path / "other"), store="")
     elsewhere = write_settings(other, tmp_path / "other.yaml")
     status = await command("import", first, "--config", elsewhere)
     assert status == 0
@@ -135,7 +136,7 @@ async def test_some_phases_alone(tmp_path: Path) -> None:
         await running.do(
             "phases.create", challenge="bc", phase="next", corpus="demo", release="test"
         )
-    store, out = tmp_path / "hub" / "metaserver.sqlite", tmp_path / "next.zip"
+    store, out = given.place(), tmp_path / "next.zip"
     with pytest.raises(InputError, match="'last' is none of test, next"):
         await asyncio.to_thread(export_store, store, out, given, ["last"])
     assert not out.exists()
@@ -153,7 +154,7 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
     async with at_work(given) as running:
         await plan_phase(running)
     out, store = tmp_path / "all.zip", tmp_path / "new" / "metaserver.sqlite"
-    await asyncio.to_thread(export_store, tmp_path / "hub" / "metaserver.sqlite", out, given)
+    await asyncio.to_thread(export_store, given.place(), out, given)
     store.parent.mkdir()
     with zipfile.ZipFile(out) as found:
         entries = {name: found.read(name) for name in found.namelist()}
@@ -183,11 +184,10 @@ async def test_blank_answers_are_read_back(tmp_path: Path) -> None:
         await plan_phase(running)
         async with served(Kit(annotate)) as url:
             await run_to_end(running, url)
-    store, out, back = tmp_path / "hub" / "metaserver.sqlite", tmp_path / "a.zip", tmp_path / "b"
+    out, back = tmp_path / "a.zip", tmp_path / "b"
     blank = pack(b" " * 5_000_000)
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("UPDATE raw_answers SET body = ?", (blank,))
-    await asyncio.to_thread(export_store, store, out, given)
+    assert change(tmp_path / "hub", "UPDATE raw_answers SET body = $1", blank) == ARTICLES
+    await asyncio.to_thread(export_store, given.place(), out, given)
     with zipfile.ZipFile(out) as found:
         assert sum(one.file_size for one in found.infolist()) > 500 * out.stat().st_size
     await asyncio.to_thread(import_archive, out, back)
@@ -273,7 +273,7 @@ def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
         async with at_work(given) as running:
             await plan_phase(running, opens="2030-01-01T00:00")
         out = folder / "all.zip"
-        await asyncio.to_thread(export_store, folder / "hub" / "metaserver.sqlite", out, given)
+        await asyncio.to_thread(export_store, given.place(), out, given)
 
     asyncio.run(make())
     return folder / "all.zip"
@@ -352,6 +352,7 @@ def test_every_table_is_archived_or_left_out_on_purpose() -> None:
     assert not archived & LEFT_OUT
 
 
+@pytest.mark.one_store("a database is backed up by pg_dump: test_machines.py")
 async def test_a_backup_of_a_hub_at_work_is_a_whole_store(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     config = write_settings(given, tmp_path / "config.yaml")
@@ -374,6 +375,7 @@ async def test_a_backup_of_a_hub_at_work_is_a_whole_store(tmp_path: Path) -> Non
         assert running.service.phase("test").corpus.ids[0] == "sample01"
 
 
+@pytest.mark.one_store("a database is backed up by pg_dump: test_machines.py")
 async def test_a_backup_says_what_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from metaserver.wire.xmlrpc import encode_response
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.release import release_at
 from tests.integration.kits import asked_server
 from tests.integration.peers import answering, peer
+
+pytestmark = pytest.mark.one_store("the store of the command is a file")
 
 WRONG = {
     "normalizations": [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,12 @@ from metaserver.store import logs
 from metaserver.web.service import make_service_app
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.stored import change, stored
 from tests.integration.kits import asked_server
 from tests.integration.test_service_gold import ARTICLES, run_to_end
 from tests.waiting import patience
 
 ONE = ServerName("blue-1")
-STORE = "metaserver.sqlite"
 
 
 async def worked(folder: Path) -> tuple[Settings, Any]:
@@ -42,7 +41,7 @@ async def worked(folder: Path) -> tuple[Settings, Any]:
     async with asked_server() as server, at_work(given) as running:
         await plan_phase(running, visibility="public")
         await run_to_end(running, server.url)
-        await running.until(lambda: not running.service.scheduler.lanes.engine.count)
+        await running.until(lambda: not running.service.scheduler.lanes.holder.engine.count)
         shown = what_is_shown(running)
     return given, shown
 
@@ -69,18 +68,17 @@ async def reopened(given: Settings) -> AsyncIterator[Running]:
         yield Running(hub)
 
 
-def stored(given: Settings) -> sqlite3.Connection:
-    return sqlite3.connect(Path(given.folder) / STORE)
+def alter(given: Settings, statement: str, *values: Any) -> None:
+    assert change(Path(given.folder), statement, *values) == 1
 
 
-def change(given: Settings, query: str, *values: Any) -> None:
-    with closing(stored(given)) as store, store:
-        assert store.execute(query, values).rowcount == 1
+def ask(given: Settings, query: str) -> Any:
+    [(value,)] = stored(Path(given.folder), query)
+    return value
 
 
 def content_of(given: Settings) -> bytes:
-    with closing(stored(given)) as store:
-        [(content,)] = store.execute("SELECT content FROM checkpoints").fetchall()
+    content = ask(given, "SELECT content FROM checkpoints")
     assert isinstance(content, bytes)
     return content
 
@@ -117,8 +115,7 @@ async def test_a_restart_reads_what_its_checkpoint_lacks(
 
     monkeypatch.setattr(log_reader, "count", counting)
     monkeypatch.setattr(followed, "WORTH", 1)
-    with closing(stored(given)) as store, store:
-        store.execute("DELETE FROM checkpoints")
+    change(Path(given.folder), "DELETE FROM checkpoints")
     async with open_service(given) as hub:
         lane = hub.phase("test").follower._lanes[ONE]
         lane.end = lane.end._replace(serial=20)  # as it was after 20 answers
@@ -136,7 +133,7 @@ async def test_the_reading_of_a_long_log_goes_on_from_its_last_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given, shown = await worked(tmp_path)
-    change(given, "DELETE FROM checkpoints")
+    alter(given, "DELETE FROM checkpoints")
     monkeypatch.setattr(log_reader, "CHUNK", 5)
     monkeypatch.setattr(followed, "PART", 10)
     rows, asked = logs.rows_after, list[int]()
@@ -195,7 +192,7 @@ async def test_a_checkpoint_that_cannot_be_used_is_left(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Breakage, reason: str
 ) -> None:
     given, shown = await worked(tmp_path)
-    change(given, "UPDATE checkpoints SET content = ?", broken(content_of(given)))
+    alter(given, "UPDATE checkpoints SET content = $1", broken(content_of(given)))
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
         await running.service.keeper.close()
@@ -213,7 +210,7 @@ async def test_a_checkpoint_of_another_log_is_left(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, column: str
 ) -> None:
     given, shown = await worked(tmp_path)
-    change(given, f"UPDATE checkpoints SET {column} = {column} + 1")
+    alter(given, f"UPDATE checkpoints SET {column} = {column} + 1")
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
     assert f"the checkpoint of {ONE} is not used" in caplog.text
@@ -230,8 +227,7 @@ async def test_a_checkpoint_of_another_gold_is_left(
     async with reopened(given) as running:
         after = what_is_shown(running)
     assert "is of another gold" in caplog.text
-    with closing(stored(given)) as store, store:
-        store.execute("DELETE FROM checkpoints")
+    change(Path(given.folder), "DELETE FROM checkpoints")
     async with reopened(given) as running:
         assert what_is_shown(running) == after
 
@@ -239,8 +235,7 @@ async def test_a_checkpoint_of_another_gold_is_left(
 @asynccontextmanager
 async def held(given: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     """Run the hub without its checkpoints, and hold it before it reads the first log."""
-    with closing(stored(given)) as store, store:
-        store.execute("DELETE FROM checkpoints")
+    change(Path(given.folder), "DELETE FROM checkpoints")
     release = asyncio.Event()
     async with open_service(given) as hub:
         phase = hub.phase("test")
@@ -276,7 +271,7 @@ async def test_an_answer_that_could_not_be_scored_is_counted_once(
     async with asked_server() as server, at_work(given) as running:
         await plan_phase(running, visibility="public")
         answering = asyncio.create_task(run_to_end(running, server.url))
-        engine = running.service.scheduler.lanes.engine
+        engine = running.service.scheduler.lanes.holder.engine
         await running.until(lambda: not faults and not engine.count)
         await running.caught_up()
         await running.do("servers.start", running.team("blue"), server=ONE)
@@ -284,7 +279,7 @@ async def test_an_answer_that_could_not_be_scored_is_counted_once(
         await running.until(lambda: not engine.count)
         await running.caught_up()
         shown = what_is_shown(running)
-    change(given, "DELETE FROM checkpoints")
+    alter(given, "DELETE FROM checkpoints")
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
 
@@ -301,7 +296,7 @@ async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(
         monkeypatch.setattr(follower, "encode", fault)
         await plan_phase(running, visibility="public")
         await run_to_end(running, server.url)
-        await running.until(lambda: not running.service.scheduler.lanes.engine.count)
+        await running.until(lambda: not running.service.scheduler.lanes.holder.engine.count)
         caplog.clear()
     assert "checkpoints of phase test cannot be stored" in caplog.text
 
@@ -344,16 +339,14 @@ async def test_nothing_is_decided_by_boards_that_are_behind(
     """No board is frozen, no state is stored, and a change of gold waits."""
     given, _ = await worked(tmp_path)
     query = "SELECT count(*) FROM state_changes"
-    with closing(stored(given)) as store:
-        [(known,)] = store.execute(query).fetchall()
+    known = ask(given, query)
     async with held(given, monkeypatch) as (running, release):
         await running.do("phases.freeze", phase="test")
         phase = running.service.phase("test")
         await running.service.archiver.look(phase)
         await running.service.state_recorder.record()
         assert await running.do("boards.frozen", phase="test") == []
-        with closing(stored(given)) as store:
-            assert store.execute(query).fetchall() == [(known,)]
+        assert ask(given, query) == known
         content = (DEMO / "gold_int.tsv").read_bytes().splitlines(keepends=True)[:-1]
         wanted = {"phase": "test", "task": "INT", "content": b"".join(content), "source": "g.tsv"}
         setting = asyncio.create_task(running.do("gold.set", **wanted))
@@ -380,8 +373,7 @@ async def test_a_hub_that_is_stopped_while_it_catches_up_goes_on(
     for _ in range(2):
         async with held(given, monkeypatch) as (running, _release):
             assert running.service.phase("test").is_behind
-        with closing(stored(given)) as store:  # nothing is kept of what was not read
-            assert store.execute("SELECT count(*) FROM checkpoints").fetchall() == [(0,)]
+        assert ask(given, "SELECT count(*) FROM checkpoints") == 0  # nothing of what was not read
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
 
@@ -401,7 +393,7 @@ async def test_the_doctor_finds_and_repairs_a_checkpoint_that_differs(tmp_path: 
     empty = {run.task: run for run in runs}["INT"]._replace(data=b"")
     runs = [empty if (run.task, run.view) == (empty.task, empty.view) else run for run in runs]
     wrong = msgspec.structs.replace(kept, monitor=monitor, runs=tuple(runs))
-    change(given, "UPDATE checkpoints SET content = ?", encode(wrong))
+    alter(given, "UPDATE checkpoints SET content = $1", encode(wrong))
     async with at_work(given) as running:  # it need not be stopped to be checked
         found = await metaserver(*arguments)
         assert found.status == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
 from metaserver.protocols.bioc_json import BIOC_JSON, collection
 from metaserver.tasks.plugin import answered_tasks
+from metaserver.uniprot import ReleaseVocabulary, build_release
 from metaserver.wire.values import Limits
 from tests.fakes.bioc import BiocPeer, bioc_peer
 from tests.integration.callers import VOCABULARY, article_caller, server
@@ -54,6 +56,36 @@ async def test_both_styles_give_the_same_answer(session: bool) -> None:
     assert peer.sent == [collection("a0", TEXT)]
     title, rest = peer.sent[0]["documents"][0]["passages"]
     assert (rest["offset"], TEXT[rest["offset"] :]) == (len(title["text"]) + 1, rest["text"])
+
+
+def _of_genes(answer: dict[str, Any]) -> Any:
+    """Name genes instead of proteins: one as PubTator does, one by a key of its own."""
+    (document,) = answer["documents"]
+    (first,), (second,) = (passage["annotations"] for passage in document["passages"])
+    first["infons"]["identifier"] = "7157"
+    del second["infons"]["identifier"]
+    second["infons"] |= {"type": "Protein", "NCBI Gene": "672;1"}
+    document["relations"][0] |= {"nodes": []}
+    document["relations"][0]["infons"] |= {"role1": "Gene|7157", "role2": "Gene|672"}
+    return answer
+
+
+async def test_gene_ids_are_mapped_by_the_release_of_the_phase(tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("Entry\tGeneID\nP04637\t7157;\nP38398\t672;\n")
+    release = build_release([table], name="made", out=tmp_path / "made")
+    vocabulary = ReleaseVocabulary(release=release)
+    async with (
+        bioc_peer(change=_of_genes) as peer,
+        article_caller(TEXT, vocabulary=vocabulary) as caller,
+    ):
+        registered = server(peer.url, protocol="bioc", tasks=TASKS)
+        ended, answer = await caller.call(registered, 0, 1)
+    assert answer is not None
+    assert [hit[0] for hit in answer.payloads["INT"]] == ["P04637", "P38398"]
+    assert [hit[:2] for hit in answer.payloads["IPT"]] == [["P04637", "P38398"]]
+    assert ended.outcome is Outcome.PARTIAL
+    assert "is NCBI gene 1, which has no reviewed entry" in str(ended.problems)
 
 
 def _each(answer: dict[str, Any], change: Callable[[dict[str, Any], dict[str, Any]], None]) -> Any:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from aiohttp import web
 
 from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits, open_client
+from metaserver.client.pace import HostPace
 from metaserver.conformance.procedure import conformance
 from metaserver.files.compression import unpack
 from metaserver.model.conformance import StepState
@@ -66,6 +68,44 @@ async def test_every_dialect_gives_the_same_answer(dialect: str) -> None:
     assert len(posted) == 1
     assert json.loads(posted[0][3]) == {"text": TEXT, "sourcedb": "BCMS", "sourceid": "a0"}
     assert ended.bytes_out == len(posted[0][3])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_long_text_is_sent_in_parts(dialect: str) -> None:
+    """Offsets are those of the whole text, and what parts declare is summed."""
+    first = "TP53 interacts with BRCA1.\n" + "x " * 480 + "\n"
+    text = first + "So MDM2 binds p53.\n" + "y " * 600
+
+    def declare(answer: dict[str, Any]) -> dict[str, Any]:
+        return answer | {"meta": {"tokens_in": 10, "model": "m"}}
+
+    async with pubannotation_peer(dialect=dialect, looks=1) as peer:
+        peer.change = declare
+        ended, answer = await sent(peer, text=text, options="max_chars = 1000")
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    assert [hit[0] for hit in answer.payloads["INT"]] == ["P04637", "P38398", "Q00987"]
+    assert answer.payloads["IPT"] == [["P04637", "P38398", 1, 1.0], ["P04637", "Q00987", 2, 1.0]]
+    mentions = answer.payloads["NER"]
+    assert [text[at : at + len(words)] for at, words, _ in mentions] == [m[1] for m in mentions]
+    assert len(mentions) == 4
+    posted = [json.loads(one[3])["text"] for one in peer.requests if one[0] == "POST"]
+    assert posted[0] == first
+    assert "".join(posted) == text
+    assert answer.usage is not None
+    assert answer.usage.tokens_in == 10 * len(posted)
+    assert ended.message == "confidence: derived from counts"
+
+
+async def test_a_part_that_fails_fails_the_attempt() -> None:
+    text = "TP53 interacts with BRCA1.\n" * 80
+    async with pubannotation_peer() as peer:
+        answers = iter([None, None])
+        peer.reply = lambda _request: next(answers, web.Response(status=400, text="{}"))
+        ended, answer = await sent(peer, text=text, options="max_chars = 1000")
+    assert ended.outcome in (Outcome.FAULT, Outcome.HTTP)
+    assert answer is None
+    assert len(peer.requests) == 3
 
 
 async def test_a_text_alone_is_sent_to_who_wants_no_json() -> None:
@@ -261,6 +301,41 @@ async def test_a_conformance_run_passes(dialect: str) -> None:
     assert states["further member"] is StepState.PASSED
     twice = StepState.SKIPPED if dialect == "sync" else StepState.PASSED
     assert states["result read twice"] is twice
+
+
+async def at_once(peer: PubAnnotationPeer, options: str, time_limit: float) -> list[Attempt]:
+    """Send three articles at the same time."""
+    async with article_caller(TEXT, TEXT, TEXT, time_limit=time_limit) as caller:
+        registered = server(peer.url, protocol="pubannotation", options=options, concurrency=3)
+        calls = (caller.call(registered, position, 1) for position in range(3))
+        return [attempt for attempt, _ in await asyncio.gather(*calls)]
+
+
+async def test_the_looks_of_all_at_one_host_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[tuple[object, float]] = []
+    real = HostPace.turn
+
+    def turn(self: HostPace, origin: Any, pause: float, now: float, end: float) -> float:
+        wait = real(self, origin, pause, now, end)
+        turns.append((origin, now + wait))
+        return wait
+
+    monkeypatch.setattr(HostPace, "turn", turn)
+    async with pubannotation_peer(dialect="303", looks=1) as peer:
+        ended = await at_once(peer, "looks_a_second = 10", 60.0)
+    assert {one.outcome for one in ended} == {Outcome.OK}
+    assert len(turns) == sum(one[0] == "GET" for one in peer.requests) == 6
+    assert len({origin for origin, _ in turns}) == 1
+    times = sorted(at for _, at in turns)
+    assert all(later - one > 0.0999 for one, later in pairwise(times))
+
+
+async def test_who_has_no_turn_before_the_deadline_is_said_why() -> None:
+    async with pubannotation_peer(dialect="303", looks=0) as peer:
+        ended = await at_once(peer, "looks_a_second = 0.2", 2.0)
+    assert sorted(one.outcome for one in ended) == [Outcome.OK, Outcome.TIMEOUT, Outcome.TIMEOUT]
+    (message,) = {one.message for one in ended if one.outcome is Outcome.TIMEOUT}
+    assert message.endswith("accepted; other jobs at its host were waiting for a look")
 
 
 async def test_a_probe_needs_no_state() -> None:

@@ -12,7 +12,7 @@ from metaserver.model.errors import PeerError
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.states import Outcome
 from metaserver.protocols.plugin import Request
-from metaserver.protocols.xmlrpc import CONTENT_TYPE, AnswerReader, Shortcut
+from metaserver.protocols.xmlrpc import CONTENT_TYPE, Shortcut, ValueReader
 from metaserver.wire.historic import Completion
 from metaserver.wire.validation import check
 from metaserver.wire.xmlrpc import CHUNK, Value
@@ -51,7 +51,7 @@ async def posted(script: Script, usual: Shortcut) -> Value | CheckedAnswer:
     """Return the value of an answer, or the answer that `usual` took."""
     async with peer(script) as there, open_client() as client:
         channel = client.channel(server(there.url), Exchange(10 * CHUNK), SECONDS)
-        reader = partial(AnswerReader, channel.limits, usual)
+        reader = partial(ValueReader, channel.limits, usual)
         return (await channel.send(Request(b"x", CONTENT_TYPE), reader)).value
 
 

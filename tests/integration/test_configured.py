@@ -105,6 +105,13 @@ challenges:
     ]
 
 
+async def test_the_doctor_needs_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = await metaserver("doctor", fresh=True)
+    assert "folder: hub: " in ended.stdout
+    assert "the default configuration" in ended.stdout
+
+
 async def test_serve_tells_a_bad_setting_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(f"folder: {tmp_path}/hub\nweb:\n  port: many\n")

@@ -22,6 +22,7 @@ from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import release_at
 from tests.hubs.sites import token_of, visiting
 from tests.integration.kits import answer_for, served
+from tests.waiting import patience
 
 OTHERS = "Q0ZZZ9"  # well formed, and in no release
 
@@ -198,12 +199,21 @@ async def begin(running: Running) -> JobDetail:
 
 
 async def test_the_same_test_is_the_same_job_which_the_team_may_read(running: Running) -> None:
-    async with served(Kit(annotate)) as url:
+    held, blue = asyncio.Event(), running.team("blue")
+
+    async def waits(text: str, _context: Context) -> Answer:
+        await held.wait()
+        return answer_for(text)
+
+    async with served(Kit(waits)) as url:
         await registered(running, url)
         begun, again = await begin(running), await begin(running)
         assert (begun.state, begun.job) == ("running", again.job)
-        blue = running.team("blue")
-        done = await running.do("jobs.get", blue, job=begun.job, wait=30.0)
+        held.set()
+        done = begun
+        async with patience():
+            while done.ended_at is None:
+                done = await running.do("jobs.get", blue, job=begun.job, wait=30.0)
         assert done.report["passed"], done
         assert done.report["terms"]["phase"] == "early"
         assert [one.kind for one in await running.do("jobs.list", blue)] == ["servers.test"]

@@ -7,7 +7,7 @@ import base64
 import json
 import stat
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from metaserver.model.states import Outcome
 from metaserver.store.copies import copy_store, sealed_secrets
 from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.web_peer import web_peer
-from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.inside import ORGANISER, Running, at_work, settings
 from tests.hubs.sites import organiser_token, token_of, visiting
 from tests.integration.callers import VOCABULARY, article_caller, server
 from tests.integration.peers import GOOD, answering, peer
@@ -159,6 +159,35 @@ def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
         Keyring(path).seal(SECRET)
 
 
+def test_no_other_key_is_made_where_secrets_are_stored(tmp_path: Path) -> None:
+    path = tmp_path / KEY_FILE
+    keyring = Keyring(path)
+    sealed = keyring.seal(SECRET)
+    kept = path.read_bytes()
+    path.unlink()
+    for known in (keyring, Keyring(path)):  # also while the key is still in memory
+        with pytest.raises(HubError, match="is missing, and stored credentials were sealed"):
+            known.seal("another", first=False)
+    assert not path.exists()
+    path.write_bytes(kept)
+    assert keyring.open(keyring.seal("another", first=False)) == "another"
+    assert keyring.open(sealed) == SECRET
+
+
+async def test_a_secret_that_was_cut_is_hidden_too() -> None:
+    secret = "abcdabcd-0123456789"
+
+    async def echo(_request: web.Request) -> web.Response:
+        return web.Response(status=500, reason=f"{'x' * 470} {secret} {secret}")
+
+    async with web_peer(echo) as url, article_caller() as caller:
+        sealed = caller._client.keyring.seal(secret)
+        known = Access(auth=AuthKind.BEARER, sealed=sealed)
+        ended, _ = await caller.call(server(url, access=known), 0, 1)
+    assert "abcd" not in ended.message
+    assert ended.message.endswith("x ***")
+
+
 async def test_a_file_of_certificates_must_have_some(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     path.write_text("none")
@@ -209,8 +238,8 @@ async def test_a_secret_is_found_nowhere(running: Running, tmp_path: Path) -> No
     entries = await running.do("audit.list")
     (log / "audit").write_text(repr(entries))
     folder = Path(running.service.settings.folder)
-    store = folder / "metaserver.sqlite"
-    copy_store(store, log / "backup.sqlite")
+    store = running.service.settings.place()
+    await asyncio.to_thread(copy_store, store, log / "backup.sqlite")
     out = log / "export.zip"
     await asyncio.to_thread(export_store, store, out, running.service.settings)
     sealed = Keyring(folder / KEY_FILE)
@@ -239,6 +268,8 @@ async def refused(running: Running, operation: str, **values: Any) -> tuple[Refu
     ("values", "field"),
     [
         ({"secret": ""}, "secret"),
+        ({"secret": "abc"}, "secret"),
+        ({"protocol": "bioc", "options": "result_url = /r?***"}, "options"),
         ({"secret": "a\nb"}, "secret"),
         ({"auth": "none"}, "auth"),
         ({"auth": "basic"}, "auth_name"),
@@ -258,6 +289,10 @@ async def test_unusable_settings_are_refused(
     assert answer == (Refusal.INVALID, field)
 
 
+async def kept_secrets(running: Running) -> Mapping[str, str]:
+    return await asyncio.to_thread(sealed_secrets, running.service.settings.place())
+
+
 async def test_a_secret_does_not_follow_to_another_address(running: Running) -> None:
     await running.do("servers.register", **REGISTERED)
     for url in ("https://evil.example/", "http://annotate.example.org/"):
@@ -267,26 +302,69 @@ async def test_a_secret_does_not_follow_to_another_address(running: Running) -> 
     await running.do("servers.update", server="blue-1", url=moved)
     found = await running.do("servers.update", server="blue-1", auth="none")
     assert (found.auth, found.secret) == ("none", "none")
-    folder = Path(running.service.settings.folder)
-    assert not sealed_secrets(folder / "metaserver.sqlite")
+    assert not await kept_secrets(running)
+
+
+async def test_without_its_key_the_hub_takes_no_secret(running: Running) -> None:
+    await running.do("servers.register", **REGISTERED)
+    path = running.service.settings.key_file()
+    kept = path.read_bytes()
+    path.unlink()
+    for operation, values in (
+        ("servers.register", REGISTERED | {"server": "blue-2"}),
+        ("servers.update", {"server": "blue-1", "secret": "another"}),
+    ):
+        assert await refused(running, operation, **values) == (Refusal.STATE, "secret")
+    assert not path.exists()
+    path.write_bytes(kept)
+    await running.do("servers.update", server="blue-1", secret="another")
+    await running.do("servers.retire", server="blue-1")
+    assert not await kept_secrets(running)
+
+
+async def test_options_are_shown_without_what_may_be_secret(running: Running) -> None:
+    bioc = {"protocol": "bioc", "auth": "none", "secret": ""}
+    stored = "style = session\nresult_url = https://u:p@a.example/r?key=abcd&s={session}\n"
+    stored += "poll_origins = https://a.example, https://u:p@b.example#f"
+    hidden = (
+        "style = session\nresult_url = https://***@a.example/r?***\n"
+        "poll_origins = https://a.example, https://***@b.example#***"
+    )
+    found = await running.do("servers.register", **REGISTERED | bioc | {"options": stored})
+    assert found.options == hidden
+    entries = await running.do("audit.list")
+    assert "key=abcd" not in repr(entries)
+    changed = hidden.replace("style = session", "style = session\nscore_min = 0")
+    found = await running.do("servers.update", server="blue-1", options=changed)
+    assert found.options == changed
+    kept = await running.service.server(ORGANISER, "blue-1")
+    assert kept.server.options == stored.replace("session\n", "session\nscore_min = 0\n", 1)
+    for values in (
+        {"options": hidden.replace("/r?", "/other?")},
+        {"options": hidden, "url": "https://other.example/"},
+        {"url": "https://other.example/"},
+    ):
+        assert (await refused(running, "servers.update", server="blue-1", **values))[1] == "options"
 
 
 async def test_the_doctor_looks_at_the_key(running: Running) -> None:
     known = running.service.settings
 
-    def said() -> list[str]:
-        return [str(one) for one in examine(known) if one.place == "security.key_file"]
+    async def said() -> str:
+        found = await asyncio.to_thread(lambda: list(examine(known)))
+        [about_the_key] = [str(one) for one in found if one.place == "security.key_file"]
+        return about_the_key
 
-    assert "made with the first secret" in said()[0]
+    assert "made with the first secret" in await said()
     await running.do("servers.register", **REGISTERED)
-    assert "opens the credentials of 1 servers" in said()[0]
+    assert "opens the credentials of 1 servers" in await said()
     path = known.key_file()
     path.chmod(0o644)
-    assert "others may open it" in said()[0]
+    assert "others may open it" in await said()
     path.chmod(0o600)
     key = path.read_bytes()
     path.unlink()
-    assert "1 servers need their credentials again" in said()[0]
+    assert "1 servers need their credentials again" in await said()
     Keyring(path).seal("x")
-    assert "another key sealed the credentials of blue-1" in said()[0]
+    assert "another key sealed the credentials of blue-1" in await said()
     path.write_bytes(key)

@@ -99,7 +99,7 @@ async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(
         monitor = running.service.phase("test").boards.server_monitor
         await running.until(lambda: sum(monitor.status("blue-1").outcomes.values()) > 0)
         await running.do("phases.freeze", phase="test")
-        engine, phase = running.service.scheduler.lanes.engine, running.service.phase("test")
+        engine, phase = running.service.scheduler.lanes.holder.engine, running.service.phase("test")
         key = phase.key(phase.servers[ServerName("blue-1")])
         await running.until(lambda: not engine.at_work(key))
     assert "attempts" in await rows(running, "phase_id")
@@ -125,7 +125,7 @@ async def test_a_challenge_goes_with_its_phases_and_an_archive_is_whole(
 
 
 async def test_an_archive_after_a_deletion_can_be_imported(tmp_path: Path) -> None:
-    given = await settings(tmp_path)
+    given = await settings(tmp_path, store="")  # in files, also with --store
     async with at_work(given) as running:
         await plan_phase(running)
         values = {"challenge": "bc", "corpus": "demo", "release": "test"}

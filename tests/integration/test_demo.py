@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
+from zipfile import ZipFile
 
 import psutil
 import pytest
 
 from tests.hubs.command import boards, metaserver, start
 from tests.waiting import patience
+
+pytestmark = pytest.mark.one_store("the store of the command is a file")
 
 
 @pytest.mark.slow
@@ -35,15 +39,41 @@ async def test_a_demo_that_is_told_to_stop_takes_its_servers_along(
     assert not any(server.is_running() for server in servers)
 
 
+async def test_its_samples_are_left_once(tmp_path: Path) -> None:
+    out = tmp_path / "samples"
+    ended = await metaserver("demo", "--samples", out)
+    assert ended.status == 0, ended.stderr
+    assert all(name in ended.stdout for name in ("articles.zip", "uniprot_names.tsv"))
+    texts = {path.name: path.read_bytes() for path in (out / "articles").iterdir()}
+    with ZipFile(out / "articles.zip") as packed:
+        assert {name: packed.read(name) for name in packed.namelist()} == texts
+    gold = (out / "gold_int.tsv").read_text().splitlines()
+    assert {f"{line.split()[0]}.txt" for line in gold} <= texts.keys()
+    again = await metaserver("demo", "--samples", out)
+    assert again.status == 2
+    assert "expected a new or empty folder" in again.stderr
+
+
 @pytest.mark.slow
 async def test_the_faulty_server_leads_no_board_and_a_package_is_left(tmp_path: Path) -> None:
     out, package = tmp_path / "out", tmp_path / "package"
     ended = await metaserver("demo", "--exit", "--port", "0", "--out", out, "--package", package)
     assert ended.status == 0, ended.stderr
+    _, _, crashed = ended.stdout.partition("slow crashes after 6 articles")
+    assert "slow is down" in crashed
+    assert "slow is back" in crashed
+    _, _, asked = ended.stdout.partition("a curator asks all servers")
+    assert "metaserver rehearse" in asked
+    assert re.search(r"^answered: [234] of 5 servers answered$", asked, re.MULTILINE), ended.stdout
+    assert re.search(
+        r"^faulty +not asked: it has not passed a conformance run *$", asked, re.MULTILINE
+    )
+    assert re.search(r"^IPT +\d+ +P00533 P29353 ", asked, re.MULTILINE)
     assert boards(out).keys() == {"ACT", "INT", "IPT"}
     for task, board in boards(out).items():
         places = {row["server"]: row["place"] for row in board["runs"]}
         assert places["faulty"] is None, task  # it answers too few articles
+        assert task == "ACT" or places["slow"] is not None  # it lost no article by its crash
         assert 1 in places.values()
     assert "faulty" in (package / "tables" / "IPT" / "raw.csv").read_text()
     assert (package / "report.html").is_file()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import resource
+import signal
 import socket
 import sys
 from collections import Counter
@@ -19,9 +20,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from metaserver.files.descriptors import Descriptors
 from metaserver.model.states import Outcome
-from tests.hubs.command import DEMO, GOLD, stored
+from metaserver.protocols.installed import installed_protocols
+from metaserver.web.server import WAITING
+from tests.hubs.command import DEMO, GOLD
 from tests.hubs.process import Api, Hub, challenge, enrol, lane, new_token, write_config
 from tests.hubs.release import release_at
+from tests.hubs.stored import stored
 from tests.integration.callers import article_caller, server
 from tests.integration.kits import asked_server
 from tests.integration.peers import GOOD, Connection, answering, peer
@@ -42,6 +46,7 @@ async def limited(files: int, *arguments: object) -> asyncio.subprocess.Process:
 
 
 @pytest.mark.slow
+@pytest.mark.one_store("the store of the command is a file")
 async def test_a_run_with_more_servers_than_files_comes_to_its_end(
     tmp_path: Path,
 ) -> None:
@@ -66,7 +71,10 @@ async def test_a_run_with_more_servers_than_files_comes_to_its_end(
 
 @pytest.mark.slow
 async def test_a_hub_whose_files_clients_take_charges_nobody(tmp_path: Path) -> None:
-    """Hundreds of idle connections: those beyond the limit are closed, and lanes go on."""
+    """Hundreds of idle connections: those beyond the limit are closed, and lanes go on.
+
+    Many come while the hub stands still, so that it finds them together.
+    """
     files = 200
     phases = [challenge(DEMO / "articles", GOLD_FILES)]
     limits = {"timeout": 60, "connect": 5, "attempts": 1}
@@ -80,7 +88,12 @@ async def test_a_hub_whose_files_clients_take_charges_nobody(tmp_path: Path) -> 
             names = {f"blue-{n}": asked.url for n in range(5)}
             blue = organiser.of(await enrol(organiser, "blue", names))
             await organiser("POST", "/phases/test/open")
-            writers = await flood(hub.address, 2 * files)
+            writers = await flood(hub.address, files)
+            await accepted(hub.address)
+            hub.process.send_signal(signal.SIGSTOP)
+            writers += await flood(hub.address, WAITING)
+            hub.process.send_signal(signal.SIGCONT)
+            writers += await flood(hub.address, files - WAITING)
             for name in names:
                 await blue("POST", f"/servers/{name}/start")
             async with patience():
@@ -99,6 +112,16 @@ async def test_a_hub_whose_files_clients_take_charges_nobody(tmp_path: Path) -> 
     assert opened
     assert float(opened[1]) < files
     assert not [line for line in hub.log if "Too many open files" in line]
+
+
+async def accepted(address: str) -> None:
+    """Wait until connections wait no more: one that comes after them has its turn, and its end."""
+    url = urlsplit(address)
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    with suppress(ConnectionError):
+        writer.write(b"GET /healthz HTTP/1.0\r\nHost: hub\r\n\r\n")
+        await reader.read()
+    writer.close()
 
 
 async def flood(address: str, count: int) -> list[asyncio.StreamWriter]:
@@ -157,6 +180,7 @@ async def test_a_name_that_cannot_be_looked_up_for_want_of_files_charges_nobody(
         async def close(self) -> None:
             pass
 
+    installed_protocols()  # they are read from files, once
     async with article_caller(resolver=Resolver()) as caller:
         lowest_free = os.dup(0)
         os.close(lowest_free)

@@ -372,7 +372,7 @@ async def test_sign_ups_survive_a_restart_and_an_archive_without_their_links(
             shown = await visitor.post(mail.link(), ASKED)
             assert "Show the token" in shown.said
             await running.do("hub.export")
-            made = archive_of(running.service, ORGANISER)
+            made = await archive_of(running.service, ORGANISER)
             assert made is not None
             with zipfile.ZipFile(made) as archive:
                 names = archive.namelist()

@@ -15,7 +15,7 @@ from metaserver.model.errors import HubError, RefusedError
 from metaserver.results.making import PackageOrder, make_package
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
-from tests.waiting import patience
+from tests.waiting import patience, until
 
 GOLD = [line.split("\t")[:2] for line in (DEMO / "gold_int.tsv").read_text().splitlines()]
 GOOD = "".join(f"{article}\t{accession}\t1\t0.5\n" for article, accession in dict(GOLD).items())
@@ -42,7 +42,10 @@ async def upload(running: Running, run: str, content: str = GOOD, team: str = "b
 
 
 async def frozen(running: Running, count: int) -> list[Any]:
-    """Return the frozen boards of INT, the newest first, once there are so many."""
+    """Return the frozen boards of INT, the newest first, once there are so many.
+
+    Those of the other tasks may not be stored yet.
+    """
     async with patience():
         while True:
             found = await running.do("boards.frozen", phase="test")
@@ -58,12 +61,27 @@ async def runs_of(running: Running, board: str) -> list[str]:
     return sorted(row.run for row in found.rows)
 
 
-async def packed(running: Running, out: Path) -> list[str]:
-    """Return the runs of the results package."""
+async def make(running: Running, out: Path) -> None:
+    """Make the results package."""
     order, service = PackageOrder(phase="test", plots=False), running.service
     await asyncio.to_thread(
         lambda: asyncio.run(make_package(service.store.place, service.settings, order, out))
     )
+
+
+async def packed(running: Running, out: Path) -> list[str]:
+    """Return the runs of the results package, made as soon as the boards of all tasks are there."""
+
+    async def made() -> bool:
+        try:
+            await make(running, out)
+        except HubError as error:
+            if "not frozen yet" not in str(error):
+                raise
+            return False
+        return True
+
+    await until(made)
     table = (out / "tables" / "INT" / "raw.csv").read_text()
     return sorted(row["run"] for row in csv.DictReader(io.StringIO(table)))
 
@@ -126,7 +144,7 @@ async def test_a_package_waits_for_the_board_of_what_is_there(
     async with running.service.store.writing() as connection:
         await connection.exec_driver_sql("UPDATE frozen_boards SET basis = 'of something else'")
     with pytest.raises(HubError, match=r"the boards of .* are not frozen yet: try again"):
-        await packed(running, tmp_path / "package")
+        await make(running, tmp_path / "package")
 
 
 async def test_the_rule_of_a_frozen_phase_stays(running: Running, tmp_path: Path) -> None:

@@ -35,10 +35,13 @@ from tests.fakes.vocabulary import FakeVocabulary
 from tests.integration.callers import TEXT, article_caller, server
 from tests.integration.hostile import END, VALUE, flood, undisturbed
 from tests.integration.peers import peer
-from tests.kept import keep_lane, keep_phase
+from tests.kept import keep_lane, keep_phase, take_lane
 from tests.unit.metaserver.uniprot.samples import SOURCES, build
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.one_store("it measures the event loop while an answer is scored"),
+    pytest.mark.slow,
+]
 
 HITS, PAIRS, MENTIONS = 200_000, 150_000, 100_000
 ARTICLE = ArticleId("a0")
@@ -134,7 +137,7 @@ async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) ->
         lane = Lane(
             one,
             corpus,
-            await store.take_lane(key),
+            await take_lane(store, key),
             LaneLimits(),
             caller=caller,
             recorder=store,

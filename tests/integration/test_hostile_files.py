@@ -18,7 +18,10 @@ import pytest
 from metaserver.model.errors import RefusedError
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.one_store("it measures memory while a file is read, before it is stored"),
+    pytest.mark.slow,
+]
 
 MIB = 2**20
 MOST_MEMORY = 450 * MIB

@@ -39,7 +39,10 @@ from tests.integration.hostile import (
 from tests.integration.peers import GOOD, PAYLOADS, Connection, Script, answering, peer
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.one_store("it attacks the client of servers, which has no store"),
+    pytest.mark.slow,
+]
 
 
 async def suffered(attack: Attack) -> Attempt:

@@ -43,6 +43,7 @@ async def insist(site: Site, headers: dict[str, str], path: str, seconds: float)
 
 
 @pytest.mark.slow
+@pytest.mark.one_store("it measures the event loop, and asks the store for a token alone")
 @pytest.mark.parametrize("path", ["/burn", "/burn/events"])
 @pytest.mark.parametrize("signed", [True, False])
 async def test_a_client_takes_a_tenth_of_the_loop(tmp_path: Path, signed: bool, path: str) -> None:

@@ -12,9 +12,12 @@ import pytest
 from metaserver.config import Settings
 from metaserver.phases.verification import verify
 from metaserver.store.reader import open_reader
-from tests.hubs.command import boards, metaserver, start, stored
+from tests.hubs.command import boards, metaserver, start
 from tests.hubs.release import ACCESSIONS, release_at
+from tests.hubs.stored import stored
 from tests.integration.kits import asked_server
+
+pytestmark = pytest.mark.one_store("the store of the command is a file")
 
 KILLS = 20
 PATIENCE = 120.0  # seconds, until a run that was started is at work

@@ -21,6 +21,7 @@ from metaserver.model.errors import RefusedError
 from metaserver.model.settings import LogLevel
 from metaserver.model.states import Visibility
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.store.copies import copy_store
 from metaserver.web.public.monitor import server_id
 from scoring import ActGold
 from tests.hubs.inside import at_work, settings
@@ -240,7 +241,9 @@ async def test_no_answer_shows_a_planted_secret(tmp_path: Path, visibility: Visi
         assert said
         assert not [secret for secret in (PASSWORD, LABEL, *hub.tokens.values()) if secret in said]
         check_archive(archive, hub)
-        kept = b"".join(path.read_bytes() for path in service.store.place.parent.glob("*sqlite*"))
+        copy, folder = tmp_path / "copy.sqlite", Path(service.settings.folder)
+        await asyncio.to_thread(copy_store, service.store.place, copy)
+        kept = b"".join(path.read_bytes() for path in (copy, *folder.glob("*sqlite*")))
         assert PASSWORD.encode() in kept  # it is needed to ask the server
         assert not [one for one in hub.tokens.values() if one.encode() in kept]
 

@@ -147,8 +147,8 @@ async def test_stored_zips_are_sent_a_few_at_a_time(tmp_path: Path) -> None:
         await running.do("results-package.make", phase="test")
         await running.do("data-package.release", phase="test")
         organiser = await running.do("tokens.create", role="organiser", label="ana")
-        archive = archive_of(running.service, ORGANISER)
-        package = package_of(running.service, ORGANISER, "test")
+        archive = await archive_of(running.service, ORGANISER)
+        package = await package_of(running.service, ORGANISER, "test")
         assert archive
         assert package
         data = data_of(running.service, ORGANISER, "test")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -247,6 +248,34 @@ async def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(EndpointError, match=r"bad request by Bearer \*\*\*"):
             await annotated(fake, key_env="LLM_KEY")
     assert fake.authorizations == [f"Bearer {KEY}"]
+
+
+@pytest.mark.parametrize("written", [KEY, "sk-secret-0123456789".replace("-", "\\u002d")])
+async def test_a_refusal_that_repeats_the_key_is_told_without_it(
+    monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("LLM_KEY", KEY)
+    refusal = f'{{"choices": [{{"message": {{"refusal": "no, {written}"}}}}]}}'
+    async with llm_endpoint(raw(refusal.encode())) as fake:
+        with pytest.raises(EndpointError, match=r"refusal: no, \*\*\*") as caught:
+            await annotated(fake, key_env="LLM_KEY")
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_words_that_are_cut_have_no_part_of_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LLM_KEY", KEY)
+    async with llm_endpoint(status(400, "x" * 290 + KEY)) as fake:
+        with pytest.raises(EndpointError) as caught:
+            await annotated(fake, key_env="LLM_KEY")
+    assert str(caught.value).endswith("x***")
+
+
+async def test_a_model_that_writes_too_much_is_not_read() -> None:
+    async with llm_endpoint(completion("{" * (2**20 + 1))) as fake:
+        with pytest.raises(EndpointError, match="above 1,048,576 characters"):
+            await annotated(fake)
 
 
 async def test_a_redirect_takes_no_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

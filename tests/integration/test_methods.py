@@ -133,7 +133,7 @@ async def test_a_method_is_in_an_archive_and_goes_with_its_run(
     folder = tmp_path / "other"
     folder.mkdir()
     await asyncio.to_thread(import_archive, out, folder / "metaserver.sqlite")
-    async with at_work(msgspec.structs.replace(given, folder=str(folder))) as again:
+    async with at_work(msgspec.structs.replace(given, folder=str(folder), store="")) as again:
         assert await again.do("methods.get", blue, **of) == kept
 
     await running.do("runs.delete", blue, **of)

@@ -103,7 +103,7 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
         async with served(Kit(annotate)) as url:
             await registered(running, url)
             await running.do("servers.next", blue, server="blue-1")
-            await running.until(lambda: not running.service.scheduler.lanes.engine.count)
+            await running.until(lambda: not running.service.scheduler.lanes.holder.engine.count)
         await running.do("servers.start", blue, server="blue-1")
         await running.until(lambda: "down" in posted.events())
     headers, body = posted.headers[0], posted.bodies[0]
@@ -113,6 +113,8 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
     sent = msgspec.json.decode(body)
     assert sent["team"] == "blue"
     assert sent["notices"][0]["server"] == "blue-1"
+    assert sent["notices"][0]["id"] > 0
+    assert len(headers["Idempotency-Key"]) == 32
     assert sent["notices"][0]["message"].startswith("blue-1 is down in phase test: connect: ")
 
 
@@ -127,6 +129,8 @@ async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
             await running.until(lambda: len(posted.bodies) >= 2)
             posted.status = 204
             await running.until(lambda: len(posted.bodies) >= 3)
+            keys = [one["Idempotency-Key"] for one in posted.headers]
+            assert len(set(keys)) == len(set(posted.bodies))  # the same of the same message
             count = len(posted.bodies)
             await asyncio.sleep(0.5)
     assert posted.events() == ["finished"] * count

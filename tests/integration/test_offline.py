@@ -17,6 +17,7 @@ from metaserver.model.boards import Board
 from metaserver.model.errors import RefusedError
 from metaserver.model.records import ServerName, TaskName
 from metaserver.operations.caller import Caller
+from metaserver.store.place import STORE_FILE
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
 from tests.integration.test_results_package import made
@@ -137,11 +138,11 @@ async def test_runs_and_scores_are_there_after_a_restart_and_an_import(tmp_path:
     async with at_work(given) as running:
         assert board_of(running) == before
         assert running.service.phase("bb3").offline[ServerName("one")].articles == 2
-    archive, store = tmp_path / "all.zip", Path(given.folder) / "metaserver.sqlite"
-    await asyncio.to_thread(export_store, store, archive, given)
-    other = msgspec.structs.replace(given, folder=str(tmp_path / "other"))
+    archive = tmp_path / "all.zip"
+    await asyncio.to_thread(export_store, given.place(), archive, given)
+    other = msgspec.structs.replace(given, folder=str(tmp_path / "other"), store="")
     Path(other.folder).mkdir()
-    await asyncio.to_thread(import_archive, archive, Path(other.folder) / "metaserver.sqlite")
+    await asyncio.to_thread(import_archive, archive, Path(other.folder) / STORE_FILE)
     async with at_work(other) as running:
         assert board_of(running) == before
         kept = await running.do("runs.get", running.team("blue"), phase="bb3", run="one")

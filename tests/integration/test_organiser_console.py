@@ -23,7 +23,7 @@ from metaserver.model.errors import UnavailableError
 from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.states import JobState
 from metaserver.operations import exports
-from metaserver.operations.exports import kept_exports
+from metaserver.operations.exports import KeptExports
 from metaserver.operations.table import Nothing
 from metaserver.phases.jobs import MOST_AT_WORK, Progress
 from metaserver.web.organise import OrganiserPages
@@ -656,6 +656,16 @@ async def test_a_run_is_uploaded_for_a_team_and_taken_back(running: Running, ana
 # -- the audit log, the export, the hub itself -----------------------------------------------------
 
 
+async def test_the_processes_of_the_hub_are_shown(running: Running, ana: Visitor) -> None:
+    async with patience():
+        while "leads" not in (page := await ana.get("/organise/machines")).said:
+            await asyncio.sleep(0.05)
+    assert "pages and servers" in page.said
+    assert running.service.member.id in page.said
+    page = await ana.get("/organise")
+    assert 'href="/organise/machines"' in page.text
+
+
 async def test_the_audit_log_is_filtered_in_the_address(running: Running, ana: Visitor) -> None:
     for number in range(120):
         await running.do("teams.update", running.team("blue"), team="blue", title=f"{number}")
@@ -735,7 +745,7 @@ async def test_an_export_whose_entry_cannot_be_stored_leaves_no_archive(
 
 async def test_a_hub_that_stops_lets_an_export_store_its_entry(running: Running) -> None:
     hub, lock = running.service, AsyncExitStack()
-    async with kept_exports(hub):
+    async with KeptExports(hub):
         begun = await exports.export(hub, ORGANISER, Nothing())
         job = hub.jobs.get(begun.job)
         assert job is not None

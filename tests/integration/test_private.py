@@ -18,7 +18,7 @@ from metaserver.files import private
 from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress
 from metaserver.store.copies import copy_store
-from metaserver.store.database import open_sqlite
+from metaserver.store.sqlite import open_sqlite
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, plan_phase, settings
 from tests.hubs.release import release_at
@@ -112,6 +112,7 @@ async def test_an_export_is_private_from_its_first_byte(tmp_path: Path) -> None:
     assert open_to_others(seen) == {}
 
 
+@pytest.mark.one_store("the store of the command is a file")
 async def test_what_a_run_leaves_is_private(tmp_path: Path) -> None:
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles" / "a1.txt").write_text("A title\n\nTP53 binds MDM2.\n")

@@ -13,7 +13,7 @@ import yaml
 
 from tests.hubs.command import metaserver, start
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.one_store("the store of the command is a file"), pytest.mark.slow]
 
 
 def rehearsal(out: Path, **changes: object) -> list[object]:

@@ -11,10 +11,11 @@ import aiohttp
 import pytest
 
 from tests.event_streams import next_event
-from tests.hubs.command import metaserver, stored
+from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, plan_phase, settings
 from tests.hubs.process import Api, Hub, enrol, hub_at, new_token, write_config
 from tests.hubs.sites import client_of
+from tests.hubs.stored import stored
 from tests.integration.curating import TEXT, register, scripted
 from tests.waiting import patience
 

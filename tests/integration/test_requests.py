@@ -6,16 +6,33 @@ import asyncio
 import gzip
 import re
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import msgspec
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
-from metaserver.config import CurationSettings, ServersForCurators
+from metaserver.config import (
+    ArticleSource,
+    CurationSettings,
+    SecuritySettings,
+    ServersForCurators,
+)
+from metaserver.curation.desk import RequestDesk
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.requests import RequestState
+from metaserver.model.records import ServerName, ServerReport
+from metaserver.model.requests import ENDED, RequestState
+from metaserver.model.states import ReportedState
 from metaserver.operations.caller import Caller
+from metaserver.store import audit, leases, requests, servers
+from metaserver.store.leases import Process
+from tests.fakes.web_peer import web_peer
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
@@ -138,6 +155,10 @@ async def test_articles_of_open_phases_are_refused(tmp_path: Path) -> None:
             {"content": gzip.compress(ARTICLE.read_bytes()), "source": "other.txt.gz"},
         ):
             refused = await refusal(running, ana, **values)
+            if "article" in values:  # as one that is nowhere: ids of test articles are not told
+                unknown = await refusal(running, ana, article="nowhere")
+                assert refused.message.replace("sample01", "nowhere") == unknown.message
+                continue
             assert refused.refusal is Refusal.STATE, values
             assert refused.message == "the article is in a phase that is not closed yet"
         await running.do("phases.open", phase="test")
@@ -149,6 +170,168 @@ async def test_articles_of_open_phases_are_refused(tmp_path: Path) -> None:
         assert asked.length == len(servers["a"].texts[0])
         assert servers["a"].contexts[0]["article_id"] == "sample01"
         assert (await refusal(running, ana, article="nowhere")).refusal is Refusal.UNKNOWN
+
+
+async def test_guesses_at_test_articles_count_as_requests(tmp_path: Path) -> None:
+    given = await settings(tmp_path, curation=CurationSettings(requests_a_day=6))
+    async with at_work(given) as running:
+        await plan_phase(running)
+        ana = await curator(running)
+        guesses = [{"article": "sample01"}, {"article": "nowhere"}, {"text": ARTICLE.read_text()}]
+        ended = await asyncio.gather(
+            *(running.do("consensus.ask", ana, **one) for one in guesses * 4),
+            return_exceptions=True,
+        )
+        refused = [one.refusal for one in ended if isinstance(one, RefusedError)]
+        assert len(refused) == 12
+        assert refused.count(Refusal.TOO_MANY) == 6
+        assert (await refusal(running, ana, article="sample02")).refusal is Refusal.TOO_MANY
+        assert await running.do("consensus.list", ana) == []
+
+
+async def test_an_article_that_came_into_a_phase_is_not_sent(tmp_path: Path) -> None:
+    one_at_a_time = CurationSettings(in_flight=1)
+    async with (
+        scripted(["a", "b"]) as servers,
+        at_work(await settings(tmp_path, curation=one_at_a_time)) as running,
+    ):
+        await running.do("challenges.set", challenge="other")
+        await register(running, servers)
+        ana = await curator(running)
+        servers["a"].open.clear()
+        first = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
+        second = await running.do(
+            "consensus.ask", ana, text=ARTICLE.read_text(), servers=("b",), deadline=20.0
+        )
+        await plan_phase(running)
+        servers["a"].open.set()
+        assert (await settled(running, ana, first)).state is RequestState.ANSWERED
+        found = await settled(running, ana, second)
+        assert found.state is RequestState.FAILED
+        assert found.message == "the article is in a phase that is not closed yet"
+        assert states(found) == {"b": "not asked"}
+        assert servers["b"].texts == [TEXT]
+
+
+async def test_curators_see_anonymous_names_while_a_phase_hides_them(tmp_path: Path) -> None:
+    async with (
+        scripted(["green-1", "blue-1"]) as servers,
+        at_work(await settings(tmp_path)) as running,
+    ):
+        await plan_phase(running)
+        await register(running, servers)
+        hit = {"dbid": ACCESSIONS[0], "rank": 1, "confidence": 0.9}
+        place = {"offset": TEXT.index("EGFR", 20), "mention": "EGFR", "dbid": ACCESSIONS[0]}
+        for one in servers.values():
+            one.answer = {"normalizations": [hit], "mentions": [place]}
+        ana = await curator(running)
+        asked = await running.do("consensus.ask", ana, text=TEXT, wait=20.0)
+        key = asked.request
+        assert {one.server for one in asked.servers} == set(servers)
+        await running.do("phases.update", phase="test", team_names="hidden")
+        await running.do("teams.create", team="late")  # after the phase was loaded
+        hidden = await running.do("consensus.get", ana, request=key)
+        explained = await running.do("consensus.explain", ana, request=key, item=ACCESSIONS[0])
+        aliases = [one.server for one in hidden.servers]
+        for told in (hidden, explained):
+            text = msgspec.json.encode(told)
+            assert re.search(rb"green|blue", text) is None, text
+        assert aliases == sorted(aliases)
+        assert all(re.fullmatch(r"Team \d+ [a-z2-7]{4}", one) for one in aliases)
+        assert [one.server.rpartition(" ")[0] for one in hidden.servers] == [
+            one.team for one in hidden.servers
+        ]
+        [candidate] = hidden.candidates
+        assert [vote.server for vote in candidate.votes] == aliases
+        assert candidate.mentions[0].servers == tuple(aliases)
+        seen = await running.do("consensus.get", request=key)
+        assert {one.server for one in seen.servers} == set(servers)
+
+        one = await running.do(
+            "consensus.ask", ana, text=TEXT, servers=aliases[:1], weights={aliases[0]: 3}, wait=20.0
+        )
+        assert [each.server for each in one.servers] == aliases[:1]
+        assert one.candidates[0].score == pytest.approx(1.5)
+        for field, value in (("servers", ("green-1",)), ("weights", {"green-1": 1})):
+            known = await refusal(running, ana, text=TEXT, **{field: value})
+            nobody = {"nobody": 1} if field == "weights" else ("nobody",)
+            guessed = await refusal(running, ana, text=TEXT, **{field: nobody})
+            assert known.message.replace("green-1", "nobody") == guessed.message
+
+        for action in ("open", "freeze"):
+            await running.do(f"phases.{action}", phase="test")
+        again = await running.do("consensus.get", ana, request=key)
+        assert {one.server for one in again.servers} == set(servers)
+
+
+@asynccontextmanager
+async def library(asked: list[str]) -> AsyncIterator[str]:
+    """Serve articles by their paths: a good one, and what a source must not be believed."""
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        match request.match_info["id"]:
+            case "1":
+                return web.Response(text=TEXT, content_type="text/plain")
+            case "2":
+                return web.Response(text="x" * 2_000, content_type="text/plain")
+            case "3":
+                return web.Response(status=302, headers={"Location": "/1"})
+            case "4":
+                return web.Response(text="<html>", content_type="text/html")
+            case "6":
+                return web.Response(text=ARTICLE.read_text(), content_type="text/plain")
+        return web.Response(status=404, text="secret words")
+
+    app = web.Application()
+    app.add_routes([web.get("/{id}", answer)])
+    async with TestServer(app, host="127.0.0.1") as server:
+        yield str(server.make_url("/"))
+
+
+async def test_articles_come_from_sources_within_bounds(tmp_path: Path) -> None:
+    asked: list[str] = []
+    async with library(asked) as address, scripted(["a"]) as servers:
+        sources = [
+            ArticleSource(name="dois", url=f"{address}{{doi}}"),
+            ArticleSource(name="abstracts", url=f"{address}{{pmid}}?key=hush"),
+        ]
+        curation = CurationSettings(sources=sources, text_bytes=200)
+        given = await settings(tmp_path, curation=curation)
+        async with at_work(given) as running:
+            await register(running, servers)
+            ana = await curator(running)
+            found = await running.do("consensus.ask", ana, article="PMID: 1", wait=20.0)
+            assert (found.state, found.article) == (RequestState.ANSWERED, "1")
+            assert servers["a"].texts == [TEXT]
+            assert servers["a"].contexts[0]["article_id"] == "1"
+            for article, word in (
+                ("2", "too_large"), ("3", "http"), ("4", "no XML"), ("5", "http"),
+                ("10.1000/x", "dois: http"), ("../1", "no article"), ("PMC5", "no article"),
+            ):  # fmt: skip
+                refused = await refusal(running, ana, article=article)
+                assert refused.refusal is Refusal.UNKNOWN, article
+                assert word in refused.message
+                assert not {"hush", "secret", address} & set(refused.message.split())
+            assert asked == ["/1", "/2", "/3", "/4", "/5", "/10.1000/x"]
+        closed = msgspec.structs.replace(given, security=SecuritySettings())
+        async with at_work(closed) as running:  # where no server of this machine may be asked
+            ana = await curator(running, "bob")
+            assert "abstracts: " in (await refusal(running, ana, article="1")).message
+            assert len(asked) == 6
+        wide = await settings(tmp_path / "wide", curation=CurationSettings(sources=sources))
+        async with at_work(wide) as running:
+            await plan_phase(running)
+            ana = await curator(running)
+            assert (await refusal(running, ana, article="6")).refusal is Refusal.STATE
+            assert (await refusal(running, ana, article="sample01")).refusal is Refusal.UNKNOWN
+            assert asked[6:] == ["/6"]
+
+
+def test_a_source_has_one_place_for_an_identifier() -> None:
+    for url in ("https://x.org/", "ftp://x.org/{pmid}", "https://x.org/{pmid}/{doi}"):
+        with pytest.raises(ValueError, match="sources: x"):
+            ArticleSource(name="x", url=url)
 
 
 async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -242,6 +425,40 @@ async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
                 assert rows.scalar() == 0
 
 
+async def test_a_server_that_refuses_the_hub_is_asked_once(tmp_path: Path) -> None:
+    """More requests with wrong credentials could lock an account, also after a restart."""
+    refused: list[int] = []
+    refusing = asyncio.Event()
+    given = await settings(tmp_path)
+    async with scripted(["a", "b"]) as servers, aiohttp.ClientSession() as session:
+        kit = servers["a"].url
+
+        async def proxy(request: web.Request) -> web.Response:
+            if refusing.is_set():
+                refused.append(403)
+                return web.Response(status=403)
+            async with session.post(kit, data=await request.read()) as answer:
+                return web.Response(body=await answer.read(), content_type="text/xml")
+
+        async with web_peer(proxy) as url:
+            servers["a"].url = url
+            async with at_work(given) as running:
+                await plan_phase(running)
+                await register(running, servers)
+                refusing.set()
+                servers["b"].open.clear()
+                ana = await curator(running)
+                asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
+                await running.until(lambda: bool(refused) and bool(servers["b"].texts))
+                live = await running.service.requests.get(asked.request)
+                await running.until(lambda: live.servers["a"].state in ENDED)
+            async with at_work(given) as running:
+                servers["b"].open.set()
+                found = await settled(running, ana, asked)
+                assert states(found) == {"a": "failed", "b": "answered"}
+    assert refused == [403]
+
+
 async def test_a_team_withdraws_at_any_time(tmp_path: Path) -> None:
     async with scripted(["a", "b"]) as servers, at_work(await settings(tmp_path)) as running:
         await plan_phase(running)
@@ -259,6 +476,40 @@ async def test_a_team_withdraws_at_any_time(tmp_path: Path) -> None:
         await running.do("servers.serve-curators", b, server="b", serve=False)
         found = await running.do("consensus.ask", ana, text=TEXT, wait=20.0)
         assert (found.state, found.message) == (RequestState.FAILED, "no server serves curators")
+
+
+async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path) -> None:
+    async with scripted(["a", "b"]) as served_, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, served_)
+        for one in served_.values():
+            one.open.clear()
+        ana, hub = await curator(running), running.service
+        cancelled, forgotten, withdrawn = [
+            await running.do("consensus.ask", ana, text=f"{TEXT} {number}") for number in range(3)
+        ]
+        await running.until(lambda: bool(served_["a"].texts and served_["b"].texts))
+        async with hub.store.writing() as connection:  # as another process does
+            state = RequestState.CANCELLED.value
+            await requests.change(connection, cancelled.request, state=state)
+            await requests.forget(connection, forgotten.request, time.time() + 60)
+            known = await servers.get(connection, ServerName("a"))
+            assert known is not None
+            await servers.serve_curators(connection, known.id, False)
+            await audit.add(connection, actor="x", action="x", subject="x", detail={})
+        await hub.follower.freshen()
+        found = await running.do("consensus.get", ana, request=cancelled.request)
+        assert (found.state, found.settled) == (RequestState.CANCELLED, True)
+        with pytest.raises(RefusedError) as caught:
+            await running.do("consensus.get", ana, request=forgotten.request)
+        assert caught.value.refusal is Refusal.UNKNOWN
+        for one in served_.values():
+            one.open.set()
+        last = await settled(running, ana, withdrawn)
+        assert states(last) == {"a": "not asked", "b": "answered"}
+        async with hub.store.reading() as connection:
+            for gone in (cancelled, forgotten):
+                assert not await requests.answers(connection, gone.request)
 
 
 async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
@@ -287,6 +538,63 @@ async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
             again = await running.do("consensus.get", ana, request=asked.request, wait=20.0)
             assert (again.state, again.candidates) == (found.state, found.candidates)
             assert states(again) == states(found)
+
+
+@dataclass
+class Aside:
+    """A process of a hub in several processes."""
+
+    id: str
+    is_alone: bool = False
+
+
+async def test_a_process_leaves_the_requests_of_a_living_one_alone(tmp_path: Path) -> None:
+    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        ana = await curator(running)
+        hub = running.service
+        one, two = (
+            RequestDesk(hub.store, hub.client, hub.rules, hub.guarded, hub.models, hub.settings,
+                        hub.clock, Aside(name))
+            for name in ("one", "two")
+        )  # fmt: skip
+        async with hub.store.writing() as connection:
+            await leases.enter(
+                connection, Process(id="one", host="", role="web", version="", capacity=0),
+                alone=False,
+            )  # fmt: skip
+        servers["a"].open.clear()
+        by_one, by_two = (Running(replace(hub, requests=desk)) for desk in (one, two))
+        first = asyncio.create_task(one.run())
+        asked = await by_one.do("consensus.ask", ana, text=TEXT, deadline=20.0)
+        await running.until(lambda: len(servers["a"].texts) == 1)
+
+        await two._resume()
+        seen = await two.get(asked.request)
+        assert seen is not None
+        assert seen.state is RequestState.ASKING
+        assert await two._left() == []
+        watched = asyncio.create_task(
+            by_two.do("consensus.get", ana, request=asked.request, since=seen.version, wait=30.0)
+        )
+        servers["a"].open.set()
+        assert states(await watched) == {"a": "answered"}
+        assert servers["a"].texts == [TEXT]
+
+        servers["a"].open.clear()
+        left = await by_one.do("consensus.ask", ana, text=f"{TEXT} 2", deadline=20.0)
+        await running.until(lambda: len(servers["a"].texts) == 2)
+        first.cancel()
+        await asyncio.wait([first])
+        async with hub.store.writing() as connection:
+            await leases.leave(connection, "one")
+        second = asyncio.create_task(two.run())
+        await running.until(lambda: len(servers["a"].texts) == 3)
+        servers["a"].open.set()
+        assert states(await settled(by_two, ana, left)) == {"a": "answered"}
+        second.cancel()
+        await asyncio.wait([second])
 
 
 async def test_requests_take_turns(tmp_path: Path) -> None:
@@ -343,6 +651,29 @@ async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators)
         assert found.state is (RequestState.FAILED if never else RequestState.ANSWERED)
         lane = running.service.phase("test").boards.server_monitor
         await running.until(lambda: lane.status("a").state == "finished")  # type: ignore[arg-type]
+
+
+async def test_a_report_is_forgotten_when_no_lane_asks_for_it(tmp_path: Path) -> None:
+    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers, concurrency=2)
+        await running.do("phases.open", phase="test")
+        servers["a"].open.clear()
+        await running.do("servers.start", running.team("a"), server="a", phase="test")
+        await running.until(lambda: len(servers["a"].texts) == 2)
+        slots, name = running.service.client.slots, ServerName("a")
+        slots.report(name, ServerReport(state=ReportedState.OVERLOADED))
+        servers["a"].open.set()
+        lane = running.service.phase("test").boards.server_monitor
+        await running.until(lambda: lane.status(name).state == "finished")
+        servers["a"].open.clear()
+        servers["a"].texts.clear()
+        ana = await curator(running)
+        asked = [await running.do("consensus.ask", ana, text=f"{TEXT} {n}") for n in range(2)]
+        await running.until(lambda: len(servers["a"].texts) == 2)
+        servers["a"].open.set()
+        for one in asked:
+            assert (await settled(running, ana, one)).state is RequestState.ANSWERED
 
 
 async def _boards(folder: Path, count: int) -> list[bytes]:

@@ -110,6 +110,7 @@ ROWS: Mapping[str, Row] = {
     "gold.list": organisers(phase="test"),
     "gold.preview": organisers(**FILED),
     "hub.status": organisers(),
+    "hub.machines": organisers(),
     "hub.last-export": organisers(),
     "results-package.get": organisers(phase="test"),
     "data-package.get": public(phase="test"),
@@ -146,6 +147,98 @@ ROWS: Mapping[str, Row] = {
         {"request": "{request}"}, curator=STATE, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
     ),
     "consensus.forget": curators(request="{request}"),
+    "consensus.get-consensus-methods": public(),
+    "consensus.get-consensus-method": public(method="rrf1"),
+    "consensus.get-consensus": Row(
+        {"article": ARTICLE},
+        anyone=UNKNOWN,
+        reader=UNKNOWN,
+        red=UNKNOWN,
+        blue=UNKNOWN,
+        organiser=UNKNOWN,
+    ),
+    "consensus.models": organisers(),
+    "consensus.train": Row({"task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "consensus.use": Row({"model": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN),
+    "consensus.delete-model": Row({"model": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN),
+    "curation.open": curators(request="{request}"),
+    "curation.list": curators(),
+    "curation.get": curators(curation="{curation}"),
+    "curation.events": curators(curation="{curation}"),
+    "curation.orthologs": curators(curation="{curation}", accession="P04637"),
+    "curation.append": Row(
+        {
+            "curation": "{curation}",
+            "seen": 0,
+            "events": [{"key": "by-{who}-1", "kind": "note"}],
+        },
+        curator=DONE,
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=FORBIDDEN,
+    ),
+    "curation.refresh": Row(
+        {"curation": "{curation}"},
+        curator=DONE,
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=FORBIDDEN,
+    ),
+    "curation.submit": Row(
+        {"curation": "{curation}"},
+        curator=DONE,
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=FORBIDDEN,
+    ),
+    "curation.export": Row(
+        {"curation": "{curation}"}, curator=STATE, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
+    ),
+    "curation.reopen": Row(
+        {"curation": "{curation}"}, curator=STATE, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
+    ),
+    "curation.forget": curators(curation="{curation}"),
+    "curation.reassign": Row(
+        {"curator": 10**6, "to": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN
+    ),
+    "curation-sets.create": organisers(set="set-{who}", phase="test", curators="{curators}"),
+    "curation-sets.list": curators(),
+    "curation-sets.get": curators(set="seats"),
+    "curation-sets.open": Row(
+        {"set": "seats", "article": ARTICLE},
+        curator=DONE,
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=UNKNOWN,
+    ),
+    "curation-sets.reassign": Row(
+        {"set": "seats", "curator": 10**6, "to": 1},
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=UNKNOWN,
+    ),
+    "curation-sets.agreement": Row(
+        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
+    ),
+    "curation-sets.disagreements": Row(
+        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN
+    ),
+    "curation-sets.rule": Row(
+        {"set": "seats", "task": "INT", "article": ARTICLE, "item": ["P04637"], "choice": "1"},
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=UNKNOWN,
+    ),
+    "curation-sets.report": organisers(set="seats", task="INT"),
+    "curation-sets.preview": Row(
+        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
+    ),
+    "curation-sets.publish": Row(
+        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
+    ),
+    "curation-sets.export": Row({"set": "seats"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "curation-sets.close": organisers(set="seats"),
+    "curation-sets.delete": organisers(set="seats"),
     "runs.mine": Row({"team": "blue"}, red=FORBIDDEN),
     "runs.preview": Row(
         {"phase": "test", "task": "INT", "run": "blue-run", "team": "blue", "content": b"{run}"},
@@ -213,6 +306,7 @@ ROWS: Mapping[str, Row] = {
     "servers.test": own(server=BLUE),
     "servers.start": own(**SERVER),
     "servers.next": own(**SERVER),
+    "servers.callback-key": Row({"server": BLUE}, red=UNKNOWN, blue=STATE, organiser=STATE),
     "servers.serve-curators": own(server=BLUE, serve=True),
     "servers.pause": own(**SERVER),
     "servers.cancel": own(**SERVER),
@@ -243,6 +337,7 @@ class HubOfRoles:
     client: TestClient[Any, Any]
     tokens: dict[str, str] = field(default_factory=dict)
     curator_id: int = 0
+    curators: list[int] = field(default_factory=list)
     board: str = ""
     job: str = ""  # one that has ended
 
@@ -260,6 +355,10 @@ class HubOfRoles:
             values["id"], _ = await self.token(Role.TEAM, "blue")
         if values.get("request") == "{request}":
             values["request"] = await self._request()
+        if values.get("curators") == "{curators}":
+            values["curators"] = self.curators
+        if values.get("curation") == "{curation}":
+            values["curation"] = await self._curation()
         if values.get("content") == b"{run}":
             values["content"] = result_file()
         known = {"{board}": self.board, "{job}": self.job}
@@ -273,6 +372,12 @@ class HubOfRoles:
         ana = Caller(role=Role.CURATOR, token_id=self.curator_id, name="curator")
         asked = await self.running.do("consensus.ask", ana, text="A text of nobody.", wait=20.0)
         return str(asked.request)
+
+    async def _curation(self) -> str:
+        """Return an open curation of the curator, without candidates."""
+        ana = Caller(role=Role.CURATOR, token_id=self.curator_id, name="curator")
+        opened = await self.running.do("curation.open", ana, request=await self._request())
+        return str(opened.curation)
 
 
 def result_file() -> bytes:
@@ -347,6 +452,10 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
         for team in ("blue", "red", "retired"):
             await running.do("teams.create", team=team, email=f"{team}@x")
         await _tokens(hub)
+        other = (await running.do("tokens.create", role="curator", label="y")).id
+        hub.curators = [hub.curator_id, other]
+        seats = {"phase": "test", "curators": tuple(hub.curators), "articles": (ARTICLE,)}
+        await running.do("curation-sets.create", set="seats", **seats)
         blue = running.team("blue")
         for server in (BLUE, "blue-blue", "blue-organiser"):
             await running.do("servers.register", blue, server=server, url=url)

@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from scoring import evaluate_files
-from tests.hubs.command import DEMO, GOLD, Ended, boards, boards_in, metaserver, stored
+from tests.hubs.command import DEMO, GOLD, Ended, boards, boards_in, metaserver
 from tests.hubs.release import NAMES, release_at
+from tests.hubs.stored import stored
 from tests.integration.kits import asked_server, refusing
+
+pytestmark = pytest.mark.one_store("the store of the command is a file")
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import aiohttp
 import pytest
 
-from tests.hubs.command import DEMO, stored
+from tests.hubs.command import DEMO
 from tests.hubs.process import (
     STORE,
     Api,
@@ -26,8 +26,13 @@ from tests.hubs.process import (
     new_token,
     write_config,
 )
+from tests.hubs.stored import stored
 from tests.integration.kits import Asked, asked_server
 from tests.waiting import until
+
+pytestmark = pytest.mark.one_store(
+    "it locks and fills a file; test_postgres_faults.py has the database's faults"
+)
 
 GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 ARTICLES = len(list((DEMO / "articles").iterdir()))

@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.hubs.command import DEMO, metaserver, stored
+from tests.hubs.command import DEMO, metaserver
 from tests.hubs.process import (
     Api,
     RefusedRequestError,
@@ -27,8 +27,8 @@ from tests.hubs.process import (
     new_token,
     write_config,
 )
+from tests.hubs.stored import held, stored
 from tests.integration.kits import asked_server
-from tests.integration.test_serve_blocked import locked
 from tests.waiting import patience
 
 pytestmark = pytest.mark.slow
@@ -111,7 +111,7 @@ async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
                 before = check_whole(folder)
                 board = await board_of(organiser)
                 number += 1
-                with locked(hub, folder) if turn % 3 == 0 else nullcontext():  # cannot be stored
+                with held(folder) if turn % 3 == 0 else nullcontext():  # cannot be stored
                     started = await organiser("PUT", PATH, **another(number))
                     await asyncio.sleep(rng.uniform(0.0, 1.0))
                     hub.kill()

@@ -15,7 +15,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.hubs.command import stored
 from tests.hubs.process import (
     Api,
     Hub,
@@ -28,6 +27,7 @@ from tests.hubs.process import (
     new_token,
     write_config,
 )
+from tests.hubs.stored import stored
 from tests.integration.kits import Asked, asked_server
 from tests.integration.test_kill import write_challenge
 from tests.waiting import patience
@@ -187,6 +187,7 @@ async def begin(organiser: Api, asked: dict[str, Asked]) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.one_store("test_process_losses has a hundred kills of hubs on PostgreSQL")
 async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:
     write_challenge(tmp_path)
     gold = {task: tmp_path / f"{task.lower()}.tsv" for task in TASKS}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,9 +18,8 @@ from metaserver.model.records import Server, ServerName, TeamName
 from metaserver.model.states import Control
 from metaserver.store import servers, teams
 from metaserver.store.store import open_store
-from tests.hubs.command import DEMO, metaserver, stored
+from tests.hubs.command import DEMO, metaserver
 from tests.hubs.process import (
-    STORE,
     Api,
     Hub,
     challenge,
@@ -31,6 +29,7 @@ from tests.hubs.process import (
     new_token,
     write_config,
 )
+from tests.hubs.stored import held, place_in, require_sound, stored
 from tests.integration.kits import Asked, asked_server
 from tests.waiting import until
 
@@ -121,19 +120,17 @@ async def test_it_stops_though_the_database_is_locked(
 ) -> None:
     async with hub_at(config) as hub:
         blue = await busy(hub, session, config, slow)
-        other = sqlite3.connect(config.parent / "hub" / STORE, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        asked = asyncio.create_task(blue("POST", "/servers/blue-1/pause"))
-        await asyncio.sleep(0.5)
-        hub.process.terminate()
-        assert await hub.ended(GRACE) == STOPPED
-        await asyncio.gather(asked, return_exceptions=True)
-        other.close()
+        with held(config.parent / "hub"):
+            asked = asyncio.create_task(blue("POST", "/servers/blue-1/pause"))
+            await asyncio.sleep(0.5)
+            hub.process.terminate()
+            assert await hub.ended(GRACE) == STOPPED
+            await asyncio.gather(asked, return_exceptions=True)
 
 
 async def add_running_lanes(folder: Path, url: str, count: int) -> None:
     """Give the only phase lanes that are to run, each of a server at `url`."""
-    async with open_store(folder / STORE) as store, store.writing() as connection:
+    async with open_store(place_in(folder)) as store, store.writing() as connection:
         team = await teams.add(connection, TeamName("blue"), "", "")
         for number in range(count):
             server = Server(name=ServerName(f"s{number}"), url=url)
@@ -156,12 +153,12 @@ async def test_many_lanes_stop_at_full_rate_and_lose_nothing(
         assert hub.log[-1] == "metaserver: stopped"
         assert not [line for line in hub.log if "Traceback" in line], hub.log
     asked = slow.texts.total()
-    assert stored(folder, "PRAGMA integrity_check") == [("ok",)]
+    require_sound(folder)
     assert stored(folder, "SELECT DISTINCT outcome, number, final FROM attempts") == [("ok", 1, 1)]
     every = "SELECT (SELECT count(*) FROM attempts), (SELECT count(*) FROM answers)"
     [(attempts, answers)] = stored(folder, every)
     assert attempts == answers
-    assert 0 < asked - attempts <= lanes  # those in flight were dropped
+    assert 0 <= asked - attempts <= lanes  # no more than those in flight were dropped
     cursors = dict(stored(folder, "SELECT server_id, cursor FROM lanes"))
     articles = len(list((DEMO / "articles").iterdir()))
     async with hub_at(config):  # each lane asks for the article again that it was waiting for
@@ -185,7 +182,7 @@ async def test_a_second_signal_ends_it_at_once(
         assert hub.log[-1] == "metaserver: stopped"
         assert not [line for line in hub.log if "Traceback" in line], hub.log
     assert stored(config.parent / "hub", "SELECT * FROM attempts") == []
-    assert stored(config.parent / "hub", "PRAGMA integrity_check") == [("ok",)]
+    require_sound(config.parent / "hub")
 
 
 @pytest.mark.slow
@@ -206,7 +203,8 @@ async def test_a_folder_is_served_by_one_hub_at_a_time(config: Path) -> None:
         ended = await metaserver("serve", "--config", config)
     assert ended.status == 2
     [line] = ended.stderr.splitlines()
-    assert line.startswith(f"metaserver: {config.parent / 'hub' / STORE}: in use by another")
+    place = place_in(config.parent / "hub")
+    assert line.startswith(f"metaserver: {place}: in use by another running hub")
 
 
 async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from metaserver.cli.folder import STORE_FILE
 from metaserver.config import Settings
 from metaserver.model.challenges import AUTOMATIC_A_DAY, DAY, SignUpState
 from metaserver.model.errors import Refusal, RefusedError
@@ -21,6 +19,7 @@ from metaserver.store.sign_ups import NAMES
 from tests.fakes.mailbox import Mailbox, mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.stored import stored
 from tests.integration.test_front_door import Clock, sent_to
 from tests.waiting import until
 
@@ -94,8 +93,8 @@ async def test_one_address_does_not_close_sign_up_for_others(
     assert "too many sign-ups wait now" in (await refused(door.begin("10.0.0.3"))).message
     door.clock.now += DAY
     await door.begin("10.0.0.1")
-    with sqlite3.connect(Path(door.running.service.settings.folder) / STORE_FILE) as store:
-        origins = {row[0] for row in store.execute("SELECT origin FROM sign_ups")}
+    folder = Path(door.running.service.settings.folder)
+    origins = {row[0] for row in stored(folder, "SELECT origin FROM sign_ups")}
     assert not any(one and "10.0" in one for one in origins)  # addresses are not kept
 
 
@@ -258,12 +257,9 @@ async def test_announcements_go_to_the_teams_of_the_challenge(door: Door) -> Non
 
     async def told(challenge: str) -> set[str]:
         await running.do("challenges.announce", challenge=challenge, title=f"News of {challenge}")
-        path = Path(running.service.settings.folder) / STORE_FILE
-        query = (
-            "SELECT t.name FROM notices n JOIN teams t ON t.id = n.team_id WHERE n.message LIKE ?"
-        )
-        with sqlite3.connect(path) as store:
-            return {row[0] for row in store.execute(query, (f"%News of {challenge}",))}
+        query = "SELECT t.name, n.message FROM notices n JOIN teams t ON t.id = n.team_id"
+        told = stored(Path(running.service.settings.folder), query)
+        return {name for name, message in told if message.endswith(f"News of {challenge}")}
 
     assert await told("bc") == {"here", "uploads", "new"}  # `new` is in no challenge yet
     assert await told("other") == {"elsewhere", "new"}

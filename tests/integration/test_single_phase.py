@@ -78,6 +78,7 @@ def without_marks(live: Mapping[TaskName, Any]) -> Mapping[str, Any]:
     return boards_in(json.dumps({"boards": live}))
 
 
+@pytest.mark.one_store("the store of the command is a file")
 async def test_a_folder_of_a_run_is_served_and_goes_on_as_a_run(tmp_path: Path) -> None:
     """One store, one runtime: a service shows the run's boards and waits for who was left."""
     known, _ = await given(tmp_path)
@@ -156,6 +157,7 @@ async def test_a_server_that_is_left_half_way_is_scored_on_all_articles(tmp_path
         assert found["boards"] == json.loads(msgspec.json.encode(boards_json(live)))
 
 
+@pytest.mark.one_store("the store of the command is a file")
 async def test_the_other_commands_work_on_the_folder_of_a_run(tmp_path: Path) -> None:
     config = await write_config(tmp_path)
     async with asked_server() as one:

@@ -18,7 +18,7 @@ from metaserver.conformance.procedure import conformance
 from metaserver.model.conformance import Conformance, StepState
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import answered_tasks
-from tests.hubs.command import DEMO, stored
+from tests.hubs.command import DEMO
 from tests.hubs.process import (
     PATIENCE,
     Api,
@@ -29,6 +29,7 @@ from tests.hubs.process import (
     new_token,
     write_config,
 )
+from tests.hubs.stored import stored
 from tests.integration.callers import VOCABULARY, article_caller, server
 from tests.integration.kits import asked_server
 from tests.integration.peers import GOOD, Connection, peer

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver, start, stored
+from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver, start
 from tests.hubs.release import release_at
+from tests.hubs.stored import stored
 from tests.integration.kits import Asked, asked_server
 from tests.waiting import patience, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.one_store("the store of the command is a file"), pytest.mark.slow]
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 STOPPED = 130

@@ -23,10 +23,13 @@ from metaserver.tasks.plugin import answered_tasks, installed_tasks
 from metaserver.wire.validation import check
 from scoring.cli import main as scoring
 from tests.fakes.vocabulary import FakeVocabulary
-from tests.hubs.command import DEMO, boards, metaserver, stored
+from tests.hubs.command import DEMO, boards, metaserver
 from tests.hubs.release import NAMES, release_at
+from tests.hubs.stored import stored
 from tests.integration.kits import served
 from tests.shared import ROOT
+
+pytestmark = pytest.mark.one_store("the store of the command is a file")
 
 GOLD_NER = DEMO / "gold_ner.tsv"
 KNOWN = Dictionary(read_proteins(NAMES))

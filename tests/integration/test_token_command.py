@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.cli.serve import NOBODY
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
@@ -16,6 +17,7 @@ from metaserver.store import audit, teams, tokens
 from metaserver.store.store import open_store
 from tests.hubs.command import metaserver
 from tests.hubs.inside import ORGANISER, Running, at_work, settings
+from tests.hubs.process import hub_at
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +34,7 @@ async def refused(*arguments: object) -> str:
     return ended.stderr.strip()
 
 
+@pytest.mark.one_store("the command is given a file")
 async def test_the_first_token_makes_the_store(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(f"folder: {tmp_path / 'hub'}\n")
@@ -47,6 +50,18 @@ async def test_the_first_token_makes_the_store(tmp_path: Path) -> None:
     assert secret not in str(noted)
 
 
+@pytest.mark.one_store("the command is given a file")
+async def test_a_hub_without_tokens_says_how_one_is_made(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(f"folder: {tmp_path / 'hub'}\nweb: {{port: 0}}\n")
+    async with hub_at(config) as hub:
+        assert NOBODY in hub.log
+    await printed("create", "--role", "organiser", "--config", config)
+    async with hub_at(config) as hub:
+        assert NOBODY not in hub.log
+
+
+@pytest.mark.one_store("the command is given a file")
 async def test_tokens_are_made_and_revoked_beside_a_running_hub(tmp_path: Path) -> None:
     path = tmp_path / "hub.sqlite"
     async with open_store(path) as store:
@@ -69,6 +84,7 @@ async def test_tokens_are_made_and_revoked_beside_a_running_hub(tmp_path: Path) 
             assert await tokens.find(connection, made[0], 0.0) is None
 
 
+@pytest.mark.one_store("the command is given a file")
 async def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "hub.sqlite"
     create = ("create", "--store", path, "--role")
@@ -184,6 +200,7 @@ async def test_what_a_token_made_ends_with_it(tmp_path: Path) -> None:
         assert entry.detail["others"] == [longer.id, green.id, shorter.id]
 
 
+@pytest.mark.one_store("the command is given a file")
 async def test_all_that_a_token_made_is_revoked_at_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "hub.sqlite"
     await printed("create", "--role", "organiser", "--store", path)

@@ -21,8 +21,9 @@ from metaserver.uniprot import Release
 from metaserver.uniprot.activation import use
 from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views
 from scoring.cli import main as scoring_main
-from tests.hubs.command import boards, metaserver, stored
+from tests.hubs.command import boards, metaserver
 from tests.hubs.inside import at_work, settings
+from tests.hubs.stored import stored
 from tests.integration.kits import served
 from tests.unit.metaserver.uniprot.samples import FLAT, SOURCES, build, flat_entry
 from tests.waiting import patience
@@ -89,6 +90,7 @@ def release(tmp_path: Path) -> Release:
     return build(tmp_path, SOURCES)
 
 
+@pytest.mark.one_store("the store of the command is a file")
 async def test_live_views_are_those_of_the_evaluator_with_the_releases_files(
     inputs: list[object], release: Release, tmp_path: Path
 ) -> None:
@@ -122,6 +124,7 @@ def scored_with_files(release: Release, task: str, out: Path) -> list[Scorecard]
     return evaluate_runs(task, gold, [out / f"one.{task}.tsv"], articles="all", views=views)
 
 
+@pytest.mark.one_store("the store of the command is a file")
 async def test_a_release_without_taxa_and_clusters_makes_no_views(
     inputs: list[object], tmp_path: Path
 ) -> None:
@@ -133,6 +136,7 @@ async def test_a_release_without_taxa_and_clusters_makes_no_views(
     assert boards(tmp_path / "out")["INT"]["views"] == {}
 
 
+@pytest.mark.one_store("the store of the command is a file")
 async def test_secondary_accessions_are_rejected_or_mapped_as_the_phase_is_set(
     inputs: list[object],
     release: Release,

@@ -90,8 +90,10 @@ async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:
         )
         refused = [one for one in answers if isinstance(one, RefusedError)]
         assert len(refused) == 49
-        assert {one.refusal for one in refused} == {Refusal.TOO_MANY}
-        assert "3 uploads of ACT in phase test in 24 hours: the next is free at" in str(refused[0])
+        # Which of them are read before the last free place is taken depends on the store's pace.
+        assert {one.refusal for one in refused} <= {Refusal.TOO_MANY, Refusal.INVALID}
+        [full, *_] = [str(one) for one in refused if one.refusal is Refusal.TOO_MANY]
+        assert "3 uploads of ACT in phase test in 24 hours: the next is free at" in full
         found = (await left(running))["ACT"]
         assert (found.left, found.today, found.used) == (0, 3, 3)
         assert found.next_at == pytest.approx(begun + DAY, abs=HOUR / 2)

@@ -63,5 +63,7 @@ GROUPS: Mapping[str, Group] = {
             "metaserver/leaderboards/gold_diff.py",
         )
     ),
-    "store writer": Group(modules=("metaserver/store/writer.py",)),
+    "store writer": Group(
+        modules=("metaserver/store/writer.py", "metaserver/store/sqlite_writer.py")
+    ),
 }

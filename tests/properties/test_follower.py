@@ -48,6 +48,7 @@ from tests.fakes.clock import FakeClock
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
+from tests.kept import take_lane
 
 NAMES = ("one", "two", "three")
 NOW = 1.0e9
@@ -105,8 +106,8 @@ class Scenario:
 
     async def take(self) -> None:
         for name, registered in self.phase.servers.items():
-            self.lanes[name] = await self.running.service.store.take_lane(
-                self.phase.key(registered)
+            self.lanes[name] = await take_lane(
+                self.running.service.store, self.phase.key(registered)
             )
 
     async def attempts(self, index: int, count: int, *, publish: bool, shuffle: bool) -> None:

@@ -28,6 +28,7 @@ from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tr
 from metaserver.model.records import ArticleId, Server, ServerName
 from metaserver.model.states import ANSWERED, RULES, Backoff, Outcome
 from tests import virtual
+from tests.effort import examples
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
 
@@ -176,11 +177,34 @@ class LaneMachine(RuleBasedStateMachine):
     @rule()
     def cancel(self) -> None:
         in_flight, before = len(self.world.calls), len(self.world.entries)
-        self.do(self.engine.stop(KEY, cancel="the team"))
+        self.do(self.stop())
         assert not self.at_work
         new = self.world.entries[before:]
         assert [e.attempt.outcome for e in new] == [Outcome.CANCELLED] * in_flight
         assert not any(e.final for e in new)
+
+    async def stop(self) -> None:
+        self.engine.cancel(KEY, "the team")
+        await self.engine.ended(KEY)
+
+    @rule()
+    def drop(self) -> None:
+        """Lose the lane to another process: what is in flight was never asked."""
+        was_at_work, before = self.at_work, len(self.world.entries)
+        self.told(lambda: self.engine.drop(KEY))
+        assert not self.at_work
+        assert not self.world.calls
+        assert len(self.world.entries) == before
+        if was_at_work:
+            assert self.ends.pop()[0] is LaneEnd.LOST
+
+    @rule()
+    def leave(self) -> None:
+        """Give the lane back for balance: what is in flight is finished first."""
+        in_flight = bool(self.world.calls)
+        self.told(lambda: self.engine.leave(KEY))
+        if self.world.recorder.blocked is None:
+            assert self.at_work == in_flight
 
     @rule()
     def kill(self) -> None:
@@ -219,7 +243,8 @@ class LaneMachine(RuleBasedStateMachine):
     def a_lane_ends_with_nothing_in_flight_for_what_it_was_told(self) -> None:
         for end, failure, finished, in_flight in self.ends:
             assert failure is None, failure
-            assert end is (LaneEnd.FINISHED if finished else LaneEnd.PAUSED)
+            if end is not LaneEnd.SLICE:
+                assert end is (LaneEnd.FINISHED if finished else LaneEnd.PAUSED)
             assert not in_flight
 
     @invariant()
@@ -247,7 +272,8 @@ class LaneMachine(RuleBasedStateMachine):
         async def finish() -> None:
             for answer in self.world.calls.values():
                 answer.set_result(Outcome.OK)
-            await self.engine.stop(KEY)
+            self.engine.pause(KEY)
+            await self.engine.ended(KEY)
             self.engine.start(self.make())
             while self.engine.at_work(KEY):
                 await asyncio.sleep(10.0)
@@ -267,4 +293,4 @@ class LaneMachine(RuleBasedStateMachine):
 
 
 TestLane = LaneMachine.TestCase
-TestLane.settings = settings(max_examples=60)
+TestLane.settings = settings(max_examples=examples(60))

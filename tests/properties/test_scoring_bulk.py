@@ -21,6 +21,7 @@ from scoring.gold import ItemGold
 from scoring.rows import RESULT_COLUMNS, extra_columns
 from scoring.tasks import Classification, Task, pair
 from scoring.text import line_blocks
+from tests.effort import examples
 
 LONG = "A0A024R161-12"
 NAMES = [
@@ -110,7 +111,7 @@ def decimals(draw: st.DrawFn) -> str:
     return f"{abs(round(middle, places) + nudge):.{places}f}"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 @given(file=files(), lenient=st.booleans())
 @example(file=(Task.INT, b""), lenient=False)
 @example(file=(Task.INT, b"1\tP1\t1\t0.5\n1\tP1\t2\t0.4\n"), lenient=False)

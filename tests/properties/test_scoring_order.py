@@ -32,6 +32,7 @@ from scoring.explanation import explain_classification, explain_items
 from scoring.gold import ItemGold
 from scoring.tasks import Item, Task
 from scoring.text import line_blocks
+from tests.effort import examples
 
 ARTICLES = ["10.1016/j.febslet.2008.01.001", "a2", "a3"]
 NAMES = [f"P{number:05d}" for number in range(6)]
@@ -111,7 +112,7 @@ SLOW = {  # left to the reader of lines
 
 
 @pytest.mark.parametrize("trigger", [None, *UNUSUAL, *SLOW])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(campaign=campaigns(), cutoff=st.sampled_from([None, 1, 3]), data=st.data())
 def test_all_ways_give_the_same_score(
     trigger: str | None,

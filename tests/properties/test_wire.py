@@ -31,8 +31,9 @@ from metaserver.wire.xmlrpc import (
     encode_response,
     escape_text,
 )
+from tests.effort import examples
 
-MORE = settings(max_examples=200)
+MORE = settings(max_examples=examples(200))
 
 TEXT = st.text(
     st.characters(

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_decoding import Grammar, compare, full, quick
 from metaserver.tasks.plugin import answered_tasks
+from tests.effort import examples
 
 TASKS = list(answered_tasks().values())
 CHARSETS = st.sampled_from([None, None, "utf-8", "us-ascii", "iso-8859-1"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 2**32), CHARSETS, st.data())
 def test_what_is_taken_is_what_the_decoder_reads(
     seed: int, charset: str | None, data: st.DataObject

@@ -28,6 +28,11 @@ KNOWN = Dictionary(
 )
 
 
+def test_a_dictionary_without_names_finds_none():
+    assert Dictionary([]).find("p53 binds Mdm2") == []
+    assert Dictionary([protein("P04637", "was")]).find("it was p53") == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

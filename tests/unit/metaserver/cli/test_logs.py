@@ -51,6 +51,12 @@ def test_a_line_is_a_json_object_whoever_logs(stream: io.StringIO) -> None:
     assert third["logger"] == "alembic.runtime"
 
 
+def test_a_start_does_not_begin_with_the_parts_of_a_library(stream: io.StringIO) -> None:
+    logging.getLogger("alembic.runtime.plugins").info("setup plugin")
+    logging.getLogger("alembic.runtime.migration").info("Running upgrade")
+    assert [line["message"] for line in lines(stream)] == ["Running upgrade"]
+
+
 def test_what_is_below_the_level_is_not_logged(stream: io.StringIO) -> None:
     configure(level=LogLevel.ERROR, stream=stream)
     log.warning("no")

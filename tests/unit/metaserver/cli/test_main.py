@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from annotators.cli import parser as annotators_parser
 from metaserver.cli import main as command
 from metaserver.cli.remote.outlines import outlines
 from metaserver.model.errors import HubError, InputError
 from metaserver.tasks.plugin import answered_tasks
+from scoring.cli import build_parser as scoring_parser
+from tests.shared import ROOT
 
 ENDS: dict[str, Exception | KeyboardInterrupt] = {
     "input": InputError(Path("gold.tsv"), "3 columns; expected 2", line=2),
@@ -87,3 +91,20 @@ def test_run_takes_the_gold_of_every_task_that_is_installed() -> None:
     command.COMMANDS["run"].add(parser)
     given = {option for action in parser._actions for option in action.option_strings}
     assert {f"--gold-{name.lower()}" for name in answered_tasks()} <= given
+
+
+@pytest.mark.parametrize(
+    ("help_of", "page"),
+    [
+        (command.build_parser, "README"),
+        (scoring_parser, "scoring"),
+        (annotators_parser, "teams"),
+    ],
+)
+def test_help_says_where_the_documentation_is(
+    help_of: Callable[[], argparse.ArgumentParser], page: str
+) -> None:
+    said = " ".join(help_of().format_help().split())
+    assert f"docs/{page}.md" in said
+    assert "/docs" in said.replace(f"docs/{page}.md", "")
+    assert (ROOT / "docs" / f"{page}.md").is_file()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from metaserver.client.versions import ReportedVersions
 from metaserver.conformance.request import Reply, asked_again
 from metaserver.conformance.state import state_step
 from metaserver.model.conformance import StepState
@@ -16,6 +17,9 @@ SERVER = Server(name=ServerName("one"), url="http://127.0.0.1:9/", concurrency=2
 
 class NoClient:
     """A client for requests that must not be sent."""
+
+    def __init__(self) -> None:
+        self.versions = ReportedVersions()
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)

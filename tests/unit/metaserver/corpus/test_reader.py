@@ -160,6 +160,8 @@ def _refused() -> dict[str, tuple[str, bytes, str]]:
     one = b'{"id": "1", "passages": [{"text": "a"}]}'
     return {
         "not UTF-8": ("a.txt", b"one\ntwo \xff", ":2: not UTF-8"),
+        "a PDF": ("a.pdf", b"%PDF-1.4\n1 0 obj", ": a PDF is not read"),
+        "a PDF as text": ("a.txt", b"%PDF-1.7\n%\xe2\xe3", ": a PDF is not read"),
         "no text": ("a.txt", b" \n ", ":1: article a has no text"),
         "broken XML": ("a.xml", b"<article>\n<body>\n</article>", ":3: broken XML: "),
         "empty XML": ("a.xml", b"", ": broken XML: "),

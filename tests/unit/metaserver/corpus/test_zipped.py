@@ -118,7 +118,7 @@ def test_files_that_share_their_bytes_are_refused() -> None:
             for name in ("compress_type", "CRC", "compress_size", "file_size", "header_offset"):
                 setattr(copy, name, getattr(first, name))
             archive.filelist.append(copy)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"01\.txt.*shares its bytes with another file"):
         files(made.getvalue())
 
 

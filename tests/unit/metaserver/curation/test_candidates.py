@@ -14,6 +14,7 @@ from metaserver.curation.candidates import (
     model_for,
     read_models,
 )
+from metaserver.curation.combining import METHOD_TITLES
 from metaserver.files.compression import pack, pack_json
 from metaserver.model.errors import InputError, RefusedError
 from metaserver.model.lanes import Asides
@@ -22,7 +23,7 @@ from metaserver.model.requests import RequestOptions
 from metaserver.model.states import Outcome
 from metaserver.store.requests import RequestAnswer, StoredRequest
 from scoring import Task
-from scoring.consensus import ConsensusModel, Member, model_text
+from scoring.consensus import METHODS, ConsensusModel, Member, model_text
 
 TEXT = "EGFR binds GRB2."
 MODEL = ConsensusModel(
@@ -155,3 +156,7 @@ def test_models_of_the_settings_are_read_once_and_checked(tmp_path: Path) -> Non
         with pytest.raises(InputError) as caught:
             read_models({task: str(path)})
         assert caught.value.place == f"curation.models.{task}"
+
+
+def test_each_method_has_a_title() -> None:
+    assert set(METHOD_TITLES) == set(METHODS)

@@ -67,6 +67,15 @@ async def work_lanes(
     return ends
 
 
+async def stop(engine: Engine, key: LaneKey, *, cancel: str | None = None) -> None:
+    """Pause a lane, or cancel its calls; return when its work has ended."""
+    if cancel is None:
+        engine.pause(key)
+    else:
+        engine.cancel(key, cancel)
+    await engine.ended(key)
+
+
 def everything(count: int, articles: int) -> list[tuple[str, int]]:
     return sorted((f"s{n}", position) for n in range(count) for position in range(articles))
 
@@ -228,7 +237,7 @@ async def test_a_lane_is_not_started_twice() -> None:
         engine.start(lane)
         with pytest.raises(ValueError, match="lane s0 is at work already"):
             engine.start(lane)
-        await engine.stop(lane.key, cancel="the team")
+        await stop(engine, lane.key, cancel="the team")
         servers.silent = ()
         engine.start(lane)
         await until(lambda: not engine.at_work(lane.key), pause=0)
@@ -242,7 +251,7 @@ async def test_a_lane_that_was_stopped_has_really_ended() -> None:
     async with running() as (engine, ends):
         engine.start(lane)
         await until(lambda: len(servers.called) == 2, pause=0)
-        stopping = asyncio.create_task(engine.stop(lane.key))
+        stopping = asyncio.create_task(stop(engine, lane.key))
         await until(lambda: engine.pausing(lane.key), pause=0)
         for _ in range(100):
             await asyncio.sleep(0)
@@ -251,7 +260,7 @@ async def test_a_lane_that_was_stopped_has_really_ended() -> None:
         await stopping
         assert memory.places == [("s0", 0), ("s0", 1)]
         assert ends == {lane.key: (LaneEnd.PAUSED, None)}
-        await engine.stop(lane.key)  # once more does no harm, nor does what follows
+        await stop(engine, lane.key)  # once more does no harm, nor does what follows
         engine.pause(lane.key)
         engine.resume(lane.key)
         assert not engine.pausing(lane.key)
@@ -263,7 +272,7 @@ async def test_a_lane_that_is_stopped_at_once_is_cancelled_by_name() -> None:
     async with running() as (engine, _):
         engine.start(lane)
         await until(lambda: len(servers.called) == 2, pause=0)
-        await asyncio.gather(engine.stop(lane.key), engine.stop(lane.key, cancel="an organiser"))
+        await asyncio.gather(stop(engine, lane.key), stop(engine, lane.key, cancel="an organiser"))
     messages = [entry.attempt.message for entry in memory.entries]
     assert messages == ["cancelled by an organiser"] * 2
 
@@ -278,7 +287,7 @@ async def test_a_lane_can_be_stopped_at_any_moment(turns: int) -> None:
         for _ in range(turns):
             await asyncio.sleep(0)
         async with patience():
-            await engine.stop(lane.key, cancel="the team")
+            await stop(engine, lane.key, cancel="the team")
         assert ends == {lane.key: (LaneEnd.PAUSED, None)}
         sent = len(servers.called)
         engine.start(other)
@@ -383,9 +392,9 @@ async def test_a_lane_that_waits_for_its_turn_is_stopped_at_once() -> None:
         for lane in lanes:
             engine.start(lane)
         await until(lambda: len(servers.called) == 2, pause=0)
-        await engine.stop(lanes[2].key)
+        await stop(engine, lanes[2].key)
         assert ends == {lanes[2].key: (LaneEnd.PAUSED, None)}
-        await engine.stop(lanes[0].key, cancel="the team")
+        await stop(engine, lanes[0].key, cancel="the team")
     assert "s2" not in servers.called
 
 
@@ -395,7 +404,7 @@ async def test_a_stop_that_is_under_way_ends_with_the_engine() -> None:
     async with running() as (engine, _):
         engine.start(lane)
         await until(lambda: servers.called, pause=0)
-        stopping = asyncio.create_task(engine.stop(lane.key))
+        stopping = asyncio.create_task(stop(engine, lane.key))
         await until(lambda: engine.pausing(lane.key), pause=0)
     async with patience():
         await stopping

@@ -12,7 +12,9 @@ import pytest
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
+from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import AttemptRecord, LaneKey, LaneState, Tries
+from metaserver.model.records import Server
 from metaserver.model.states import Backoff, Outcome
 from tests import virtual
 from tests.fakes.caller import FakeCaller
@@ -476,3 +478,28 @@ async def test_a_lane_that_starts_while_nothing_can_be_stored_waits() -> None:
     assert peer.calls == []
     memory.blocked = None
     assert await working is LaneEnd.FINISHED
+
+
+@pytest.mark.parametrize("allowance", [None, 3])
+@timed
+async def test_an_article_whose_text_cannot_be_read_is_sent_when_it_can(
+    allowance: int | None,
+) -> None:
+    """It counts neither as an attempt nor as a request that was allowed."""
+    away = True
+
+    async def answer(_server: Server, _position: int, _number: int) -> Outcome:
+        if away:
+            raise UnavailableError("the connection was lost")
+        return Outcome.OK
+
+    peer, memory = FakeCaller(answer=answer), FakeRecorder()
+    one = lane(peer, memory, articles=3)
+    one.allow(allowance)
+    working = asyncio.create_task(one.run())
+    await asyncio.sleep(3600)
+    assert (set(peer.calls), memory.entries) == ({(0, 1)}, [])
+    assert len(peer.calls) <= 3601  # once a second
+    away = False
+    assert await working is LaneEnd.FINISHED
+    assert [(e.position, e.attempt.number) for e in memory.entries] == [(0, 1), (1, 1), (2, 1)]

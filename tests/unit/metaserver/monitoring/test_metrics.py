@@ -12,7 +12,7 @@ from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName, Timings
 from metaserver.model.states import Outcome, RetryDecision
-from metaserver.monitoring.metrics import Metrics, Sources
+from metaserver.monitoring.metrics import HubProcesses, Metrics, Sources
 from metaserver.monitoring.monitor import ServerMonitor
 from tests import virtual
 
@@ -43,6 +43,9 @@ class MeasuredServers:
             blocked=lambda: self.blocked,
             streams=lambda: 3,
             watchdog=Watchdog(),
+            members=lambda: HubProcesses(
+                workers=3, webs=2, unheld=7, takeovers=4, turns=5, refused=6, missed=8
+            ),
         )
         self.metrics = Metrics(sources, "1.2.3")
 
@@ -129,6 +132,13 @@ def test_gauges_are_read_when_they_are_asked_for() -> None:
     assert before["metaserver_lanes", "up"] == before["metaserver_lanes", "down"] == 1
     assert before["metaserver_lanes", "paused"] == 0
     assert before["metaserver_event_streams",] == 3
+    assert before["metaserver_processes", "worker"] == 3
+    assert before["metaserver_processes", "web"] == 2
+    assert before["metaserver_lanes_unheld",] == 7
+    assert before["metaserver_lane_takeovers_total",] == 4
+    assert before["metaserver_lane_turns_total",] == 5
+    assert before["metaserver_stale_writes_total",] == 6
+    assert before["metaserver_lease_renewals_missed_total",] == 8
 
 
 def test_a_teams_metrics_are_only_those_of_its_servers() -> None:

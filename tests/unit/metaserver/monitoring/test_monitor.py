@@ -330,7 +330,9 @@ CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
     "lane": lambda monitor: monitor.lane(changed(in_flight=1)),
     "limit": lambda monitor: monitor.limit(2 * LIMIT),
 }
-LOOKS = {"dump", "outcomes", "over", "put_back", "snapshot", "state", "status", "take_changed"}
+LOOKS = {"dump", "outcomes", "over", "put_back", "snapshot", "state", "status", "take_changed"} | {
+    "usages"
+}
 
 
 def test_each_method_changes_servers_or_only_looks_at_them() -> None:
@@ -359,6 +361,7 @@ def test_looking_changes_nothing(server_monitor: ServerMonitor) -> None:
     server_monitor.status(ONE.name)
     server_monitor.state(ONE.name)
     server_monitor.outcomes()
+    server_monitor.usages("USD")
     assert server_monitor.take_changed() == set()
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from metaserver.store import database
-from metaserver.store.database import writer_engine
+from metaserver.store import sqlite
+from metaserver.store.sqlite import writer_engine
 
 ROW = b"x" * 10_000
 
@@ -19,8 +19,8 @@ ROW = b"x" * 10_000
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with a table, whose log is emptied at 20 rows, and tried at every transaction."""
-    monkeypatch.setattr(database, "LOG_BYTES", 20 * len(ROW))
-    monkeypatch.setattr(database, "LOG_PAUSE", 0.0)
+    monkeypatch.setattr(sqlite, "LOG_BYTES", 20 * len(ROW))
+    monkeypatch.setattr(sqlite, "LOG_PAUSE", 0.0)
     path = tmp_path / "store.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE found (row BLOB)")
@@ -57,7 +57,7 @@ def test_the_log_is_bounded(store: Path) -> None:
     with writing(store) as engine:
         for _ in range(10):
             write(engine, 15)
-            assert log_size(store) < 2 * database.LOG_BYTES
+            assert log_size(store) < 2 * sqlite.LOG_BYTES
         assert count(store) == 150
 
 
@@ -68,13 +68,14 @@ def test_a_reader_holds_the_log_until_it_ends(store: Path) -> None:
             reader.execute("BEGIN")
             assert reader.execute("SELECT count(*) FROM found").fetchone() == (1,)
             write(engine, 60)
-            assert log_size(store) > 2 * database.LOG_BYTES
+            assert log_size(store) > 2 * sqlite.LOG_BYTES
             assert reader.execute("SELECT count(*) FROM found").fetchone() == (1,)
         write(engine, 1)
         assert log_size(store) == 0
         assert count(store) == 62
-        timeout = engine.connect().exec_driver_sql("PRAGMA busy_timeout").scalar()
-        assert timeout == database.BUSY_SECONDS * 1e3
+        with engine.connect() as connection:
+            timeout = connection.exec_driver_sql("PRAGMA busy_timeout").scalar()
+        assert timeout == sqlite.BUSY_SECONDS * 1e3
 
 
 def test_what_is_written_stays_where_the_log_cannot_be_emptied(

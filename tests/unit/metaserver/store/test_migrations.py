@@ -11,7 +11,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from metaserver.store import logs
-from metaserver.store.database import alembic_config, migrate, newest_schema, sqlite_engine
+from metaserver.store.schema import alembic_config, newest_schema
+from metaserver.store.sqlite import migrate, sqlite_engine
+from metaserver.store.store import Store
 from metaserver.store.tables import metadata
 
 
@@ -21,16 +23,12 @@ def test_the_newest_schema_is_known_without_alembic() -> None:
     subprocess.run([sys.executable, "-c", opened], check=True)
 
 
-async def test_the_newest_schema_is_the_tables(tmp_path: Path) -> None:
-    engine = sqlite_engine(tmp_path / "hub.sqlite")
-    await migrate(engine, tmp_path)
-
+async def test_the_newest_schema_is_the_tables(store: Store) -> None:
     def differences(connection: sa.Connection) -> object:
         return compare_metadata(MigrationContext.configure(connection), metadata)
 
-    async with engine.connect() as connection:
+    async with store.reading() as connection:
         assert await connection.run_sync(differences) == []
-    await engine.dispose()
 
 
 ATTEMPTS = [  # server, position, number, began

@@ -2,10 +2,10 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from msgspec.structs import replace
 
 from metaserver.files.compression import pack, unpack_json
@@ -21,10 +21,11 @@ from metaserver.model.records import (
     TaskName,
     Timings,
 )
-from metaserver.model.states import Outcome
-from metaserver.store import servers
+from metaserver.model.states import Control, Outcome
+from metaserver.store import leases, opening, servers
+from metaserver.store.place import StorePlace
 from metaserver.store.store import Store, open_store
-from tests.kept import keep_lane, keep_phase
+from tests.kept import keep_lane, keep_phase, take_lane
 from tests.waiting import until
 
 ARTICLES = [
@@ -32,12 +33,6 @@ ARTICLES = [
     for name in ("100", "200", "300")
 ]
 INT = TaskName("INT")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with open_store(tmp_path / "hub.sqlite") as opened:
-        yield opened
 
 
 def answer(*accessions: str) -> CheckedAnswer:
@@ -91,14 +86,14 @@ async def a_lane(store: Store) -> tuple[LaneKey, Corpus]:
     corpus = await store.add_corpus(ARTICLES)
     server = Server(name=ServerName("peer"), url="http://127.0.0.1/")
     key = await keep_lane(store, await keep_phase(store, corpus), server)
-    await store.take_lane(key)
+    await take_lane(store, key)
     return key, corpus
 
 
 async def a_second_lane(store: Store, first: LaneKey) -> LaneKey:
     server = Server(name=ServerName("another"), url="http://127.0.0.1/")
     key = await keep_lane(store, first.phase_id, server)
-    await store.take_lane(key)
+    await take_lane(store, key)
     return key
 
 
@@ -133,7 +128,7 @@ async def test_a_lane_taken_again_goes_on_behind_what_is_stored(store: Store) ->
     await store.record(entry(key, 1, outcome=Outcome.FAULT, final=False, cursor=1))
     await store.record(entry(key, 1, number=2, outcome=Outcome.CANCELLED, final=False, cursor=1))
     await store.record(entry(key, 2, cursor=1, outcome=Outcome.FAULT))
-    state = await store.take_lane(key)
+    state = await take_lane(store, key)
     assert (state.epoch, state.cursor) == (2, 1)
     assert state.finished == {2}  # given up
     assert state.tries == {1: Tries(made=2, charged=1)}
@@ -148,19 +143,26 @@ async def test_lanes_taken_together_go_on_each_behind_its_own(store: Store) -> N
     async with store.writing() as connection:
         server = Server(name=ServerName("third"), url="http://127.0.0.1/")
         new = await servers.add(connection, server, None)
-    taken = await store.take_lanes(one.phase_id, [new, two.server_id, one.server_id])
+        await servers.set_control(connection, LaneKey(one.phase_id, new), Control.PAUSED)
+        keys = [LaneKey(one.phase_id, new), two, one]
+        for key in keys:
+            await leases.order(connection, key, due=True)
+        tickets = await leases.offers(connection)
+    assert [ticket.key for ticket in tickets] == sorted(keys)
+    taken = {lane.state.key[1]: lane.state for lane in await store.take_lanes(tickets, "a")}
     assert {lane.key for lane in taken.values()} == {one, two, LaneKey(one.phase_id, new)}
     first, second, third = (taken[at] for at in (one.server_id, two.server_id, new))
     assert (first.epoch, first.cursor, first.finished, first.tries) == (2, 1, {2}, {})
     assert (second.epoch, second.cursor, second.finished) == (2, 0, frozenset())
     assert second.tries == {0: Tries(made=1, charged=1)}
     assert (third.epoch, third.cursor, third.finished, third.tries) == (1, 0, frozenset(), {})
-    assert await store.take_lanes(one.phase_id, []) == {}
+    assert await store.take_lanes([], "a") == []
+    assert await store.take_lanes(tickets, "b") == []  # they are of earlier epochs
 
 
 async def test_a_stale_epoch_is_refused_and_others_of_the_batch_are_kept(store: Store) -> None:
     key, corpus = await a_lane(store)
-    await store.take_lane(key)  # another hub: epoch 2
+    await take_lane(store, key)  # another hub: epoch 2
     results = await asyncio.gather(
         store.record(entry(key, 0, epoch=1)),
         store.record(entry(key, 1, epoch=2)),
@@ -189,7 +191,7 @@ async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Sto
     key, corpus = await a_lane(store)
     other = await a_second_lane(store, key)
     bad = entry(key, 0)
-    bad = replace(bad, attempt=replace(bad.attempt, message="\ud800"))  # no text of Unicode
+    bad = replace(bad, attempt=replace(bad.attempt, bytes_in=2**70))  # no column holds it
     results = await asyncio.gather(
         store.record(bad),
         store.record(entry(key, 1)),
@@ -200,7 +202,7 @@ async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Sto
     with pytest.raises(HubError, match="an earlier answer"):  # its cursor would pass the first
         await store.record(entry(key, 2))
     assert [row async for row in store.attempts(key, ServerName("peer"), corpus)] == []
-    taken = await store.take_lane(key)
+    taken = await take_lane(store, key)
     assert (taken.cursor, taken.finished) == (0, frozenset())
     await store.record(entry(key, 0, epoch=taken.epoch))
 
@@ -208,8 +210,8 @@ async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Sto
 async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metaserver.store.database.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 0.05)
     async with open_store(tmp_path / "hub.sqlite") as store:
         key, _ = await a_lane(store)
         other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
@@ -233,9 +235,12 @@ async def test_gold_gets_a_new_version_when_it_changes(store: Store) -> None:
     assert await store.set_gold(phase, INT, "gold.tsv", b"100\tQ00987\n") == 2
 
 
-async def test_one_hub_at_a_time(store: Store, tmp_path: Path) -> None:
+async def test_one_hub_at_a_time(
+    store: Store, place: StorePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "TAKEN_SECONDS", 0.2)
     with pytest.raises(InputError, match="in use by another running hub"):
-        async with open_store(tmp_path / "hub.sqlite"):
+        async with open_store(place):
             pass
 
 
@@ -248,15 +253,11 @@ async def test_a_file_that_is_no_store_is_left_unchanged(tmp_path: Path) -> None
     assert path.read_text().startswith("these are my notes")
 
 
-async def test_a_store_of_a_newer_hub_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "hub.sqlite"
-    async with open_store(path):
-        pass
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
+async def test_a_store_of_a_newer_hub_is_refused(place: StorePlace) -> None:
+    async with open_store(place) as store, store.writing() as connection:
+        await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(InputError, match="cannot read this one"):
-        async with open_store(path):
+        async with open_store(place):
             pass
 
 

@@ -1,29 +1,20 @@
 """Tokens and sessions on a real store."""
 
 import asyncio
-import sqlite3
 import time
-from collections.abc import AsyncIterator
-from contextlib import closing
 from pathlib import Path
 
-import pytest
+import sqlalchemy as sa
 
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
 from metaserver.model.tokens import Token
 from metaserver.store import teams, tokens
-from metaserver.store.store import Store, open_store
+from metaserver.store.store import Store
 from metaserver.store.tokens import FORM
 
 NOW = time.time()
 DAY = 86_400.0
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with open_store(tmp_path / "hub.sqlite") as opened:
-        yield opened
 
 
 async def issued(
@@ -137,7 +128,7 @@ async def test_a_session_holds_as_long_as_it_and_its_token(store: Store) -> None
         assert await tokens.find_session(connection, long, NOW) is None
 
 
-async def test_sessions_end_and_are_purged(store: Store, tmp_path: Path) -> None:
+async def test_sessions_end_and_are_purged(store: Store) -> None:
     _, secret = await issued(store)
     token = await found(store, secret)
     assert token is not None
@@ -152,9 +143,9 @@ async def test_sessions_end_and_are_purged(store: Store, tmp_path: Path) -> None
     async with store.reading() as connection:
         left = [await tokens.find_session(connection, cookie, NOW) for cookie in cookies]
     assert [session is not None for session in left] == [False, True, False]
-    with closing(sqlite3.connect(tmp_path / "hub.sqlite")) as kept:
-        rows = kept.execute("SELECT digest FROM sessions").fetchall()
-    assert rows == [(tokens.digest(cookies[1]),)]
+    async with store.reading() as connection:
+        kept = await connection.execute(sa.text("SELECT digest FROM sessions"))
+        assert kept.scalars().all() == [tokens.digest(cookies[1])]
 
 
 async def test_tokens_are_made_while_others_are_found(store: Store) -> None:

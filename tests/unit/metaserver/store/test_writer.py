@@ -1,12 +1,14 @@
-"""The writer on a real SQLite file: each lane's entries, its cursor, and what holds it up."""
+"""The writer on either database: each lane's entries, its cursor, and what holds it up."""
 
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import fields, replace
@@ -24,20 +26,20 @@ from metaserver.model.records import (
     ServerName,
     Timings,
 )
-from metaserver.model.states import Outcome
-from metaserver.store import phases, servers
+from metaserver.model.states import Backoff, Outcome
+from metaserver.store import phases, postgres, servers
+from metaserver.store.faults import is_there_already
+from metaserver.store.place import PostgresUrl, StorePlace
+from metaserver.store.sqlite_writer import SqliteWriter
 from metaserver.store.store import Store, open_store
-from metaserver.store.writer import MAX_BATCH, Writer
+from metaserver.store.writer import MAX_BATCH
 from tests.fakes.caller import ended
+from tests.kept import take_lane
+from tests.waiting import until
 
+_HOURS = Backoff(base=7_200.0, cap=7_200.0)
 ARTICLES = [Article(id=ArticleId(str(n)), text=f"article {n}", title="") for n in range(4)]
 PEER = Server(name=ServerName("peer"), url="http://127.0.0.1/")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with open_store(tmp_path / "hub.sqlite") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ async def taken(store: Store, phase: str, server: str) -> LaneKey:
         registered = await servers.get(connection, made.name)
         server_id = registered.id if registered else await servers.add(connection, made, None)
     key = LaneKey(phase_id, server_id)
-    await store.take_lane(key)
+    await take_lane(store, key)
     return key
 
 
@@ -84,24 +86,27 @@ def record(
 
 
 def unstorable(entry: AttemptRecord) -> AttemptRecord:
-    return replace(entry, attempt=replace(entry.attempt, message="\ud800"))  # no text of Unicode
-
-
-def writer(store: Store) -> Writer:
-    return store._writer
+    return replace(entry, attempt=replace(entry.attempt, bytes_in=2**70))  # no column holds it
 
 
 def tries(store: Store) -> Callable[[], int]:
     """Count the transactions that the writer begins from now on, or tries to."""
     begun: list[object] = []
-    sa.event.listen(writer(store)._engine, "checkout", lambda *given: begun.append(given))
+    writer, commit = store._writer, store._writer._commit
+
+    def counted(batch: Sequence[AttemptRecord]) -> Awaitable[Sequence[int | HubError]]:
+        begun.append(batch)
+        return commit(batch)
+
+    writer._commit = counted  # type: ignore[method-assign]
     return lambda: len(begun)
 
 
 async def turns(store: Store, count: int = 20) -> None:
-    """Let the writer go on: what it hands to its thread meanwhile is done when this returns."""
+    """Let the writer go on while another has its turns with the database."""
     for _ in range(count):
-        await asyncio.get_running_loop().run_in_executor(writer(store)._thread, lambda: None)
+        async with store.reading() as connection:
+            await connection.execute(sa.text("SELECT 1"))
 
 
 async def cursors(store: Store) -> dict[LaneKey, int]:
@@ -140,7 +145,7 @@ async def test_an_attempt_that_is_not_the_last_leaves_the_cursor(
 
 async def test_the_epoch_of_another_lane_does_not_count(store: Store) -> None:
     first, second = await taken(store, "a", "x"), await taken(store, "a", "y")
-    await store.take_lane(second)  # its epoch is 2, the first lane's is 1
+    await take_lane(store, second)  # its epoch is 2, the first lane's is 1
     results = await asyncio.gather(
         store.record(record(first, 0, epoch=1)),
         store.record(record(second, 0, epoch=1)),
@@ -157,7 +162,7 @@ async def test_the_epoch_of_another_lane_does_not_count(store: Store) -> None:
 
 
 async def test_a_lone_stale_entry_does_not_end_the_writer(store: Store, key: LaneKey) -> None:
-    await store.take_lane(key)
+    await take_lane(store, key)
     with pytest.raises(StaleLaneError, match="another hub has taken this lane"):
         await store.record(record(key, 0, epoch=1))
     async with asyncio.timeout(30):
@@ -237,9 +242,9 @@ async def test_what_an_attempt_does_not_have_is_not_kept(store: Store, key: Lane
 
 
 async def test_one_entry_that_cannot_be_stored_names_its_cause(store: Store, key: LaneKey) -> None:
-    with pytest.raises(HubError, match=r"not stored: .*surrogates") as failed:
+    with pytest.raises(HubError, match=r"not stored: .*(too large|out of int64)") as failed:
         await store.record(unstorable(record(key, 0)))
-    assert isinstance(failed.value.__cause__, UnicodeEncodeError)
+    assert failed.value.__cause__ is not None
     assert not isinstance(failed.value, StaleLaneError)
     await store.record(record(await taken(store, "test", "another"), 0))
 
@@ -248,7 +253,8 @@ async def test_an_entry_that_is_there_already_names_its_cause(store: Store, key:
     await store.record(record(key, 0))
     with pytest.raises(StaleLaneError) as failed:
         await store.record(record(key, 0))
-    assert isinstance(failed.value.__cause__, sa.exc.IntegrityError)
+    assert failed.value.__cause__ is not None
+    assert is_there_already(failed.value.__cause__)
     await store.record(record(key, 1))  # its lane goes on: nothing is missing
 
 
@@ -259,7 +265,7 @@ async def test_a_lane_with_an_entry_missing_is_refused_only_in_its_epoch(
         await store.record(unstorable(record(key, 0)))
     with pytest.raises(HubError, match="an earlier answer of this lane could not be stored"):
         await store.record(record(key, 1))
-    await store.take_lane(key)
+    await take_lane(store, key)
     await store.record(record(key, 1, epoch=2))
 
 
@@ -272,31 +278,58 @@ async def test_who_waits_no_more_holds_nobody_up(store: Store, key: LaneKey) -> 
     assert recordings[0].cancelled()
 
 
+class Holder:
+    """Another program, which keeps all others from writing until it lets go."""
+
+    def __init__(self, place: StorePlace) -> None:
+        self._place = place
+        self._held: list[Any] = []
+
+    async def hold(self) -> None:
+        if isinstance(self._place, PostgresUrl):
+            connection = await asyncpg.connect(self._place.secret)
+            await connection.execute("BEGIN; LOCK TABLE lanes IN EXCLUSIVE MODE")
+        else:
+            connection = sqlite3.connect(self._place, isolation_level=None)
+            connection.execute("BEGIN IMMEDIATE")
+        self._held.append(connection)
+
+    async def let_go(self) -> None:
+        while self._held:
+            ended = self._held.pop().close()
+            if ended is not None:
+                await ended
+
+
 @pytest.fixture
 async def locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Store, LaneKey, sqlite3.Connection]]:
+    place: StorePlace, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Store, LaneKey, Holder]]:
     """A store whose database another program holds."""
-    monkeypatch.setattr("metaserver.store.database.BUSY_SECONDS", 0.01)
-    async with open_store(tmp_path / "hub.sqlite") as store:
+    monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.01)
+    monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", "10ms")
+    monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("metaserver.store.postgres_writer.RETRY", Backoff(base=0.01, cap=0.02))
+    async with open_store(place) as store:
         key = await taken(store, "test", "peer")
         await store.record(record(key, 3))  # it has a connection
-        other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        yield store, key, other
-        other.close()
+        holder = Holder(place)
+        await holder.hold()
+        yield store, key, holder
+        await holder.let_go()
 
 
 async def until_blocked(store: Store) -> None:
-    async with asyncio.timeout(30):
-        while store.blocked is None:
-            await asyncio.sleep(0.01)
+    await until(lambda: store.blocked is not None)
 
 
 async def test_between_two_tries_the_writer_waits(
-    locked: tuple[Store, LaneKey, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+    locked: tuple[Store, LaneKey, Holder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 3_600.0)
+    monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 3_600.0)
+    monkeypatch.setattr(
+        "metaserver.store.postgres_writer.RETRY", Backoff(base=7_200.0, cap=7_200.0)
+    )
     store, key, _ = locked
     begun = tries(store)
     recording = asyncio.ensure_future(store.record(record(key, 0)))
@@ -307,69 +340,72 @@ async def test_between_two_tries_the_writer_waits(
 
 
 async def test_what_could_not_be_written_is_tried_again_with_what_came_before(
-    locked: tuple[Store, LaneKey, sqlite3.Connection],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    locked: tuple[Store, LaneKey, Holder], caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 0.01)
-    store, key, other = locked
+    store, key, holder = locked
     caplog.set_level(logging.INFO, "metaserver.store.writer")
     begun = tries(store)
     recording = asyncio.ensure_future(store.record(record(key, 0)))
-    async with asyncio.timeout(30):
-        while begun() < 3:
-            await asyncio.sleep(0.01)
-    assert store.blocked == "database is locked"
-    other.execute("ROLLBACK")
+    await until(lambda: begun() >= 3)
+    why = store.blocked
+    assert why in ("database is locked", "canceling statement due to lock timeout")
+    await holder.let_go()
     await recording
     assert store.blocked is None
     said = [(line.levelname, line.getMessage()) for line in caplog.records]
     assert said == [  # once each, however often it was tried
-        ("ERROR", "nothing can be stored, so no article is sent: database is locked"),
+        ("ERROR", f"nothing can be stored, so no article is sent: {why}"),
         ("WARNING", "answers can be stored again"),
     ]
 
 
 async def test_an_entry_that_cannot_be_stored_does_not_block_what_could(
-    locked: tuple[Store, LaneKey, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+    locked: tuple[Store, LaneKey, Holder],
 ) -> None:
-    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 0.01)
-    store, key, other = locked
+    store, key, holder = locked
     recording = asyncio.ensure_future(store.record(unstorable(record(key, 0))))
     await until_blocked(store)
-    other.execute("ROLLBACK")
+    await holder.let_go()
     with pytest.raises(HubError, match="not stored"):
         await recording
     assert store.blocked is None
 
 
 async def test_who_finds_that_nothing_can_be_written_has_it_tried(
-    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     """By a page that is written: a full disk lets transactions begin."""
-    with closing(sqlite3.connect(tmp_path / "hub.sqlite")) as other:
-        [before] = other.execute("PRAGMA data_version")
-        await tried(store, caplog)
-        [after] = other.execute("PRAGMA data_version")
+    caplog.set_level(logging.INFO, "metaserver.store.writer")
+    begun = tries(store)
+    store._writer.mark_unwritable("the disk is full")
+    assert store.blocked == "the disk is full"
+    await until(lambda: store.blocked is None)
+    assert begun() == 1
+    assert [line.levelname for line in caplog.records] == ["ERROR", "WARNING"]
+
+
+async def test_a_trial_writes_to_the_file(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "hub.sqlite") as store:
+        with closing(sqlite3.connect(tmp_path / "hub.sqlite")) as other:
+            [before] = other.execute("PRAGMA data_version")
+            store._writer.mark_unwritable("the disk is full")
+            await until(lambda: store.blocked is None)
+            [after] = other.execute("PRAGMA data_version")
     assert after != before
 
 
-async def tried(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "metaserver.store.writer")
-    begun = tries(store)
-    writer(store).mark_unwritable("the disk is full")
-    assert store.blocked == "the disk is full"
-    async with asyncio.timeout(30):
-        while store.blocked is not None:
-            await asyncio.sleep(0.01)
-    assert begun() == 1
-    assert [line.levelname for line in caplog.records] == ["ERROR", "WARNING"]
+async def test_characters_that_no_text_can_hold_are_replaced(store: Store, key: LaneKey) -> None:
+    entry = record(key, 0)
+    await store.record(replace(entry, attempt=replace(entry.attempt, message="a\0b\ud800c")))
+    async with store.reading() as connection:
+        assert await connection.scalar(sa.text("SELECT message FROM attempts")) == "a\ufffdb\ufffdc"
 
 
 async def test_a_writer_that_ends_leaves_no_thread_and_no_connection(tmp_path: Path) -> None:
     async with open_store(tmp_path / "hub.sqlite") as store:
         await store.record(record(await taken(store, "test", "peer"), 0))
-        engine, thread = writer(store)._engine, writer(store)._thread
+        assert isinstance(store._writer, SqliteWriter)
+        engine, thread = store._writer._engine, store._writer._thread
         assert isinstance(engine.pool, sa.QueuePool)
     with pytest.raises(RuntimeError, match="after shutdown"):
         thread.submit(print)

@@ -1,6 +1,8 @@
 """Names of entries: found by accession, symbol and words, within bounds."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,8 +41,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 @pytest.fixture(scope="module")
-def directory(release: Release) -> NameDirectory:
-    return NameDirectory.open(release.directory)
+def directory(release: Release) -> Iterator[NameDirectory]:
+    with closing(NameDirectory.open(release.directory)) as opened:
+        yield opened
 
 
 def found(directory: NameDirectory, text: str, taxon: int | None = None) -> list[str]:
@@ -122,7 +125,8 @@ def test_organisms_from_a_table_and_from_the_list(tmp_path: Path) -> None:
     sources = {"some.tsv": table, "speclist.txt": SOURCES["speclist.txt"]}
     paths = write_sources(tmp_path / "from", sources)
     built = build_release(paths, name="x", out=tmp_path / "x", names=True)
-    names = NameDirectory.open(built.directory).entries(["P00533", "P62993"])
+    with closing(NameDirectory.open(built.directory)) as directory:
+        names = directory.entries(["P00533", "P62993"])
     assert [one.organism for one in names.values()] == ["Bos taurus", "Homo sapiens"]
 
 
@@ -144,7 +148,7 @@ def test_names_of_another_format(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / NAMES) as connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
-    with pytest.raises(InputError, match="names of format 7, expected 1"):
+    with pytest.raises(InputError, match="names of format 7, expected 2"):
         NameDirectory.open(tmp_path)
 
 
@@ -176,8 +180,10 @@ def test_human_entries(tmp_path: Path) -> None:
     """All of the human Swiss-Prot: symbols find their entries."""
     table = shared("data/uniprot/human_reviewed.tsv")
     built = build_release([table], name="human", out=tmp_path / "human", names=True)
-    names = NameDirectory.open(built.directory)
-    assert len(names) == built.meta.counts.primary
-    assert found(names, "EGFR")[0] == "P00533"
-    assert found(names, "p53")[0] == "P04637"
-    assert found(names, "TNF-α")[1] == "P01375"  # lymphotoxin alpha, TNF-beta, has both words too
+    with closing(NameDirectory.open(built.directory)) as names:
+        assert len(names) == built.meta.counts.primary
+        assert found(names, "EGFR")[0] == "P00533"
+        assert found(names, "p53")[0] == "P04637"
+        assert (
+            found(names, "TNF-α")[1] == "P01375"
+        )  # lymphotoxin alpha, TNF-beta, has both words too

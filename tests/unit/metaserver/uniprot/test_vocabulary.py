@@ -1,6 +1,7 @@
+from metaserver.model.plans import Normalisation
 from metaserver.uniprot import FormatVocabulary, ReleaseVocabulary, Ruling, SecondaryPolicy
 from metaserver.uniprot.intent import Intent
-from metaserver.uniprot.verdicts import INTENTS, Normalisation
+from metaserver.uniprot.verdicts import INTENTS
 from metaserver.uniprot.vocabulary import Policies, split_name
 
 

@@ -9,12 +9,15 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec.structs import replace as changed
+
 from metaserver.leaderboards.frozen import freeze
 from metaserver.model.boards import ArticleBoard, Board, BoardRow, FrozenBoard
 from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import ArticleLevel, RunIntervals, Score
 from metaserver.model.states import Outcome, ServerState
+from metaserver.model.usage import RunUsage
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.course import AttemptCourse, CourseReading
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
@@ -110,6 +113,7 @@ class Challenge:
         self.compared = True  # whether intervals have been made
         self.hidden = ""
         self.note = ""
+        self.usages: dict[str, RunUsage] = {}
         self._frozen: dict[str, bytes] = {}
         if names is None:
             names = [f"Team {team} · S{i + 1:02}" for i, team in enumerate(TEAMS)]
@@ -219,6 +223,7 @@ class Challenge:
             )
             for i, (lane, score) in enumerate(scored)
         ]
+        rows = [changed(row, usage=self.usages.get(row.run), protocol="xmlrpc") for row in rows]
         return Board(
             task=task,
             rows=rows,

@@ -69,6 +69,7 @@ def server(name: str = "blue-1", **given: Any) -> ServerDetail:
         "auth_name": "",
         "secret": "",
         "certificate": "",
+        "callback_key": "",
         "serves_curators": False,
         "retired": False,
         "tested": TestState.PASSED,

@@ -13,6 +13,7 @@ from metaserver.model.states import PhaseState
 from metaserver.model.viewer import Viewer
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.pages import mount
 from metaserver.web.public.sites import PhaseSummary, Site
 from metaserver.web.ui.assets import Assets
@@ -69,6 +70,7 @@ def make_app(
     broadcaster = Broadcaster(source, interval=interval, heartbeat=heartbeat)
     app = web.Application(middlewares=[compressed, error_pages(templates)])
     mount(app, GivenSite(source, broadcaster), templates)
+    app.add_routes(ManualPages(templates).routes())
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)
 

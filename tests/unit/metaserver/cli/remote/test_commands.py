@@ -139,6 +139,20 @@ async def test_what_the_hub_refuses_is_told(
 
 
 @pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        (["make", "--box", "taken"], "docs/interfaces#errors"),
+        (["throw-away", "a"], "docs/security#tokens"),
+    ],
+)
+async def test_a_refusal_leads_to_what_explains_it(
+    site: Client, capsys: pytest.CaptureFixture[str], words: list[str], page: str
+) -> None:
+    await ask("boxes", *words)
+    assert capsys.readouterr().err.splitlines()[1:] == [f"see {site.make_url('/')}{page}"]
+
+
+@pytest.mark.parametrize(
     ("words", "place"),
     [
         (["make", "--box", "a", "--size", "3"], "--size"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from metaserver.curation.exports.finished import Passage
+import msgspec
+
+from metaserver.curation.exports.finished import MOST_QUOTED, Passage
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, LOG, SAMPLE, SHC1, TEXT
 
 
@@ -23,3 +25,11 @@ def test_mentions_and_evidence_are_places_of_the_text() -> None:
     [pair] = [one for one in SAMPLE.accepted("IPT") if one.method]
     assert [*SAMPLE.evidence_of(pair)] == ["EGFR (α-phosphorylated) was pulled down with Grb2."]
     assert Passage(start=1, end=2) < Passage(start=2, end=3)
+
+
+def test_evidence_has_an_end_however_much_of_the_article_it_is() -> None:
+    [pair] = [one for one in SAMPLE.accepted("IPT") if one.method]
+    article = msgspec.structs.replace(SAMPLE.article, text="x" * 1_000)
+    long = msgspec.structs.replace(SAMPLE, article=article)
+    all_of_it = msgspec.structs.replace(pair, evidence=(Passage(start=0, end=1_000),) * 50)
+    assert sum(map(len, long.evidence_of(all_of_it))) == MOST_QUOTED

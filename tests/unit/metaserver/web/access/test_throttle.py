@@ -154,3 +154,22 @@ def test_what_is_owed_is_bounded_and_forgotten_in_time() -> None:
     clock.now += 10**6
     shares.spend("a", 3.0)
     assert shares.wait("a") == 0.0
+
+
+def test_processes_share_a_limit() -> None:
+    clock, sharers = FakeClock(), [3]
+    buckets = Buckets(60, clock=clock, sharers=lambda: sharers[0])
+    assert [buckets.take("a") for _ in range(20)] == [0.0] * 20
+    assert buckets.take("a") == pytest.approx(3.0)  # one process of three
+    sharers[0] = 1  # the others were stopped
+    assert buckets.take("a") == pytest.approx(1.0)
+    assert Buckets(1, clock=clock, sharers=lambda: 5).take("b") == 0.0  # one is never too much
+
+
+def test_a_failure_counts_for_all_processes() -> None:
+    clock = FakeClock()
+    failures = Failures(Delays(free=5), clock=clock, sharers=lambda: 3)
+    failures.failed("a")
+    assert failures.wait("a") == 0.0
+    failures.failed("a")
+    assert failures.wait("a") > 0.0

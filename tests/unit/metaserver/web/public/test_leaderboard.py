@@ -110,11 +110,12 @@ def test_csv_is_what_is_shown():
             "auc",
             "articles_in_gold",
             "below_min_coverage",
+            "protocol",
         ],
-        ["2", "", "", "c", "online", "10/10", "8", "0.25", "0.500", "10", "no"],
-        ["1", "", "", "b", "online", "4/10", "7", "0.10", "0.910", "10", "no"],
-        ["2", "", "", "a", "online", "10/10", "9", "n/a", "0.500", "10", "no"],
-        ["n/a", "", "", "'=d", "online", "0/10", "n/a", "n/a", "n/a", "10", "no"],
+        ["2", "", "", "c", "online", "10/10", "8", "0.25", "0.500", "10", "no", ""],
+        ["1", "", "", "b", "online", "4/10", "7", "0.10", "0.910", "10", "no", ""],
+        ["2", "", "", "a", "online", "10/10", "9", "n/a", "0.500", "10", "no", ""],
+        ["n/a", "", "", "'=d", "online", "0/10", "n/a", "n/a", "n/a", "10", "no", ""],
     ]
 
 
@@ -126,6 +127,7 @@ def test_json_is_what_is_shown():
         "articles_scored": 4, "articles_in_gold": 10, "place": 1, "team": None, "title": None,
         "run": "b", "mode": "online", "tp": 7, "f": 0.1, "auc": 0.91,
         "articles_counted": 10, "confidence": None, "below_min_coverage": False,
+        "protocol": None,
     }  # fmt: skip
 
 

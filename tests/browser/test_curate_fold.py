@@ -1,0 +1,80 @@
+"""The state that the page makes of events is the one that the hub makes of them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+
+from metaserver.curation.decisions import CurationEvent, fold, next_redo, next_undo, normal
+from tests.browser.conftest import Site, Visits
+
+ITEMS = {"INT": [("P04637",), ("Q00987",), ("P38398",)], "IPT": [("P04637", "Q00987")]}
+FOLD = """async ({ address, logs }) => {
+  const { fold, nextRedo, nextUndo } = await import(address);
+  const one = ({ task, item, decision, implied, byHand, reason, replaced, evidence, method, type,
+    note }) => [task, item, decision, implied, byHand, reason, replaced, evidence, method, type,
+    note];
+  return logs.map((log) => {
+    const { items, relevant, note } = fold(log);
+    return [[...items.values()].map(one), relevant, note, nextUndo(log), nextRedo(log)];
+  });
+}"""
+
+
+def log_of(seed: int) -> list[CurationEvent]:
+    """Return a log of any events, many of them undos of earlier ones."""
+    chance = random.Random(seed)
+    log: list[CurationEvent] = []
+    for number in range(chance.randint(1, 40)):
+        task = chance.choice(["INT", "INT", "IPT"])
+        kinds = ["accept", "reject", "undecide", "evidence", "note", "species", "relevant"]
+        kind = chance.choice(
+            [*kinds, "undo", "undo", "undo", *(["pair", "method"] * (task == "IPT"))]
+        )
+        detail: dict[str, Any] = {
+            "accept": {"evidence": chance.choice([[], [[1, 5]]])},
+            "reject": {"reason": chance.choice(["", "family"])},
+            "evidence": {"evidence": [[number, number + 3]]},
+            "note": {"note": f"note {number}"},
+            "species": {"replaced": chance.choice(ITEMS[task])},
+            "relevant": {"relevant": chance.choice([True, False, None])},
+            "pair": {"method": "MI:0096"},
+            "method": {"method": chance.choice(["MI:0096", ""]), "type": "MI:0915"},
+        }.get(kind, {})
+        if kind == "undo":
+            if not log:
+                continue
+            detail = {"undoes": chance.choice(log[-6:]).key}
+        event: dict[str, Any] = {"key": f"event-{number:04}", "kind": kind, "detail": detail}
+        if kind not in ("undo", "relevant"):
+            event |= {"task": task, "item": chance.choice(ITEMS[task])}
+        log.append(normal(msgspec.convert(event, CurationEvent), 1_000))
+    return log
+
+
+def by_hub(log: list[CurationEvent]) -> list[Any]:
+    state = fold(log)
+    items = [
+        [
+            *(task, item, one.decision, one.implied, one.by_hand, one.reason, one.replaced),
+            *(one.evidence, one.method, one.type, one.note),
+        ]
+        for (task, item), one in state.items.items()
+    ]
+    found = [items, state.relevant, state.note, next_undo(log), next_redo(log)]
+    made: list[Any] = msgspec.json.decode(msgspec.json.encode(found))
+    return made
+
+
+def test_both_make_the_same_state_of_any_events(site: Site, visits: Visits) -> None:
+    logs = [log_of(seed) for seed in range(400)]
+    page = visits.open(f"{site.url}/monitor")
+    address = page.locator("script[type=module]").first.get_attribute("src") or ""
+    given = {
+        "address": address.replace("page.js", "curate_fold.js"),
+        "logs": msgspec.to_builtins(logs),
+    }
+    for found, log in zip(page.evaluate(FOLD, given), logs, strict=True):
+        assert found == by_hub(log)

@@ -1,0 +1,386 @@
+"""The curator's page in a browser: an article by keys, without scripts, offline, in two tabs."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.curation_view import CurationDetail
+from tests.browser.conftest import Visits
+from tests.browser.curating import HOSTILE, PROTEINS, TITLE, CuratorHub, article, asked
+from tests.browser.test_accessibility import violations
+
+pytestmark = pytest.mark.slow
+
+COUNT = 30
+REFUSED = re.compile(r"status of (409|422)|ERR_INTERNET_DISCONNECTED|ERR_FAILED")
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[CuratorHub]:
+    with CuratorHub(tmp_path) as hub:
+        hub.answers(article(), {"fast": range(COUNT), "slow": range(5, COUNT)})
+        yield hub
+
+
+def detail_of(hub: CuratorHub, page: Page) -> CurationDetail:
+    """Return the curation of a page as the hub has it."""
+    caller = Caller(role=Role.CURATOR, token_id=hub.token_id, name="curator ana")
+    key = page.url.partition("/curations/")[2].partition("/")[0].partition("#")[0]
+    found: CurationDetail = hub.do(hub.running.do("curation.get", caller, curation=key))
+    return found
+
+
+def decisions(detail: CurationDetail, decision: str, task: str = "INT") -> set[tuple[str, ...]]:
+    return {one.item for one in detail.decisions if (one.decision, one.task) == (decision, task)}
+
+
+def opened(hub: CuratorHub, visits: Visits, text: str = "", **options: Any) -> Page:
+    """Ask about an article, and return its page with all candidates on it."""
+    page: Page = asked(hub, visits, text or article(), **options)
+    expect(page.locator("#list-INT > li")).to_have_count(COUNT)
+    expect(page.locator("#left")).to_have_text("2 of 2 servers")
+    return page
+
+
+def saved(page: Page) -> None:
+    expect(page.locator("#told")).to_contain_text("Saved")
+
+
+def selected(page: Page) -> str:
+    return page.locator("section.task:not([hidden]) [aria-selected=true] .acc").inner_text()
+
+
+def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits, tmp_path: Path) -> None:
+    page = opened(hub, visits, viewport={"width": 1360, "height": 900})
+    keys, begun, each = page.keyboard, time.perf_counter(), []
+    expect(page.locator("#list-INT > li").first).to_be_focused()
+    order = page.locator("#list-INT .acc").all_inner_texts()
+    for number in range(COUNT):
+        since = time.perf_counter()
+        assert selected(page) == order[number]
+        if number % 3 == 0:
+            keys.press("n")
+            keys.press("e")
+        if number == 1:
+            keys.press("r")
+            expect(page.get_by_role("dialog")).to_contain_text("Why is")
+            keys.press("f")
+        else:
+            keys.press("x" if number % 5 == 1 else "a")
+        each.append(time.perf_counter() - since)
+    expect(page.locator("#announce")).to_contain_text("Every candidate of this task")
+    rejected = {(order[number],) for number in range(COUNT) if number % 5 == 1}
+    saved(page)
+    detail = detail_of(hub, page)
+    assert decisions(detail, "rejected") == rejected
+    assert len(decisions(detail, "accepted")) == COUNT - len(rejected)
+    decided = {one.item[0]: one for one in detail.decisions}
+    assert decided[order[1]].reason == "family"
+    for number in (0, 3):
+        [(start, end)] = decided[order[number]].evidence
+        symbol = dict(PROTEINS)[order[number]]
+        assert symbol in detail.text[start:end]
+        assert detail.text[end - 1] == "."
+
+    keys.press("u")
+    keys.press("u")
+    expect(page.locator("#progress")).not_to_contain_text(f"{COUNT} of")
+    keys.press("U")
+    keys.press("U")
+    keys.press("t")
+    expect(page.locator("#relevance")).to_have_text("relevant")
+    keys.press("+")
+    other = PROTEINS[COUNT]
+    keys.type(other[1])
+    expect(page.locator("#chooser-options li").first).to_contain_text(other[0])
+    keys.press("Enter")
+    expect(page.locator("[aria-selected=true] .acc").first).to_have_text(other[0])
+    keys.press("m")
+    keys.press("ArrowUp")
+    keys.press("m")
+    keys.press("i")
+    keys.press("d")
+    keys.type("pull down")
+    expect(page.locator("#chooser-options li").first).to_contain_text("MI:0096")
+    keys.press("Enter")
+    keys.press("w")
+    keys.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("accept, and go on")
+    keys.press("Escape")
+    saved(page)
+    detail = detail_of(hub, page)
+    assert decisions(detail, "rejected") == rejected
+    assert (other[0],) in decisions(detail, "accepted")
+    assert detail.relevant is True
+    [pair] = [one for one in detail.decisions if one.task == "IPT" and one.by_hand]
+    assert other[0] in pair.item
+    assert pair.method == "MI:0096"
+    left = [one for one in detail.undecided if one.task == "IPT"]
+    assert left
+    keys.press("Control+Enter")
+    page.wait_for_url("**/submit")
+    expect(page.locator("main")).to_contain_text(f"{len(left)} without a decision")
+    keys.press("Enter")
+    page.wait_for_url(re.compile(r"/curations/[0-9a-f]{16}$"))
+    expect(page.locator("#told")).to_contain_text("submitted")
+    seconds = time.perf_counter() - begun
+    with page.expect_download() as download:
+        page.get_by_role("link", name="JSON, all that is known").click()
+    assert other[0] in Path(download.value.path()).read_text("utf-8")
+    print(
+        f"\n{COUNT} candidates by keys: {sum(each):.1f} s in all,"
+        f" {1000 * statistics.median(each):.0f} ms a candidate (median); article {seconds:.1f} s"
+    )
+
+
+def test_everything_without_scripts(hub: CuratorHub, visits: Visits) -> None:
+    page: Page = asked(hub, visits, article(), java_script_enabled=False)
+    while page.locator("#list-INT > li").count() < COUNT or "2 of 2" not in page.content():
+        page.reload()
+    first, second = (page.locator("#list-INT > li").nth(number) for number in (0, 1))
+    names = [one.locator(".called").inner_text() for one in (first, second)]
+    accessions = [one.locator(".acc").inner_text() for one in (first, second)]
+    page.get_by_role("button", name=f"Accept {names[0]}", exact=True).click()
+    assert page.url.endswith(f"#c-INT-{accessions[1]}")
+    expect(first).to_have_attribute("data-decision", "accepted")
+    second.get_by_label("because").select_option("family")
+    page.get_by_role("button", name=f"Reject {names[1]}", exact=True).click()
+    expect(second).to_have_attribute("data-decision", "rejected")
+    first.locator("summary").click()
+    first.get_by_label("Words of the article").fill("lysed them and  looked")
+    first.get_by_role("button", name="Evidence, or not").click()
+    pair = page.locator("#list-IPT > li").first
+    pair.locator("summary").click()
+    pair.get_by_label("Method").fill("MI:0096")
+    pair.get_by_role("button", name="Set them").click()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Redo").click()
+    page.get_by_role("button", name="Not relevant").click()
+    other = PROTEINS[COUNT]
+    page.get_by_label("A protein: name or accession").fill(other[1])
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("button", name=re.compile("^Add .*_HUMAN")).first.click()
+    page.get_by_label("Two accessions").fill(f"{other[0]} {accessions[0]}")
+    page.get_by_role("button", name="Add a pair").click()
+    page.get_by_label("Two accessions").fill("P1 nonsense here")
+    page.get_by_role("button", name="Add a pair").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.goto(page.url.removesuffix("/decide"))
+    detail = detail_of(hub, page)
+    assert decisions(detail, "accepted") >= {(accessions[0],), (other[0],)}
+    assert decisions(detail, "rejected") == {(accessions[1],)}
+    assert tuple(sorted((other[0], accessions[0]))) in decisions(detail, "accepted", "IPT")
+    decided = {one.item: one for one in detail.decisions}
+    [(start, end)] = decided[accessions[0],].evidence
+    assert detail.text[start:end] == "lysed them and looked"
+    assert decided[accessions[1],].reason == "family"
+    assert [one.method for one in detail.decisions if one.task == "IPT"].count("MI:0096") == 1
+    assert detail.relevant is False
+    page.get_by_role("link", name="Submit…").click()
+    expect(page.locator("main")).to_contain_text("without a decision")
+    page.get_by_role("button", name="Submit without them").click()
+    expect(page.get_by_role("link", name="PSI-MI TAB")).to_be_visible()
+    page.get_by_role("button", name="Open it again").click()
+    expect(page.get_by_role("button", name=f"Accept {names[0]}", exact=True)).to_be_visible()
+    visits.problems = [told for told in visits.problems if not REFUSED.search(told)]
+
+
+def test_offline_and_back(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    page.keyboard.press("a")
+    saved(page)
+    page.context.set_offline(True)
+    page.keyboard.press("x")
+    page.keyboard.press("a")
+    expect(page.locator("#alarm")).to_contain_text("The hub does not answer")
+    expect(page.locator("#told")).to_contain_text("2 not saved yet")
+    assert len(detail_of(hub, page).decisions) == 1
+    asks: list[str] = []
+    page.on("dialog", lambda dialog: (asks.append(dialog.type), dialog.accept()))
+    address = page.url
+    with page.expect_event("close"):
+        page.close(run_before_unload=True)
+    assert asks == ["beforeunload"]
+    visits.problems.clear()
+    again = visits.again(page.context)
+    page.context.set_offline(False)
+    again.goto(address)
+    saved(again)
+    detail = detail_of(hub, again)
+    assert (len(decisions(detail, "accepted")), len(decisions(detail, "rejected"))) == (2, 1)
+    expect(again.locator("#list-INT [data-decision=rejected]")).to_have_count(1)
+
+
+def test_two_tabs_know_of_each_other(hub: CuratorHub, visits: Visits) -> None:
+    one = opened(hub, visits)
+    two = visits.again(one.context)
+    two.goto(one.url)
+    expect(two.locator("#list-INT > li")).to_have_count(COUNT)
+    two.bring_to_front()
+    two.keyboard.press("x")
+    saved(two)
+    rejected = two.locator("#list-INT [data-decision=rejected] .acc").inner_text()
+    one.bring_to_front()
+    one.keyboard.press("j")
+    one.keyboard.press("a")
+    saved(one)
+    expect(one.locator("#announce")).to_contain_text("1 decision of another page")
+    expect(one.locator("#list-INT [data-decision=rejected] .acc")).to_have_text(rejected)
+    detail = detail_of(hub, one)
+    assert decisions(detail, "rejected") == {(rejected,)}
+    assert len(decisions(detail, "accepted")) == 1
+    visits.problems = [told for told in visits.problems if not REFUSED.search(told)]
+
+
+def test_late_answers_move_nothing(hub: CuratorHub, visits: Visits) -> None:
+    hub.hold("slow")
+    hub.answers(article(), {"fast": range(10), "slow": [*range(12, 20), *range(9, 4, -1)]})
+    page: Page = asked(hub, visits, article(), viewport={"width": 1360, "height": 900})
+    expect(page.locator("#list-INT > li")).to_have_count(10)
+    page.keyboard.press("a")
+    page.keyboard.press("j")
+    page.keyboard.press("n")
+    assert page.evaluate("scrollY") == 0
+    order = page.locator("#list-INT .acc").all_inner_texts()
+    row = page.locator("#list-INT [aria-selected=true]")
+    before, name = row.bounding_box(), row.locator(".acc").inner_text()
+    text = page.locator("#article p").nth(3).bounding_box()
+    hub.let_go("slow")
+    expect(page.locator("#list-INT > li")).to_have_count(18)
+    expect(page.locator("#news")).to_contain_text("12 new")
+    assert page.locator("#list-INT .acc").all_inner_texts()[:10] == order
+    assert (row.bounding_box(), row.locator(".acc").inner_text()) == (before, name)
+    assert page.locator("#article p").nth(3).bounding_box() == text
+    expect(page.locator("#list-INT > li").nth(12).get_by_text("new")).to_be_visible()
+    page.keyboard.press("g")
+    found = page.locator("#list-INT .acc").all_inner_texts()
+    place = order.index(name)
+    assert found[: place + 1] == order[: place + 1]
+    ranks = page.locator("#list-INT > li").evaluate_all(
+        "rows => rows.map((row) => +row.dataset.rank)"
+    )
+    assert ranks[place + 1 :] == sorted(ranks[place + 1 :])
+    assert found[place + 1 :] != order[place + 1 :] + found[10:]
+    saved(page)
+
+
+def test_single_keys_can_be_switched_off(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    page.get_by_label("Single keys").uncheck()
+    page.locator("#list-INT > li").first.focus()
+    page.keyboard.press("a")
+    page.keyboard.press("ArrowDown")
+    assert selected(page) == page.locator("#list-INT .acc").nth(1).inner_text()
+    page.get_by_role("button", name="Accept", exact=True).click()
+    saved(page)
+    assert len(detail_of(hub, page).decisions) == 1
+    page.reload()
+    expect(page.get_by_label("Single keys")).not_to_be_checked()
+
+
+def test_what_servers_and_articles_say_is_text(hub: CuratorHub, visits: Visits) -> None:
+    text = f"{HOSTILE} {TITLE}\n\n{article()}\n\n{HOSTILE} </script><script>alert(2)</script>"
+    given = hub.servers["fast"].answer
+    assert given is not None
+    given["normalizations"][0]["evidence"] = HOSTILE
+    given["normalizations"][1]["evidence"] = "</script><script>alert(3)</script>"
+    page = opened(hub, visits, text)
+    expect(page.locator("h1")).to_contain_text("<img src=x")
+    expect(page.locator("#article p").first).to_contain_text("onerror")
+    assert page.locator("main img").count() == 0
+    page.keyboard.press("o")
+    page.keyboard.type(HOSTILE)
+    expect(page.locator("#chooser-options li")).to_have_count(1)
+    page.keyboard.press("Enter")
+    saved(page)
+    page.reload()
+    expect(page.locator("#list-INT > li")).to_have_count(COUNT)
+    assert page.locator("main img").count() == 0
+    assert [one.note for one in detail_of(hub, page).decisions] == [HOSTILE]
+
+
+def test_everybody_can_use_the_pages(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    page.keyboard.press("a")
+    page.keyboard.press("x")
+    saved(page)
+    assert violations(page) == []
+    page.set_viewport_size({"width": 360, "height": 780})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.keyboard.press("i")
+    page.keyboard.press("d")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert violations(page, schemes=["dark"], sizes=["phone"]) == []
+    page.keyboard.press("Escape")
+    address = page.url
+    for path in (f"{address}/submit", f"{hub.url}/curate"):
+        page.goto(path)
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+WATCH = """() => {
+  window.painted = [];
+  window.touched = 0;
+  const channel = new MessageChannel();
+  let pressed = 0;
+  channel.port1.onmessage = () => painted.push(performance.now() - pressed);
+  addEventListener("keydown", (event) => {
+    pressed = event.timeStamp;
+    requestAnimationFrame(() => channel.port2.postMessage(0));
+  }, true);
+  new MutationObserver((changes) => (touched += changes.length))
+    .observe(document.getElementById("article"), { subtree: true, attributes: true });
+}"""
+
+
+def test_a_long_article_with_many_marks(hub: CuratorHub, visits: Visits) -> None:
+    text = article(lines=640)
+    hub.answers(text, {"fast": range(COUNT), "slow": range(5, COUNT)})
+    page = opened(hub, visits, text, viewport={"width": 1360, "height": 900})
+    page.reload()
+    marks = page.locator("#article mark").count()
+    assert marks > 1_800
+    largest = max(
+        page.locator(f'#article mark[data-c="{accession}"]').count()
+        for accession, _ in PROTEINS[:COUNT]
+    )
+    page.evaluate(WATCH)
+    keys = "ananeaxuUjjkkanppaxanaaxa"
+    for number, key in enumerate(keys, 1):
+        page.keyboard.press(key)
+        page.wait_for_function("count => painted.length >= count", arg=number)
+    # Those of the candidate that was left, and of the next; a frame for the mention.
+    assert page.evaluate("touched") <= len(keys) * (2 * largest + 2)
+    assert page.locator("#article mark.on").count() <= largest
+    painted = sorted(page.evaluate("painted"))
+    saved(page)
+    print(
+        f"\n{len(text):,} characters, {marks:,} marks: from key to paint"
+        f" {statistics.median(painted):.0f} ms (median),"
+        f" {painted[int(0.95 * len(painted))]:.0f} ms (95 %)"
+    )
+
+
+def test_rows_by_their_decision(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    for key in "axa":
+        page.keyboard.press(key)
+    rows = page.locator("#list-INT > li:visible")
+    for shown, count in (
+        ("rejected", 1),
+        ("accepted", 2),
+        ("undecided", COUNT - 3),
+    ):
+        page.get_by_label("Show").select_option(shown)
+        expect(rows).to_have_count(count)

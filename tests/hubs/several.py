@@ -1,0 +1,43 @@
+"""Processes of a hub in several, each as on a machine of its own, in the test's own process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from metaserver.cli.hub import work
+from metaserver.cli.serve import open_service
+from metaserver.model.states import ProcessRole
+from tests import stores
+from tests.hubs.inside import Running, settings
+
+
+@asynccontextmanager
+async def process(folder: Path, **changes: Any) -> AsyncIterator[Running]:
+    """Run a process with pages of the hub that `folder` belongs to, on a machine of its own."""
+    url = stores.database_of(folder / "hub").secret
+    machine = folder / f"machine-{len(list(folder.glob('machine-*')))}"
+    given = msgspec.structs.replace(
+        await settings(folder, store=url, **changes), folder=str(machine)
+    )
+    machine.mkdir()
+    async with open_service(given, role=ProcessRole.WEB) as hub:
+        task = asyncio.create_task(work(hub))
+        try:
+            yield Running(hub)
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+@asynccontextmanager
+async def two(folder: Path, **changes: Any) -> AsyncIterator[tuple[Running, Running]]:
+    """Run two processes with pages."""
+    async with process(folder, **changes) as one, process(folder, **changes) as other:
+        yield one, other

@@ -1,0 +1,548 @@
+"""BeCalm servers: every format is read alike, every fault ends in its outcome, nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from metaserver.client import communication
+from metaserver.client.http import HttpLimits
+from metaserver.conformance.procedure import conformance
+from metaserver.files.compression import pack
+from metaserver.model.conformance import StepState
+from metaserver.model.errors import UnavailableError
+from metaserver.model.states import Outcome
+from metaserver.protocols.becalm import BECALM
+from metaserver.store import communications
+from metaserver.store.store import Store
+from metaserver.tasks.plugin import answered_tasks
+from metaserver.web.access import auth
+from metaserver.wire.values import Limits
+from tests.fakes.becalm import BecalmPeer, becalm_peer, honestly
+from tests.hubs.stored import stored
+from tests.integration.callers import VOCABULARY, server
+from tests.integration.calling import ACKNOWLEDGED, KEY, TEXT, calling_hub
+from tests.waiting import until
+
+FOUND = {
+    "IPT": [],
+    "INT": [["P04637", 1, 0.5], ["P38398", 2, 0.5]],
+    "NER": [[5, "TP53", "protein"], [29, "BRCA1", "protein"]],
+}
+
+
+@pytest.mark.parametrize("form", ["JSON", "TSV", "BIOC"])
+@pytest.mark.parametrize("first", [False, True])
+async def test_every_format_gives_the_same_answer(tmp_path: Path, form: str, first: bool) -> None:
+    async with (
+        calling_hub(tmp_path) as hub,
+        becalm_peer(form=form, first=first, becalm_key="secret") as peer,
+    ):
+        ended, answer = await hub.send(peer)
+        await until(lambda: bool(peer.made))
+    assert (ended.outcome, ended.message) == (Outcome.OK, "")
+    assert answer is not None
+    if form == "BIOC":
+        found = [[place, name, kind.lower()] for place, name, kind in answer.payloads["NER"]]
+        assert (answer.payloads["INT"], found) == (FOUND["INT"], FOUND["NER"])
+    else:
+        assert answer.payloads == FOUND
+    (asked,) = peer.asked
+    assert asked["becalm_key"] == "secret"
+    (document,) = asked["parameters"]["documents"]
+    assert document["text"] == f"{document['title']}\n{document['abstractText']}" == TEXT
+    assert 0 < asked["parameters"]["communication_id"] < 2**31
+    assert [one.status for one in peer.made] == [200]
+    assert ended.timings.wait is not None
+    assert ended.bytes_in > 0
+
+
+def _utf16(found: list[dict[str, Any]]) -> Any:
+    for one in found:
+        if one["section"] == "T":
+            one["init"] += 1
+            one["end"] += 1
+    return found
+
+
+def _with_pair(found: list[dict[str, Any]]) -> Any:
+    pair = {"dbid_a": "P04637", "dbid_b": "uniprot:P38398", "confidence": 0.25}
+    return {"annotations": found, "pairs": [pair], "interaction": [True, 0.75]}
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "expected"),
+    [
+        (_utf16, "offsets = utf16", FOUND),
+        (lambda found: [one | {"score": 50} for one in found], "score_max = 100", FOUND),
+        (lambda found: [one | {"init": str(one["init"])} for one in found], "", FOUND),
+        (lambda found: [], "", {}),
+        (lambda found: [one | {"type": "CHEMICAL"} for one in found], "", {}),
+        (
+            _with_pair,
+            "",
+            FOUND | {"ACT": [True, 0.75], "IPT": [["P04637", "P38398", 1, 0.25]]},
+        ),
+    ],
+)
+async def test_other_answers_are_read(
+    tmp_path: Path, change: Callable[..., Any], options: str, expected: dict[str, Any]
+) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(change=change) as peer:
+        ended, answer = await hub.send(peer, options=options)
+    assert ended.outcome is Outcome.OK, ended.message
+    assert answer is not None
+    for task in ("INT", "IPT", "ACT"):
+        assert (answer.payloads.get(task) or []) == expected.get(task, [])
+
+
+def _says(code: int, /, **members: Any) -> Callable[[dict[str, Any]], web.Response]:
+    return lambda _: web.json_response(members, status=code)
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "message"),
+    [
+        (
+            _says(200, status=400, success=False, errorCode="7", errorName="X", message="no"),
+            Outcome.FAULT,
+            "7: X: no",
+        ),
+        (_says(200, success="yes"), Outcome.SHAPE, "/success: expected a boolean, got a string"),
+        (_says(200), Outcome.SHAPE, "/success: missing"),
+        (_says(500, message="broken"), Outcome.FAULT, "500: broken"),
+        (_says(401), Outcome.CREDENTIALS, "401"),
+        (lambda _: web.Response(text="<html>"), Outcome.SYNTAX, "<html>"),
+        (lambda _: web.Response(status=302), Outcome.HTTP, "302"),
+    ],
+)
+async def test_a_refused_request_ends_the_attempt_at_once(
+    tmp_path: Path, reply: Any, outcome: Outcome, message: str
+) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(reply=reply) as peer:
+        ended, _ = await hub.send(peer)
+        assert ended.outcome is outcome
+        assert message in ended.message
+        late = await peer.call(peer.asked[0]["parameters"], "[]")
+    assert (late.status, late.answer["errorName"]) == (400, "REQUEST_EXPIRED")
+
+
+async def _never(_peer: BecalmPeer, _parameters: dict[str, Any]) -> None:
+    pass
+
+
+async def test_an_acknowledgement_alone_is_a_timeout(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_never) as peer:
+        ended, _ = await hub.send(peer, time_limit=1.0)
+        assert ended.outcome is Outcome.TIMEOUT
+        assert "acknowledged, but no saveAnnotations" in ended.message
+        late = await peer.call(peer.asked[0]["parameters"], "[]")
+        assert (late.status, late.answer["errorCode"]) == (400, "9")
+
+
+async def _twice(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+    await honestly(peer, parameters)
+    await peer.call(parameters, "not even JSON")
+
+
+async def test_a_second_callback_is_refused_and_harms_nothing(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_twice) as peer:
+        ended, answer = await hub.send(peer)
+        await until(lambda: len(peer.made) == 2)
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    second = peer.made[1]
+    assert (second.status, second.answer["errorName"]) == (400, "REQUEST_CLOSED")
+    assert second.answer["errorCode"] == "13"
+    assert second.answer["success"] is False
+
+
+async def _at_the_same_time(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+    (document,) = parameters["documents"]
+    body = peer.written(document)
+    await asyncio.gather(*(peer.call(parameters, body) for _ in range(8)))
+
+
+async def test_of_callbacks_at_the_same_time_one_is_taken(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_at_the_same_time) as peer:
+        ended, _ = await hub.send(peer)
+        await until(lambda: len(peer.made) == 8)
+    assert ended.outcome is Outcome.OK
+    assert sum(one.status == 200 for one in peer.made) == 1
+
+
+BAD = [
+    ("JSON", "{", 400, "FORMAT_ERROR", "not JSON"),
+    ("JSON", b"\xff", 400, "FORMAT_ERROR", "not UTF-8"),
+    ("JSON", "5", 400, "INCORRECT_FIELD", "/: expected an array"),
+    ("JSON", "[5]", 400, "INCORRECT_FIELD", "/0: expected an object"),
+    ("JSON", '[{"document_id": "a0"}]', 400, "INCORRECT_FIELD", "/0/section: missing"),
+    ("JSON", '{"annotations": 1}', 400, "INCORRECT_FIELD", "/annotations: expected an array"),
+    (
+        "JSON",
+        '[{"document_id": "other", "section": "T", "init": 0, "end": 1}]',
+        400,
+        "INCORRECT_FIELD",
+        "/0/document_id: 'other' is not what was sent",
+    ),
+    (
+        "JSON",
+        '[{"document_id": "a0", "section": "X", "init": 0, "end": 1}]',
+        400,
+        "INCORRECT_FIELD",
+        "/0/section: expected T or A",
+    ),
+    (
+        "JSON",
+        '[{"document_id": "a0", "section": "T", "init": 0.5, "end": 1}]',
+        400,
+        "INCORRECT_FIELD",
+        "/0/init: expected an integer",
+    ),
+    ("TSV", "a0\tT\t0", 400, "INCORRECT_FIELD", "line 1: expected 7 or 8 columns, got 3"),
+    (
+        "TSV",
+        "a0\tT\tx\t4\t1\tTP53\tPROTEIN\tP04637",
+        400,
+        "INCORRECT_FIELD",
+        "line 1, column init: expected an integer",
+    ),
+    ("BIOC", "<collection>", 400, "FORMAT_ERROR", "not XML"),
+    ("BIOC", "<collection/>", 400, "INCORRECT_FIELD", "/documents: missing"),
+    ("BIOC", '{"documents": []}', 400, "INCORRECT_FIELD", "0 documents"),
+    ("BRAT", "[]", 400, "FORMAT_ERROR", "expected one of BIOC, JSON, TSV"),
+    ("JSON", " " * 70_000 + "[" + "0," * 60_000, 413, "NOT_VALID_BY_SCHEMA", "values"),
+    ("JSON", " " * 200_000, 413, "NOT_VALID_BY_SCHEMA", "larger than an answer"),
+]
+
+
+async def test_a_bad_callback_is_refused_and_may_be_corrected(tmp_path: Path) -> None:
+    limits = HttpLimits(answer=Limits(bytes=199_999, values=50_000))
+    tried = asyncio.Queue[None]()
+
+    async def wrong_first(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        form, body, *_ = BAD[len(peer.asked) - 1]
+        await peer.call(parameters, body, form=form)
+        await honestly(peer, parameters)
+        tried.put_nowait(None)
+
+    async with calling_hub(tmp_path, limits=limits) as hub, becalm_peer(calls=wrong_first) as peer:
+        registered = await hub.register(peer)
+        for number, (form, _, status, name, message) in enumerate(BAD, start=1):
+            ended, answer = await hub.caller().call(registered, 0, number)
+            await tried.get()
+            bad, good = peer.made[-2:]
+            assert (bad.status, bad.answer["errorName"]) == (status, name), (form, bad.answer)
+            assert message in bad.answer["message"]
+            assert (good.status, ended.outcome) == (200, Outcome.OK), (form, good.answer)
+            assert answer is not None
+
+
+async def test_what_is_never_corrected_is_the_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def wrong(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        await peer.call(parameters, "[5]")
+
+    monkeypatch.setattr(communication, "REPAIR", 0.5)
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=wrong) as peer:
+        ended, _ = await hub.send(peer)
+    assert ended.outcome is Outcome.SHAPE
+    assert ended.message == "its callback was refused: /0: expected an object, got an integer 5"
+
+
+async def test_bad_callbacks_are_not_taken_for_ever(tmp_path: Path) -> None:
+    async def wrong(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        while (await peer.call(parameters, "{")).answer["errorName"] == "FORMAT_ERROR":
+            pass
+
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=wrong) as peer:
+        ended, _ = await hub.send(peer)
+        await until(lambda: peer.made[-1].answer["errorName"] == "REQUEST_EXPIRED")
+    assert ended.outcome is Outcome.SYNTAX
+
+
+async def test_what_is_not_the_servers_own_is_unknown(tmp_path: Path) -> None:
+    release = asyncio.Event()
+
+    async def waits(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        await release.wait()
+        await honestly(peer, parameters)
+
+    async with (
+        calling_hub(tmp_path) as hub,
+        becalm_peer(calls=waits) as peer,
+        becalm_peer() as other,
+    ):
+        registered = await hub.register(peer)
+        await hub.register(other, "other")
+        sending = asyncio.create_task(hub.caller().call(registered, 0, 1))
+        await until(lambda: bool(peer.asked))
+        parameters = peer.asked[0]["parameters"]
+        theirs = await other.call(parameters, "[]")
+        nobodys = await other.call(parameters, "[]", communication=2**31 - 2)
+        assert theirs.status == nobodys.status == 404
+        assert theirs.answer == nobodys.answer
+        assert theirs.answer["errorName"] == "UNKNOWN_COMMUNICATION_ID"
+        for key in ("wrong", KEY.format("nobody"), "x" * 5_000):
+            refused = await other.call(parameters, "[]", key=key)
+            assert refused.status == 401
+            assert key not in json.dumps(refused.answer)
+        assert (await other.call(parameters, "[]", communication="1;2")).status == 400
+        here = f"{hub.address}becalm/saveAnnotations/JSON?apikey={other.key}"
+        async with aiohttp.ClientSession() as session, session.get(here) as response:
+            assert response.status == 405
+            read = await response.json()
+            assert read["errorName"] == "INCORRECT_TRANSFER_REQUEST_METHOD"
+        async with hub.store.reading() as connection:
+            assert await communications.server_of(connection, "") is None
+        release.set()
+        ended, answer = await sending
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+
+
+@pytest.mark.parametrize("prefix", ["becalm", "api"])
+async def test_both_addresses_and_other_logins_are_known(tmp_path: Path, prefix: str) -> None:
+    async def calls(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        (document,) = parameters["documents"]
+        await peer.call(parameters, peer.written(document), prefix=prefix)
+
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=calls) as peer:
+        ended, _ = await hub.send(peer)
+    assert ended.outcome is Outcome.OK
+
+
+async def _slowly(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+    (document,) = parameters["documents"]
+
+    async def body() -> AsyncIterator[bytes]:
+        for byte in peer.written(document).encode():
+            yield bytes([byte])
+            await asyncio.sleep(0.001)
+
+    await peer.call(parameters, body())
+
+
+async def test_a_slow_callback_is_taken(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_slowly) as peer:
+        ended, _ = await hub.send(peer)
+    assert ended.outcome is Outcome.OK
+
+
+async def test_a_compressed_callback_is_refused(tmp_path: Path) -> None:
+    async def calls(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        await peer.call(parameters, b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
+        await honestly(peer, parameters)
+
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=calls) as peer:
+        ended, _ = await hub.send(peer)
+        await until(lambda: len(peer.made) == 2)
+    assert ended.outcome is Outcome.OK
+    assert (peer.made[0].status, peer.made[0].answer["errorName"]) == (415, "FORMAT_ERROR")
+
+
+async def test_a_server_without_a_key_is_not_asked(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer() as peer:
+        ended, _ = await hub.caller().call(server(peer.url, protocol="becalm"), 0, 1)
+        assert peer.asked == []
+    assert ended.outcome is Outcome.CREDENTIALS
+    assert "metaserver servers callback-key peer" in ended.message
+
+
+async def test_an_answer_is_taken_where_only_the_acknowledgement_fails(tmp_path: Path) -> None:
+    async def broken(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        await honestly(peer, parameters)
+        raise web.HTTPInternalServerError
+
+    async with calling_hub(tmp_path) as hub, becalm_peer(first=True, calls=broken) as peer:
+        ended, answer = await hub.send(peer)
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    assert "HTTP status 500" in str(ended.problems[0])
+
+
+async def test_a_conformance_run_passes(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(becalm_key="secret") as peer:
+        registered = await hub.register(peer)
+        tasks = list(answered_tasks().values())
+        found = await conformance(hub.client, registered, tasks, VOCABULARY, time_limit=60.0)
+    assert found.passed, found.reasons()
+    states = {step.name: step.state for step in found.steps}
+    for name in ("state", "wrong key", "unknown type", "no documents"):
+        assert states[name] is StepState.PASSED, found.steps
+    assert "secret" not in str(found)
+
+
+async def test_a_server_that_anybody_may_use_is_warned(tmp_path: Path) -> None:
+    def trusting(asked: dict[str, Any]) -> web.Response | None:
+        asked["becalm_key"] = "secret"
+        if asked["method"] == "getAnnotations" and not asked["parameters"]["documents"]:
+            return web.Response(status=500, text="IndexOutOfBounds")
+        return None
+
+    async with (
+        calling_hub(tmp_path) as hub,
+        becalm_peer(becalm_key="secret", reply=trusting) as peer,
+    ):
+        registered = await hub.register(peer)
+        tasks = list(answered_tasks().values())
+        found = await conformance(hub.client, registered, tasks, VOCABULARY, time_limit=60.0)
+    steps = {step.name: step for step in found.steps}
+    assert found.passed
+    assert steps["wrong key"].state is StepState.WARNING
+    assert steps["no documents"].state is StepState.WARNING
+
+
+@pytest.mark.parametrize(
+    ("said", "probed"),
+    [
+        ("Running", None),
+        ("Pending", None),
+        ("Suspended", "the server says it is Suspended"),
+        ("SHUTDOWN", "the server says it is Shutdown"),
+    ],
+)
+async def test_a_probe_reads_the_state(tmp_path: Path, said: str, probed: str | None) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(state=said) as peer:
+        registered = await hub.register(peer)
+        assert await hub.caller().probe(registered) == probed
+
+
+async def test_a_hub_that_is_started_again_goes_on(tmp_path: Path) -> None:
+    async with becalm_peer(calls=_never) as peer:
+        async with calling_hub(tmp_path) as hub:
+            registered = await hub.register(peer)
+            sending = asyncio.create_task(hub.caller(scope="phase 1").call(registered, 0, 1))
+            await until(lambda: bool(stored(tmp_path, ACKNOWLEDGED)))
+            sending.cancel()  # as a hub that stops does
+            await asyncio.gather(sending, return_exceptions=True)
+        async with calling_hub(tmp_path) as hub:
+            peer.hub = hub.address
+            parameters = peer.asked[0]["parameters"]
+            made = await peer.call(parameters, peer.written(parameters["documents"][0]))
+            assert made.status == 200  # nobody waits yet: it is kept
+        async with calling_hub(tmp_path) as hub:
+            peer.hub = hub.address
+            ended, answer = await hub.caller(scope="phase 1").call(registered, 0, 1)
+            assert (ended.outcome, len(peer.asked)) == (Outcome.OK, 1)
+            assert answer is not None
+            assert answer.payloads == FOUND
+            again = asyncio.create_task(hub.caller(scope="phase 1").call(registered, 0, 2))
+            await until(lambda: len(peer.asked) == 2)  # another attempt is another request
+            await honestly(peer, peer.asked[1]["parameters"])
+            ended, _ = await again
+            assert ended.outcome is Outcome.OK
+
+
+async def test_a_callback_that_the_hub_missed_is_not_charged(tmp_path: Path) -> None:
+    async with becalm_peer(calls=_never) as peer:
+        async with calling_hub(tmp_path) as hub:
+            registered = await hub.register(peer)
+            caller = hub.caller(3.0, scope="phase 1")
+            sending = asyncio.create_task(caller.call(registered, 0, 1))
+            await until(lambda: bool(stored(tmp_path, ACKNOWLEDGED)))
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+        async with calling_hub(tmp_path) as hub:
+            ended, _ = await hub.caller(3.0, scope="phase 1").call(registered, 0, 1)
+    assert ended.outcome is Outcome.CANCELLED
+    assert "the hub was started again" in ended.message
+    assert len(peer.asked) == 1
+
+
+async def test_a_request_that_was_not_acknowledged_is_sent_again(tmp_path: Path) -> None:
+    stuck = asyncio.Event()
+
+    async def slow(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        if len(peer.asked) == 1:
+            await stuck.wait()
+        await honestly(peer, parameters)
+
+    async with becalm_peer(first=True, calls=slow) as peer:
+        async with calling_hub(tmp_path) as hub:
+            registered = await hub.register(peer)
+            sending = asyncio.create_task(hub.caller(scope="phase 1").call(registered, 0, 1))
+            await until(lambda: bool(peer.asked))
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+        async with calling_hub(tmp_path) as hub:
+            peer.hub = hub.address
+            ended, answer = await hub.caller(scope="phase 1").call(registered, 0, 1)
+            stuck.set()
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    first, second = (asked["parameters"]["communication_id"] for asked in peer.asked)
+    assert first == second
+
+
+async def test_a_callback_that_another_process_took_is_found(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_never) as peer:
+        registered = await hub.register(peer)
+        sending = asyncio.create_task(hub.caller().call(registered, 0, 1))
+        await until(lambda: bool(stored(tmp_path, ACKNOWLEDGED)))
+        parameters = peer.asked[0]["parameters"]
+        body = pack(peer.written(parameters["documents"][0]).encode())
+        async with hub.store.writing() as connection:
+            id_ = parameters["communication_id"]
+            assert await communications.answer(connection, id_, "json", body, hub.desk.clock())
+        ended, answer = await sending
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    assert answer.payloads == FOUND
+
+
+async def test_a_store_that_takes_nothing_is_not_the_servers_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unwritable(_store: Store) -> None:
+        raise UnavailableError("disk full")
+
+    async def blocked(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "require_writable", unwritable)
+            await honestly(peer, parameters)
+        await honestly(peer, parameters)
+
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=blocked) as peer:
+        registered = await hub.register(peer)
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "require_writable", unwritable)
+            ended, _ = await hub.caller().call(registered, 0, 1)
+        assert (ended.outcome, peer.asked) == (Outcome.CANCELLED, [])
+        ended, _ = await hub.caller().call(registered, 0, 1)
+        await until(lambda: len(peer.made) == 2)
+    first = peer.made[0]
+    assert (first.status, first.answer["errorName"]) == (503, "VALIDATIONS_ON_SAVE")
+    assert "Retry-After" in first.headers
+    assert ended.outcome is Outcome.OK
+
+
+async def test_the_callbacks_of_a_server_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def many(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        while (made := await peer.call(parameters, "[]", communication=5)).status != 429:
+            pass
+        await asyncio.sleep(int(made.headers["Retry-After"]))  # as it is asked to
+        await honestly(peer, parameters)
+
+    monkeypatch.setattr(auth, "CALLBACKS_A_MINUTE", 60)
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=many) as peer:
+        ended, _ = await hub.send(peer)
+        await until(lambda: peer.made[-1].status == 200)
+    assert ended.outcome is Outcome.OK
+    assert len(peer.made) > 60
+
+
+@pytest.mark.parametrize("options", ["score_min=1", "offsets=words", "nonsense", "extra=1"])
+def test_unusable_options_are_refused(options: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        BECALM.check(server("http://a.example/", protocol="becalm", options=options))

@@ -1,0 +1,539 @@
+"""Curations: opened upon a request, decided in events, submitted, exported, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from metaserver.curation.decisions import MissingEventsError
+from metaserver.curation.exports.formats import FORMATS
+from metaserver.curation.exports.json_ import read_json
+from metaserver.curation.texts import GUARDED
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import Article, ArticleId
+from metaserver.operations.caller import Caller
+from metaserver.operations.curation_logs import CurationLogs
+from metaserver.operations.curation_view import CurationDetail
+from metaserver.store import curations, phases
+from metaserver.uniprot import build_release
+from tests.hubs.command import metaserver
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.process import Api, Hub, enrol, hub_at, new_token, write_config
+from tests.hubs.release import NAMES
+from tests.hubs.sites import client_of
+from tests.integration.curating import curator, register, scripted
+from tests.waiting import until
+
+TEXT = (
+    "TP53 binds MDM2.\nWe show that p53 binds Mdm2 in living cells. "
+    "MDM2 was pulled down with TP53; HRAS was not."
+)
+P53, MDM2, RAS = "P04637", "Q00987", "P01112"
+ANSWERS = {
+    "a": {
+        "interaction": [True, 0.9],
+        "normalizations": [
+            {"dbid": P53, "rank": 1, "confidence": 0.9, "evidence": "MDM2 was pulled down"},
+            {"dbid": MDM2, "rank": 2, "confidence": 0.5},
+        ],
+        "pairs": [{"dbid_a": P53, "dbid_b": MDM2, "rank": 1, "confidence": 0.8}],
+        "mentions": [{"offset": TEXT.index("p53"), "mention": "p53", "dbid": P53}],
+    },
+    "b": {"normalizations": [{"dbid": P53, "rank": 1, "confidence": 0.7}]},
+}
+
+
+@asynccontextmanager
+async def asked(
+    folder: Path, *, clock: Callable[[], float] = time.time
+) -> AsyncIterator[tuple[Running, Caller, str, Any]]:
+    """Run a hub with an answered request of a curator, and a release with names."""
+    releases = folder / "releases"
+    releases.mkdir(exist_ok=True)
+    if not (releases / "test").exists():
+        build_release([NAMES], name="test", out=releases / "test", names=True)
+    given = await settings(folder)
+    async with scripted(["a", "b"]) as servers, at_work(given, clock=clock) as hub:
+        await plan_phase(hub)
+        await register(hub, servers)
+        for name, answer in ANSWERS.items():
+            servers[name].answer = answer  # type: ignore[assignment]
+        ana = await curator(hub)
+        found = await hub.do("consensus.ask", ana, text=TEXT, title="p53 and Mdm2", wait=20.0)
+        yield hub, ana, found.request, servers
+
+
+def sent(key: str, kind: str, task: str = "", *item: str, **detail: Any) -> dict[str, Any]:
+    """Return an event as a page sends it."""
+    event: dict[str, Any] = {"key": f"event-{key}", "kind": kind, "at": 1.8e9, "active_ms": 2_000}
+    if task:
+        event |= {"task": task, "item": item}
+    return event | ({"detail": detail} if detail else {})
+
+
+def accepted(found: CurationDetail, task: str) -> set[tuple[str, ...]]:
+    return {one.item for one in found.decisions if (one.task, one.decision) == (task, "accepted")}
+
+
+async def refusal(running: Running, name: str, caller: Caller, **values: Any) -> RefusedError:
+    with pytest.raises(RefusedError) as caught:
+        await running.do(name, caller, **values)
+    return caught.value
+
+
+async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, request, _), client_of(running) as client:
+        opened = await running.do("curation.open", ana, request=request)
+        again = await running.do("curation.open", ana, request=request)
+        assert (again.curation, again.opened_at) == (opened.curation, opened.opened_at)
+        assert (opened.text, opened.title, opened.own) == (TEXT, "p53 and Mdm2", True)
+        assert [(one.task, one.item) for one in opened.candidates] == [
+            ("INT", (P53,)), ("INT", (MDM2,)), ("IPT", (P53, MDM2)),
+        ]  # fmt: skip
+        first = opened.candidates[0]
+        assert (first.method, first.model, first.version) == ("rrf1", "", opened.version)
+        assert {vote.server for vote in first.votes} == {"a", "b"}
+        assert opened.proteins[P53].symbols[0] == "TP53"
+        words = {(one.accession, TEXT[one.start : one.end], one.origin) for one in opened.spans}
+        assert {(P53, "p53", "server"), (P53, "TP53", "names"), (MDM2, "MDM2", "names")} <= words
+        [quoted] = opened.evidence
+        assert TEXT[quoted.start : quoted.end] == "MDM2 was pulled down"
+        assert [(one.task, one.item) for one in opened.undecided][-1] == ("ACT", ())
+        key = opened.curation
+        batch = [
+            sent("0001", "accept", "INT", P53, seen_rank=1),
+            sent("0002", "accept", "IPT", MDM2, P53, method="MI:0096"),
+            sent("0003", "add", "INT", RAS),
+        ]
+        done = await running.do("curation.append", ana, curation=key, seen=0, events=batch)
+        assert (done.seen, done.seqs["event-0003"], done.active_ms) == (3, 2, 6_000)
+        repeated = await running.do("curation.append", ana, curation=key, seen=0, events=batch)
+        assert repeated == done
+        found = await running.do("curation.get", ana, curation=key)
+        assert accepted(found, "INT") == {(P53,), (MDM2,), (RAS,)}
+        assert found.proteins[RAS].symbols[0] == "HRAS"
+        assert (RAS, "HRAS") in {(one.accession, TEXT[one.start : one.end]) for one in found.spans}
+        assert [(one.task, one.item) for one in found.undecided] == [("ACT", ())]
+        refused = await refusal(running, "curation.submit", ana, curation=key)
+        assert (refused.refusal, refused.field) == (Refusal.STATE, "undecided")
+        early = await refusal(running, "curation.export", ana, curation=key)
+        assert early.refusal is Refusal.STATE
+        last = [sent("0004", "relevant", relevant=True)]
+        await running.do("curation.append", ana, curation=key, seen=3, events=last)
+        submitted = await running.do("curation.submit", ana, curation=key, seen=4)
+        assert (submitted.state, submitted.undecided) == ("submitted", ())
+        closed = await refusal(
+            running, "curation.append", ana, curation=key, seen=4, events=[sent("0005", "note")]
+        )
+        assert closed.refusal is Refusal.STATE
+        issued = await running.do("tokens.create", role="curator", label="bob")
+        for name, form in FORMATS.items():
+            file = await running.do("curation.export", ana, curation=key, format=name)
+            assert file.source == f"curation-{key}{form.suffix}"
+            path = f"/curations/{key}/export?format={name}"
+            head = {"Authorization": f"Bearer {issued.token}"}
+            async with client.get(path, headers=head) as response:
+                assert response.status == 404
+            async with client.get(path) as response:
+                assert response.status == 401
+        gold = await running.do("curation.export", ana, curation=key, format="gold-int")
+        lines = gold.content.decode().splitlines()
+        assert {line.split("\t")[1] for line in lines} == {P53, MDM2, RAS}
+        whole = await running.do("curation.export", ana, curation=key)
+        [written] = read_json(whole.content)
+        items = {one.item: one for one in written.items if one.task == "INT"}
+        assert items[P53,].servers[0].rank == 1
+        assert (items[P53,].consensus, items[P53,].request_version) == ("rrf1", opened.version)
+        assert (items[RAS,].by_hand, items[RAS,].servers) == (True, ())
+        assert (written.curator, written.origin.request) == ("curator ana", request)
+        assert written.origin.release == "test"
+
+
+async def test_servers_have_the_names_that_the_request_shows(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, request, _):
+        opened = await running.do("curation.open", ana, request=request)
+        key = {"curation": opened.curation}
+        await running.do("curation.append", ana, **key, seen=0,
+                         events=[sent("0001", "accept", "INT", P53)])  # fmt: skip
+        await running.do("curation.submit", ana, **key, undecided=True)
+        await running.do("phases.update", phase="test", team_names="hidden")
+        shown = await running.do("consensus.get", ana, request=request)
+        aliases = {one.server for one in shown.servers}
+        found = await running.do("curation.get", ana, **key)
+        told = {vote.server for one in found.candidates for vote in one.votes}
+        told |= {one.server for one in found.opinions}
+        told |= {name for one in (*found.spans, *found.evidence) for name in one.servers}
+        assert told == aliases != {"a", "b"}
+        [written] = read_json((await running.do("curation.export", ana, **key)).content)
+        assert {one.server for item in written.items for one in item.servers} == aliases
+        known = await running.do("curation.get", **key)
+        assert {vote.server for vote in known.candidates[0].votes} == {"a", "b"}
+
+
+async def test_files_have_their_type_and_name(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, _, _, _), client_of(running) as client:
+        issued = await running.do("tokens.create", role="curator", label="eve")
+        head = {"Authorization": f"Bearer {issued.token}"}
+
+        async def post(path: str, **values: Any) -> tuple[int, Any]:
+            async with client.post(f"/api/v1{path}", json=values, headers=head) as response:
+                return response.status, await response.json()
+
+        _, request = await post("/requests", text=TEXT, wait=20)
+        _, opened = await post("/curations", request=request["request"])
+        key = opened["curation"]
+        events = [sent("0001", "accept", "IPT", P53, MDM2)]
+        status, _ = await post(f"/curations/{key}/events", seen=0, events=events)
+        assert status == 200
+        other = [sent("0002", "reject", "INT", MDM2)]
+        status, missed = await post(f"/curations/{key}/events", seen=0, events=other)
+        assert status == 409
+        [missing] = missed["error"]["detail"]["missing"]
+        assert (missing["seq"], missing["event"]["key"]) == (0, "event-0001")
+        status, left = await post(f"/curations/{key}/submit")
+        assert status == 409
+        assert {"task": "ACT", "item": []} in left["error"]["detail"]["undecided"]
+        status, _ = await post(f"/curations/{key}/submit", undecided=True)
+        assert status == 200
+        for name, kind, part in (
+            ("mitab", "text/tab-separated-values", b"uniprotkb:P04637"),
+            ("psi-xml", "application/xml", b"<entrySet"),
+            ("bioc-json", "application/json", b"UniProt:P04637"),
+        ):
+            path = f"/curations/{key}/export?format={name}"
+            async with client.get(path, headers=head) as response:
+                assert (response.status, response.content_type) == (200, kind)
+                assert FORMATS[name].suffix in response.headers["Content-Disposition"]
+                assert part in await response.read()
+        for query in ("format=word", "format=json&x=1", "format=json&format=sda"):
+            async with client.get(f"/curations/{key}/export?{query}", headers=head) as response:
+                assert response.status == 422
+        path = f"/api/v1/curations/{key}/export?format=sda"
+        async with client.get(path, headers=head) as response:
+            content = base64.b64decode((await response.json())["content"])
+        assert b"physically interacts" in content
+
+
+async def test_curations_belong_to_their_token(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, request, _):
+        opened = await running.do("curation.open", ana, request=request)
+        bob = await curator(running, "bob")
+        assert (await refusal(running, "curation.open", bob, request=request)).refusal == 404
+        key = {"curation": opened.curation}
+        calls: Mapping[str, Mapping[str, Any]] = {
+            "get": {}, "refresh": {}, "submit": {}, "reopen": {}, "forget": {}, "events": {},
+            "export": {}, "append": {"seen": 0, "events": [sent("0001", "note")]},
+            "orthologs": {"accession": P53},
+        }  # fmt: skip
+        for name, values in calls.items():
+            refused = await refusal(running, f"curation.{name}", bob, **key, **values)
+            assert (refused.refusal, refused.field) == (Refusal.UNKNOWN, "curation"), name
+        assert await running.do("curation.list", bob) == []
+        assert [one.curator for one in await running.do("curation.list")] == ["curator ana"]
+        assert not (await running.do("curation.get", **key)).own
+        for name in ("append", "submit", "refresh"):
+            with pytest.raises(RefusedError) as caught:
+                await running.do(f"curation.{name}", **key, **calls[name])
+            assert caught.value.refusal is Refusal.NOT_YOURS, name
+        team = running.team("a")
+        assert (await refusal(running, "curation.list", team)).refusal is Refusal.NOT_YOURS
+
+
+async def test_a_curation_outlives_its_request(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, request, _):
+        opened = await running.do("curation.open", ana, request=request)
+        key = {"curation": opened.curation}
+        await running.do("consensus.forget", ana, request=request)
+        found = await running.do("curation.get", ana, **key)
+        assert (found.text, found.candidates, found.newest_version) == (TEXT, opened.candidates, 0)
+        assert (await refusal(running, "curation.refresh", ana, **key)).refusal is Refusal.STATE
+        await running.do(
+            "curation.append", ana, **key, seen=0, events=[sent("0001", "accept", "INT", P53)]
+        )
+        await running.do("curation.submit", ana, **key, undecided=True)
+        assert (await running.do("curation.export", ana, **key, format="run-int")).content
+        reopened = await running.do("curation.reopen", **key)
+        assert (reopened.state, reopened.submitted_at is None) == ("open", False)
+        assert (await refusal(running, "curation.reopen", ana, **key)).refusal is Refusal.STATE
+        await running.do("curation.forget", ana, **key)
+        async with running.service.store.reading() as connection:
+            for table in ("curations", "curation_events"):
+                rows = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
+                assert rows.scalar() == 0
+        entries = await running.do("audit.list")
+        assert {"curation.submit", "curation.reopen", "curation.forget"} <= {
+            one.action for one in entries
+        }
+
+
+async def test_a_curation_is_kept_when_its_request_expires(tmp_path: Path) -> None:
+    later = 0.0
+    clock = lambda: time.time() + later  # noqa: E731
+    async with asked(tmp_path, clock=clock) as (running, ana, request, _):
+        opened = await running.do("curation.open", ana, request=request)
+        later = 91 * 86_400.0
+        await running.service.requests.sweep()
+        gone = await refusal(running, "consensus.get", ana, request=request)
+        assert gone.refusal is Refusal.UNKNOWN
+        found = await running.do("curation.get", ana, curation=opened.curation)
+        assert (found.text, found.candidates) == (TEXT, opened.candidates)
+        assert (found.spans, found.evidence) == (opened.spans, opened.evidence)
+        await running.do("curation.submit", ana, curation=opened.curation, undecided=True)
+        assert (await running.do("curation.export", ana, curation=opened.curation)).content
+
+
+async def test_new_answers_come_in_when_the_curator_wants(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, _, servers):
+        servers["b"].open.clear()
+        servers["b"].answer = {"normalizations": [{"dbid": RAS, "rank": 1, "confidence": 0.9}]}
+        asked_ = await running.do("consensus.ask", ana, text=TEXT, tasks=("INT",), cutoff=2)
+        live = await running.service.requests.get(asked_.request)
+        assert live is not None
+        await running.until(lambda: len(live.answers) == 1)
+        opened = await running.do("curation.open", ana, request=asked_.request)
+        assert [one.item for one in opened.candidates] == [(P53,), (MDM2,)]
+        servers["b"].open.set()
+        await running.until(lambda: len(live.answers) == 2)
+        known = await running.do("curation.get", ana, curation=opened.curation)
+        assert known.newest_version > known.version == opened.version
+        found = await running.do("curation.refresh", ana, curation=opened.curation)
+        assert {one.item for one in found.candidates} == {(P53,), (MDM2,), (RAS,)}
+        shown = {one.item: one.version for one in found.candidates}
+        assert shown[found.candidates[-1].item] == opened.version  # it is beyond the cutoff now
+        assert found.version > opened.version
+
+
+async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, request, _):
+        opened = await running.do("curation.open", ana, request=request)
+        long = [sent(f"{number:05}", "note", note="x" * 4_000) for number in range(500)]
+        for events, expected in (
+            ([], Refusal.INVALID),
+            ([sent("0001", "accept", "INT", "EGFR")], Refusal.INVALID),
+            ([sent("0001", "accept", "INT", "P00001")], Refusal.INVALID),
+            ([sent("0001", "species", "INT", P53, replaced=("X",))], Refusal.INVALID),
+            ([sent("0001", "evidence", "INT", P53, evidence=[(0, 10**6)])], Refusal.INVALID),
+            ([sent("0001", "undo", undoes="nothing")], Refusal.INVALID),
+            ([sent("0001", "note") | {"active_ms": -1}], Refusal.INVALID),
+            ([sent("0001", "note") | {"at": float("nan")}], Refusal.INVALID),
+            ([sent(f"{number:05}", "note") for number in range(501)], Refusal.INVALID),
+            ([sent("0001", "note", note="x" * 4_001)], Refusal.INVALID),
+        ):
+            refused = await refusal(
+                running, "curation.append", ana, curation=opened.curation, seen=0, events=events
+            )
+            assert refused.refusal is expected, events[:1]
+        await running.do("curation.append", ana, curation=opened.curation, seen=0, events=long)
+        for number in range(1, 3):
+            more = [one | {"key": f"{one['key']}-{number}"} for one in long]
+            values = {"curation": opened.curation, "seen": 500 * number, "events": more}
+            if number == 1:
+                await running.do("curation.append", ana, **values)
+        refused = await refusal(running, "curation.append", ana, **values)
+        assert refused.refusal is Refusal.TOO_LARGE
+        found = await running.do("curation.get", ana, curation=opened.curation)
+        assert found.seen == 1_000
+
+
+async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
+    """Tabs that append at once: each takes in what it lacks, and sends its own again."""
+    async with asked(tmp_path) as (running, ana, request, _):
+        opened = await running.do("curation.open", ana, request=request)
+        key = opened.curation
+
+        async def tab(name: str) -> None:
+            seen = 0
+            for number in range(20):
+                event = sent(f"{name}{number:03}", "accept" if number % 2 else "reject", "INT", P53)
+                while True:
+                    try:
+                        done = await running.do(
+                            "curation.append", ana, curation=key, seen=seen, events=[event]
+                        )
+                    except MissingEventsError as error:
+                        seen = error.missing[-1][0] + 1
+                        continue
+                    seen = done.seen
+                    break
+
+        await asyncio.gather(*(tab(name) for name in ("one", "two", "three")))
+        log = await running.do("curation.events", ana, curation=key)
+        assert [one.seq for one in log] == list(range(60))
+        for name in ("one", "two", "three"):
+            own = [one.event.key for one in log if one.event.key.startswith(f"event-{name}")]
+            assert own == [f"event-{name}{number:03}" for number in range(20)]
+        assert (await running.do("curation.get", ana, curation=key)).seen == 60
+        other = await running.do("consensus.ask", ana, text=f"{TEXT} ", wait=20.0)
+        second = (await running.do("curation.open", ana, request=other.request)).curation
+        small = CurationLogs(most=1)  # it keeps the last one alone
+        async with running.service.store.reading() as connection:
+            entries = [await curations.get(connection, one) for one in (key, second, key)]
+            for logs in (running.service.curation_logs, small, small):
+                read = [await logs.read(connection, one) for one in entries if one is not None]
+                assert [len(one) for one in read] == [60, 0, 60]
+                assert list(read[0]) == list(read[2]) == [one.event for one in log]
+        assert len(small._known) == 1
+
+
+async def test_a_long_curation_undone_to_any_depth(tmp_path: Path) -> None:
+    """2,000 events, some undone, sent with retries: the state is that without the undone ones."""
+    chance = random.Random(7)
+    async with asked(tmp_path) as (running, ana, request, _):
+        first = await running.do("curation.open", ana, request=request)
+        other = await running.do("consensus.ask", ana, text=f"{TEXT} ", wait=20.0)
+        second = await running.do("curation.open", ana, request=other.request)
+        acts = [
+            sent(f"{number:05}", chance.choice(["accept", "reject", "undecide"]), "INT",
+                 chance.choice([P53, MDM2, RAS]))
+            for number in range(1_500)
+        ]  # fmt: skip
+        undone = set(chance.sample(range(1_500), 500))
+        undos = [sent(f"undo-{one:05}", "undo", undoes=acts[one]["key"]) for one in sorted(undone)]
+        kept = [act for number, act in enumerate(acts) if number not in undone]
+        found = await _append(running, ana, first.curation, [*acts, *undos], chance)
+        without = await _append(running, ana, second.curation, kept, chance)
+        assert found.seen == 2_000
+        assert found.active_ms == 4_000_000
+        decided = {one.item: (one.decision, one.reason) for one in found.decisions}
+        assert decided == {one.item: (one.decision, one.reason) for one in without.decisions}
+
+
+async def _append(
+    running: Running, caller: Caller, key: str, events: Sequence[Any], chance: random.Random
+) -> CurationDetail:
+    """Append events in batches, some of which are sent several times, and at once."""
+    seen = 0
+    while seen < len(events):
+        batch = events[seen : seen + chance.randint(1, 200)]
+        calls = [
+            running.do("curation.append", caller, curation=key, seen=seen, events=batch)
+            for _ in range(chance.randint(1, 3))
+        ]
+        seen = (await asyncio.gather(*calls))[0].seen
+    found: CurationDetail = await running.do("curation.get", caller, curation=key)
+    return found
+
+
+@pytest.mark.slow
+async def test_a_killed_hub_keeps_each_event_that_it_answered(tmp_path: Path) -> None:
+    config = await write_config(tmp_path, limits={"timeout": 900, "connect": 5})
+    async with scripted(["a"]) as servers, aiohttp.ClientSession() as session:
+        hub = await Hub.begin(config)
+        try:
+            await hub.ready()
+            organiser = Api(session, hub.address, await new_token(config))
+            token = await enrol(organiser, "a", {"a": servers["a"].url})
+            await organiser.of(token)("PUT", "/servers/a/curators", serve=True)
+            issued = await organiser("POST", "/tokens", role="curator", label="ana")
+            ana = organiser.of(issued["token"])
+            request = await ana("POST", "/requests", text=TEXT, wait=20)
+            key = (await ana("POST", "/curations", request=request["request"]))["curation"]
+            told: list[str] = []
+            for round_ in range(3):
+                ana.address = hub.address
+                sending = asyncio.create_task(_send(ana, key, f"r{round_}", told))
+                wanted = len(told) + 10
+                await until(lambda most=wanted: len(told) >= most)  # type: ignore[misc]
+                hub.kill()
+                with pytest.raises(aiohttp.ClientError):
+                    await sending
+                await hub.ended()
+                hub = await Hub.begin(config)
+                await hub.ready()
+                ana.address = hub.address
+                log = await ana("GET", f"/curations/{key}/events")
+                stored = [one["event"]["key"] for one in log]
+                assert [one["seq"] for one in log] == list(range(len(log)))
+                assert stored[: len(told)] == told
+                assert len(stored) <= len(told) + 1  # the one that was not answered any more
+                told[:] = stored
+        finally:
+            hub.kill()
+            await hub.ended()
+
+
+async def _send(ana: Api, key: str, name: str, told: list[str]) -> None:
+    for number in range(10**6):
+        event = sent(f"{name}-{number:05}", "note", note="x")
+        await ana("POST", f"/curations/{key}/events", seen=len(told), events=[event])
+        told.append(event["key"])
+
+
+@pytest.mark.slow
+async def test_a_curation_by_command(tmp_path: Path) -> None:
+    config = await write_config(tmp_path)
+    async with (
+        scripted(["a"]) as servers,
+        aiohttp.ClientSession() as session,
+        hub_at(config) as hub,
+    ):
+        organiser = Api(session, hub.address, await new_token(config))
+        token = await enrol(organiser, "a", {"a": servers["a"].url})
+        await organiser.of(token)("PUT", "/servers/a/curators", serve=True)
+        issued = await organiser("POST", "/tokens", role="curator", label="ana")
+        place = tmp_path / "token"
+        place.write_text(issued["token"])
+        asked_ = await organiser.of(issued["token"])("POST", "/requests", text=TEXT, wait=20)
+        own = ("--hub", hub.address, "--token-file", place)
+        opened = await metaserver("curation", "open", *own, "--request", asked_["request"],
+                                      "--json")  # fmt: skip
+        found = json.loads(opened.stdout)
+        key, item = found["curation"], found["candidates"][0]["item"][0]
+        await metaserver(
+                "curation", "append", key, *own, "--seen", "0", "--events",
+                "key=by-hand-1", "kind=accept", "task=INT", f'item=["{item}"]',
+            )  # fmt: skip
+        await metaserver("curation", "submit", key, *own, "--undecided")
+        file = await metaserver("curation", "export", key, *own, "--format", "gold-int",
+                                    "--only", "content")  # fmt: skip
+        assert file.stdout.split()[-1] == item
+
+
+async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, request, _):
+        opened = await running.do("curation.open", ana, request=request)
+        key = {"curation": opened.curation}
+        event = sent("0001", "accept", "INT", P53)
+        await running.do("curation.append", ana, **key, seen=0, events=[event])
+        store = running.service.store
+        corpus = await store.add_corpus([Article(id=ArticleId("9"), text=TEXT.upper())])
+        async with store.writing() as connection:
+            await phases.add_corpus_version(connection, "late", corpus.id, "articles")
+        late = {"challenge": "bc", "phase": "late", "corpus": "late", "release": "test"}
+        await running.do("phases.create", **late)
+        for name, values in (
+            ("curation.get", key),
+            ("curation.refresh", key),
+            ("curation.submit", key),
+            ("curation.open", {"request": request}),
+            ("consensus.explain", {"request": request, "item": P53}),
+        ):
+            refused = await refusal(running, name, ana, **values)
+            assert (refused.refusal, refused.message) == (Refusal.STATE, GUARDED), name
+            assert P53 not in str(refused.detail)
+        shown = await running.do("consensus.get", ana, request=request)
+        assert (shown.candidates, shown.relevant, shown.methods) == ((), (), {})
+        assert {one.server for one in shown.servers} == {"a", "b"}
+        assert (await running.do("curation.get", **key)).candidates  # to organisers
+        more = await running.do(
+            "curation.append", ana, **key, seen=1, events=[sent("0002", "note")]
+        )
+        assert more.seen == 2  # what a page has decided is not lost
+        for act in ("open", "freeze", "close"):
+            await running.do(f"phases.{act}", phase="late")
+        assert (await running.do("curation.get", ana, **key)).candidates == opened.candidates
+        await running.do("curation.submit", ana, **key, undecided=True)
+        assert (await running.do("consensus.get", ana, request=request)).candidates
+        await running.do("phases.create", **late | {"phase": "later"})
+        for name in ("curation.export", "curation.reopen"):
+            assert (await refusal(running, name, ana, **key)).message == GUARDED, name

@@ -1,0 +1,167 @@
+"""The curators' pages: who is let in, what forms say, and that nothing said is markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.pdf import image_alone, pdf
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
+from tests.integration.curating import TEXT, register, scripted
+
+HOSTILE = '<script>alert("1")</script>'
+DESK = re.compile(r"/curate/curations/[0-9a-f]{16}")
+
+
+class Curator(Visitor):
+    """A curator's browser, without scripts."""
+
+    async def sign_in(self, token: str) -> None:
+        async with self.client.post(
+            "/signin", data={"token": token, "next": "/curate"}
+        ) as response:
+            text = await response.text()
+        found = re.search(r'name="csrf" value="([^"]+)"', text)
+        assert found, text
+        self.csrf = found[1]
+
+
+@asynccontextmanager
+async def curating(folder: Path) -> AsyncIterator[tuple[Running, Curator, Any]]:
+    """Serve a hub with two servers, and a curator who is signed in."""
+    async with scripted(["a", "b"]) as servers, at_work(await settings(folder)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        issued = await running.do("tokens.create", role="curator", label="ana")
+        async with visiting(running) as visitor:
+            curator = Curator(visitor.client)
+            await curator.sign_in(issued.token)
+            yield running, curator, servers
+
+
+async def desk(curator: Curator, text: str = TEXT, **fields: Any) -> Page:
+    """Ask about a text, and return its page when all servers have answered."""
+    page = await curator.post("/curate", {"text": text} | fields)
+    assert DESK.fullmatch(page.path), page.said
+    while "2 of 2 servers" not in page.said:
+        page = await curator.get(page.path)
+    return page
+
+
+async def test_the_pages_are_for_curators_and_organisers(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (running, curator, _):
+        page = await desk(curator)
+        paths = ["/curate", page.path, f"{page.path}/submit"]
+        for path in paths:
+            assert (await curator.get(path)).status == 200
+        async with visiting(running) as nobody:
+            for path in paths:
+                assert (await nobody.get(path)).path.startswith("/signin?next=/curate")
+        async with visiting(running) as team:
+            await team.sign_in(await token_of(running, "a"))
+            assert {(await team.get(path)).status for path in paths} == {403}
+            assert 'href="/curate"' not in (await team.get("/")).text
+        other = await running.do("tokens.create", role="curator", label="bo")
+        async with visiting(running) as visitor:
+            bo = Curator(visitor.client)
+            await bo.sign_in(other.token)
+            assert (await bo.get(page.path)).status == 404
+            assert (await bo.post(f"{page.path}/decide", kind="undo")).status == 404
+            assert "Nothing yet." in (await bo.get("/curate")).said
+        async with visiting(running) as organiser:
+            await organiser.sign_in(await organiser_token(running))
+            seen = await organiser.get(page.path)
+            assert seen.status == 200
+            assert "of curator ana" in seen.said
+            assert "Accept " not in seen.said
+            refused = await organiser.post(f"{page.path}/decide", kind="relevant", relevant="yes")
+            assert refused.status == 403
+
+
+async def test_what_is_wrong_is_said_in_the_form(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (_, curator, _servers):
+        none = await curator.post("/curate", {"title": HOSTILE})
+        assert none.status == 422
+        assert "exactly one of article, text and content" in none.said
+        assert HOSTILE not in none.text
+        unknown = await curator.post("/curate", {"text": TEXT, "servers": "a, nobody"})
+        assert "no server 'nobody'" in unknown.said
+        assert 'value="a, nobody"' in unknown.text
+        late = await curator.post("/curate", {"text": TEXT, "deadline": "x"})
+        assert late.status == 422
+        file = await curator.post("/curate", {"article": "12345"})
+        assert "send its text" in file.said
+        (tmp_path / "a.pdf").write_bytes(pdf([["EGFR binds GRB2", HOSTILE]]))
+        with (tmp_path / "a.pdf").open("rb") as sent:
+            read = await curator.post("/curate", {"content": sent})
+        assert DESK.fullmatch(read.path)
+        assert "text from a PDF, check columns" in read.said
+        assert HOSTILE not in read.text
+        (tmp_path / "b.pdf").write_bytes(image_alone())
+        with (tmp_path / "b.pdf").open("rb") as sent:
+            image = await curator.post("/curate", {"content": sent})
+        assert (image.status, "no text" in image.said) == (422, True)
+        forged = await Curator(curator.client).post("/curate", {"text": TEXT})
+        assert forged.status == 403
+
+
+async def test_decisions_by_forms(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (_, curator, _servers):
+        page = await desk(curator, title="An article")
+        path = page.path
+        item = re.findall(r'data-task="INT" data-item="(\w+)"', page.text)[0]
+        given = {"task": "INT", "item": item}
+        page = await curator.post(f"{path}/decide", given | {"kind": "accept"})
+        assert f'data-key="INT:{item}"' in page.text
+        assert 'data-decision="accepted"' in page.text
+        wrong = [
+            ({"kind": "nonsense"}, "is no decision"),
+            ({"kind": "accept", "task": "NER", "item": item}, "is no task"),
+            ({"kind": "redo"}, "nothing to redo"),
+            ({"kind": "add", "task": "INT", "item": "Z99999"}, "Z99999"),
+            ({"kind": "reject", "reason": "x" * 201} | given, "at most 200 characters"),
+            ({"kind": "evidence", "words": "not in it"} | given, "copy them from it"),
+            ({"kind": "evidence", "place": "0-99999"} | given, "not in the article"),
+            ({"kind": "method", "method": HOSTILE} | given, "is for a pair"),
+        ]
+        for form, said in wrong:
+            refused = await curator.post(f"{path}/decide", form)
+            assert refused.status in (409, 422), form
+            assert said.lower() in refused.said.lower()
+            assert HOSTILE not in refused.text
+        page = await curator.post(f"{path}/decide", kind="undo")
+        assert 'data-decision="accepted"' not in page.text
+        early = await curator.post(f"{path}/submit")
+        assert early.status == 409
+        done = await curator.post(f"{path}/submit", undecided="true")
+        assert "Take it away" in done.said
+        closed = await curator.post(f"{path}/decide", given | {"kind": "accept"})
+        assert "submitted" in closed.said
+        assert "Accept" not in closed.said
+        listed = await curator.get("/curate")
+        assert "An article" in listed.said
+        assert "submitted, 2 events" in listed.said
+        await curator.post(f"{path}/forget")
+        assert (await curator.get(path)).status == 404
+
+
+async def test_nothing_that_is_said_is_markup(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (_, curator, servers):
+        accession = "P04637"
+        servers["a"].answer = {
+            "normalizations": [
+                {"dbid": accession, "rank": 1, "confidence": 0.9, "evidence": HOSTILE},
+            ]
+        }
+        page = await desk(curator, f"{HOSTILE}\n{TEXT}", title=HOSTILE)
+        assert "<script>alert" not in page.text
+        assert "&lt;script&gt;alert" in page.text
+        given = {"task": "INT", "item": accession, "kind": "note", "note": f"</script>{HOSTILE}"}
+        page = await curator.post(f"{page.path}/decide", given)
+        assert "<script>alert" not in page.text
+        assert "</script><script>" not in page.text
+        assert "<script>alert" not in (await curator.get("/curate")).text

@@ -1,0 +1,177 @@
+"""Background jobs of a hub of several processes: whichever is asked tells of all."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from metaserver.model.errors import MetaserverError, RefusedError
+from metaserver.model.states import JobState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.jobs import LOST, JobDetail, begun
+from metaserver.phases.jobs import MOST_KEPT, Progress
+from metaserver.store.jobs import LOST_SECONDS
+from metaserver.store.tables import jobs, workers
+from tests.hubs.inside import ORGANISER, Running
+from tests.hubs.several import process, two
+from tests.waiting import until
+
+pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
+
+
+class Made(msgspec.Struct, frozen=True):
+    """The report of a test's job."""
+
+    number: int
+
+
+class Gated:
+    """Work that ends when it is told to."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.gate = asyncio.Event()
+        self.failure = failure
+        self.fixed = False
+
+    async def __call__(self, progress: Progress) -> Made:
+        progress.begin("counting", 10)
+        progress.advance(3)
+        if self.fixed:
+            progress.fix("storing")
+        await self.gate.wait()
+        if self.failure is not None:
+            raise self.failure
+        return Made(7)
+
+
+async def begin(hub: HubContext, work: Gated, *, team: str = "", kind: str = "test") -> JobDetail:
+    return await begun(hub, ORGANISER, kind, "subject", work, team=team)
+
+
+async def look(running: Running, job: JobDetail, **values: Any) -> JobDetail:
+    found = await running.do("jobs.get", job=job.job, **values)
+    assert isinstance(found, JobDetail)
+    return found
+
+
+async def test_another_process_tells_how_a_job_stands_and_ends(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        gated = Gated()
+        job = await begin(one.service, gated)
+        assert (await look(other, job)).state is JobState.RUNNING  # at once
+        await until(lambda: _done(other, job, 3))
+        assert (await look(other, job)).step == "counting"
+        [listed] = await other.do("jobs.list")
+        assert listed.job == job.job
+        waiting = asyncio.create_task(look(other, job, wait=30.0))
+        gated.gate.set()
+        ended = await waiting
+        assert (ended.state, ended.report) == (JobState.DONE, {"number": 7})
+        assert ended == await look(one, job)
+        assert [one.report for one in await other.do("jobs.list")] == [None]
+
+
+async def _done(running: Running, job: JobDetail, count: int) -> bool:
+    return (await look(running, job)).done == count
+
+
+async def test_a_job_that_fails_says_so_everywhere(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        gated = Gated(MetaserverError("no such thing"))
+        gated.gate.set()
+        job = await begin(one.service, gated)
+        ended = await look(other, job, wait=30.0)
+        assert (ended.state, ended.error) == (JobState.FAILED, "no such thing")
+
+
+async def test_a_job_is_cancelled_from_any_process(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        job = await begin(one.service, Gated())
+        assert (await other.do("jobs.cancel", job=job.job)).state is JobState.CANCELLED
+        assert (await look(one, job)).state is JobState.CANCELLED
+        with pytest.raises(RefusedError, match="it has ended"):
+            await other.do("jobs.cancel", job=job.job)
+
+
+async def test_one_that_is_stored_already_is_not_cancelled(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        gated = Gated()
+        gated.fixed = True
+        job = await begin(one.service, gated)
+        await until(lambda: _step(other, job, "storing"))
+        with pytest.raises(RefusedError, match="cannot be cancelled"):
+            await other.do("jobs.cancel", job=job.job)
+        gated.gate.set()
+        assert (await look(other, job, wait=30.0)).state is JobState.DONE
+
+
+async def _step(running: Running, job: JobDetail, step: str) -> bool:
+    return (await look(running, job)).step == step
+
+
+async def test_jobs_of_a_process_that_is_gone_are_lost(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        job = await begin(one.service, Gated())
+        await until(lambda: _done(other, job, 3))  # its process has no more to say of it
+        member = one.service.member
+        async with other.service.store.writing() as connection:  # as if it had been killed
+            await connection.execute(sa.update(jobs).values(process="gone"))
+        lost = await look(other, job, wait=30.0)
+        assert (lost.state, lost.error) == (JobState.FAILED, LOST)
+        with pytest.raises(RefusedError, match="it has ended"):
+            await other.do("jobs.cancel", job=job.job)
+        async with other.service.store.writing() as connection:  # or not seen for long
+            await connection.execute(sa.update(jobs).values(process="frozen"))
+            await connection.execute(
+                sa.insert(workers).from_select(
+                    [column.name for column in workers.columns],
+                    sa.select(
+                        *(
+                            {
+                                "id": sa.literal("frozen"),
+                                "seen": workers.c.seen - LOST_SECONDS,
+                            }.get(column.name, column)
+                            for column in workers.columns
+                        )
+                    ).where(workers.c.id == member.id),
+                )
+            )
+        assert (await look(other, job)).error == LOST
+
+
+async def test_a_stopped_process_leaves_its_jobs_cancelled(tmp_path: Path) -> None:
+    async with process(tmp_path) as other:
+        async with process(tmp_path) as one:
+            job = await begin(one.service, Gated())
+        assert (await look(other, job)).state is JobState.CANCELLED
+
+
+async def test_a_job_is_its_owners_and_the_oldest_are_forgotten(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        gated = Gated()
+        gated.gate.set()
+        mine = await begin(one.service, gated, team="blue")
+        await look(one, mine, wait=30.0)
+        assert (await perform_get(other, other.team("blue"), mine)).job == mine.job
+        for stranger in (other.team("green"), Caller(role=Role.CURATOR, name="eve")):
+            with pytest.raises(RefusedError):
+                await perform_get(other, stranger, mine)
+        for _ in range(MOST_KEPT + 3):
+            await look(one, await begin(one.service, gated), wait=30.0)
+        async with other.service.store.reading() as connection:
+            query = sa.select(sa.func.count()).where(jobs.c.team == "")
+            assert await connection.scalar(query) <= MOST_KEPT
+        assert len(await other.do("jobs.list")) == MOST_KEPT
+        assert (await perform_get(other, other.team("blue"), mine)).job == mine.job
+
+
+async def perform_get(running: Running, caller: Caller, job: JobDetail) -> JobDetail:
+    found = await running.do("jobs.get", caller, job=job.job)
+    assert isinstance(found, JobDetail)
+    return found

@@ -1,0 +1,59 @@
+"""The documentation as a hub serves it, and links to it from pages and errors."""
+
+import re
+from pathlib import Path
+
+from metaserver.web.manual.library import library
+from tests.hubs.inside import at_work, settings
+from tests.hubs.sites import client_of
+
+
+async def test_every_page_and_file_of_the_documentation_is_served(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        for url in library().pages:
+            async with client.get(url) as response:
+                assert response.status == 200, url
+                assert "<h1" in await response.text()
+        for url, name in library().files.items():
+            async with client.get(url) as response:
+                assert await response.read() == (library().folder / name).read_bytes()
+                assert response.content_type != "application/octet-stream"
+
+
+async def test_the_documentation_is_searched(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        text = await (await client.get("/docs", params={"q": "secondary accession"})).text()
+        assert 'href="/docs/uniprot' in text
+        assert "<mark>" in text
+        text = await (await client.get("/docs", params={"q": "<script>"})).text()
+        assert "<script>&#34;" not in text
+        assert "“&lt;script&gt;”" in text
+        long = await (await client.get("/docs", params={"q": "x" * 5_000})).text()
+        assert f'value="{"x" * 100}"' in long
+
+
+async def test_nothing_but_the_documentation_is_served(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        for path in (
+            "/docs/nope",
+            "/docs/..%2fconfig.yaml",
+            "/docs/%2e%2e/config.yaml",
+            "/docs/../pyproject.toml",
+            "/docs/site/conf.py",
+            "/docs//etc/passwd",
+        ):
+            assert (await client.get(path)).status == 404, path
+
+
+async def test_pages_and_errors_lead_to_what_explains_them(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        home = await (await client.get("/")).text()
+        [link] = re.findall(r'<a href="([^"]+)">About this page</a>', home)
+        assert (await client.get(link)).status == 200
+        async with client.get("/nope") as response:
+            assert 'href="/docs/interfaces#errors"' in await response.text()
+        async with client.get("/api/v1/nope") as response:
+            assert response.headers["Link"] == '</docs/interfaces#errors>; rel="help"'
+        async with client.get("/api/v1/tokens") as response:
+            assert response.status == 401
+            assert response.headers["Link"] == '</docs/security#tokens>; rel="help"'

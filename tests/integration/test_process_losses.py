@@ -1,0 +1,182 @@
+"""A hub of several processes that are killed and frozen while organisers act: nothing is noticed.
+
+`METASERVER_KILLS` is the number of kills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+
+from tests.hubs.command import metaserver
+from tests.hubs.process import RefusedRequestError
+from tests.integration.fleet import (
+    ARTICLES,
+    TEAMS,
+    Fleet,
+    begin,
+    fleet,
+    require_same_boards,
+    require_whole,
+)
+from tests.integration.test_notices import webhook
+from tests.waiting import patience, until
+
+pytestmark = [
+    pytest.mark.one_store("it has databases of its own, whatever the store of other hubs"),
+    pytest.mark.slow,
+    pytest.mark.timeout(1_800),
+]
+
+KILLS = int(os.environ.get("METASERVER_KILLS", "100"))
+SECONDS_A_KILL = 2.0
+AT_ONCE = 4  # requests in flight: two workers' lanes, two requests each
+LEASES = 15.0  # seconds: three leases
+WEBS, WORKERS = ("web-1", "web-2"), ("worker-1", "worker-2", "worker-3")
+
+
+async def act(hub: Fleet, rng: random.Random) -> None:
+    """Let organisers pause and start servers on any process, whatever is alive."""
+    while True:
+        await asyncio.sleep(rng.uniform(0.2, 1.0))
+        web = rng.choice(WEBS)
+        server = rng.choice(list(hub.asked))
+        verb = rng.choice(("pause", "start", "start", "cancel"))
+        try:
+            await hub.api(web)("POST", f"/servers/{server}/{verb}")
+        except (KeyError, RefusedRequestError, aiohttp.ClientError, OSError):  # killed meanwhile
+            continue
+
+
+async def lose(hub: Fleet, rng: random.Random, name: str) -> None:
+    """Kill a process, and start it again a little later."""
+    await hub.kill(name)
+    await asyncio.sleep(rng.uniform(0.0, 1.0))
+    await hub.start(name)
+
+
+async def finish(hub: Fleet, web: str) -> None:
+    """Let all servers come to their end at once."""
+    for asked in hub.asked.values():
+        asked.seconds = 0.0
+    for team in hub.asked:
+        await hub.api(web)("POST", f"/servers/{team}/start")
+    await hub.until_done(len(hub.asked) * ARTICLES)
+
+
+async def require_kept(hub: Fleet) -> None:
+    """Check that all is there once, and that boards are those of a process that reads all anew."""
+    await require_whole(hub)
+    await hub.start("web-3")
+    await require_same_boards(hub, *WEBS, "web-3")
+    deep = await metaserver("doctor", "--deep", "--config", hub.config)
+    assert ", 0 differ from the log" in deep.stdout, deep.stdout
+
+
+async def test_a_hundred_kills_change_nothing(tmp_path: Path) -> None:
+    seed = int(time.time())
+    print(f"seed {seed}")  # shown where the test fails
+    rng = random.Random(seed)
+    seconds = KILLS * SECONDS_A_KILL * 2 / ARTICLES  # the lanes last as long as the kills
+    async with fleet(tmp_path, seconds) as hub:
+        await hub.start(*WEBS, *WORKERS)
+        await begin(hub, "web-1")
+        acting = asyncio.create_task(act(hub, rng))
+        lost: Counter[str] = Counter()
+        while lost.total() < KILLS:
+            await asyncio.sleep(rng.uniform(0.0, 1.5))
+            victims = rng.sample(WEBS + WORKERS, k=rng.choice((1, 1, 2, 3)))
+            await asyncio.gather(*(lose(hub, rng, name) for name in victims))
+            lost.update(victims)
+        acting.cancel()
+        print(lost)
+        assert len(lost) == len(WEBS + WORKERS)
+        await finish(hub, "web-2")
+        await require_kept(hub)
+
+
+async def workers_of(hub: Fleet) -> Counter[str]:
+    """Return the number of lanes that each process works."""
+    rows = await hub.ask("SELECT worker FROM lanes WHERE worker IS NOT NULL")
+    return Counter(worker for (worker,) in rows)
+
+
+async def test_a_worker_frozen_for_three_leases_is_replaced_and_comes_back(tmp_path: Path) -> None:
+    """Its lanes go to others; what it had in flight and brings too late is refused."""
+    async with fleet(tmp_path, 1.0) as hub:
+        await hub.start(*WEBS, *WORKERS[:2])
+        await begin(hub, "web-1")
+        await until(lambda: workers_with(hub, 2))
+        before = await workers_of(hub)
+        frozen = hub.processes["worker-1"].process
+        frozen.send_signal(signal.SIGSTOP)
+        await until(lambda: workers_with(hub, 1))
+        taken = await workers_of(hub)
+        assert sum(taken.values()) == len(TEAMS)
+        assert set(taken) < set(before)
+        await asyncio.sleep(LEASES)
+        frozen.send_signal(signal.SIGCONT)
+        await until(lambda: workers_with(hub, 2))  # a share is given back to it
+        assert frozen.returncode is None
+        await finish(hub, "web-2")
+        await require_kept(hub)
+
+
+async def workers_with(hub: Fleet, count: int) -> bool:
+    """Return whether so many processes work lanes."""
+    return len(await workers_of(hub)) == count
+
+
+async def test_a_leader_frozen_for_three_leases_says_nothing_twice(tmp_path: Path) -> None:
+    """Another process leads; thawed, the earlier leader writes nothing and follows."""
+    async with fleet(tmp_path, 0.0, TEAMS[:2]) as hub, webhook() as posted:
+        await hub.start(*WEBS, "worker-1")
+        organiser = hub.api("web-1")
+        await begin(hub, "web-1", start=False)
+        await organiser("PUT", "/teams/blue/notices", webhook=posted.url)
+        leads = await leader_of(hub)
+        frozen = next(name for name in WEBS if f"-{hub.processes[name].process.pid}-" in leads)
+        other = next(name for name in WEBS if name != frozen)
+        hub.processes[frozen].process.send_signal(signal.SIGSTOP)
+        await hub.api(other)("POST", "/servers/blue/start")  # its end is told by whoever leads
+        await until(lambda: is_led_by_another(hub, leads))
+        await until(lambda: "finished" in posted.events())
+        await asyncio.sleep(LEASES)
+        hub.processes[frozen].process.send_signal(signal.SIGCONT)
+        await hub.api(other)("POST", "/servers/green/start")
+        await hub.until_done(2 * ARTICLES)
+        async with patience():
+            while (await hub.api(frozen)("GET", "/hub/machines"))["lanes_due"]:
+                await asyncio.sleep(0.1)
+        await asyncio.sleep(LEASES / 3)  # in which it would have spoken
+        ids = [
+            notice["id"]
+            for body in posted.bodies
+            for notice in msgspec.json.decode(body)["notices"]
+        ]
+        keys = {one["Idempotency-Key"] for one in posted.headers}
+        assert len(set(ids)) == len(keys)
+        assert posted.events().count("finished") == len(ids) == 1
+        assert await is_led_by_another(hub, leads)
+        await require_whole(hub)
+        await require_same_boards(hub, *WEBS)
+
+
+async def leader_of(hub: Fleet) -> str:
+    """Return the process that leads: its host, its number, and a random part."""
+    [(process,)] = await hub.ask("SELECT process FROM leader")
+    return str(process)
+
+
+async def is_led_by_another(hub: Fleet, process: str) -> bool:
+    """Return whether another process leads now."""
+    return await leader_of(hub) not in ("", process)

@@ -1,0 +1,84 @@
+"""Leases of lanes in the store: processes that are gone, and what they leave behind."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.lanes import LaneKey
+from metaserver.model.records import Article, ArticleId, Server, ServerName
+from metaserver.model.states import Control
+from metaserver.store import leases, servers
+from metaserver.store.leases import GONE_SECONDS, LEASE_SECONDS, Process
+from metaserver.store.store import Store
+from metaserver.store.tables import lanes, workers
+from tests.kept import keep_lane, keep_phase
+
+
+async def enter(store: Store, name: str, *, alone: bool = False) -> None:
+    process = Process(id=name, host="a", role="worker", version="1", capacity=9)
+    async with store.writing() as connection:
+        await leases.enter(connection, process, alone=alone)
+
+
+async def taken(store: Store, process: str, *names: str) -> list[LaneKey]:
+    """Let a process take lanes of a new phase."""
+    corpus = await store.add_corpus([Article(id=ArticleId("1"), text="p53")])
+    phase = await keep_phase(store, corpus)
+    keys = [
+        await keep_lane(store, phase, Server(name=ServerName(name), url="http://127.0.0.1/"))
+        for name in names
+    ]
+    async with store.writing() as connection:
+        for key in keys:
+            await servers.set_control(connection, key, Control.RUNNING)
+            await leases.order(connection, key, due=True)
+        tickets = await leases.offers(connection)
+    assert len(await store.take_lanes(tickets, process)) == len(names)
+    return keys
+
+
+async def pass_time(connection: AsyncConnection, seconds: float) -> None:
+    await connection.execute(sa.update(workers).values(seen=workers.c.seen - seconds))
+
+
+async def test_no_process_that_was_alone_lives_beside_others(store: Store) -> None:
+    """A hub of one process that is killed, and started again as several, goes on."""
+    await enter(store, "all", alone=True)
+    [key] = await taken(store, "all", "s1")
+    await enter(store, "worker")
+    await enter(store, "another")
+    async with store.writing() as connection:
+        assert [one.id for one in await leases.processes(connection)] == ["worker", "another"]
+        assert (await leases.census(connection)).unheld == 1
+        assert [one.key for one in await leases.offers(connection, settled=False)] == [key]
+
+
+async def test_lanes_that_are_to_rest_are_released_when_their_holder_is_gone(store: Store) -> None:
+    await enter(store, "gone")
+    rests, goes_on = await taken(store, "gone", "s1", "s2")
+    async with store.writing() as connection:
+        number = await leases.order(connection, rests, due=False, cancel_by="ana")
+        await leases.forget_gone(connection)
+        assert not await leases.is_done(connection, rests, number)  # it lives
+        await pass_time(connection, LEASE_SECONDS)
+        await leases.forget_gone(connection)
+        assert await leases.is_done(connection, rests, number)
+        rows = await connection.execute(
+            sa.select(lanes.c.server_id, lanes.c.worker, lanes.c.cancel_by)
+        )
+        assert {tuple(row) for row in rows} == {
+            (rests.server_id, None, ""),
+            (goes_on.server_id, "gone", ""),  # until another process takes it
+        }
+
+
+async def test_a_process_is_forgotten_a_while_after_it_was_seen(store: Store) -> None:
+    await enter(store, "gone")
+    async with store.writing() as connection:
+        await pass_time(connection, GONE_SECONDS / 2)
+        await leases.forget_gone(connection)
+        assert [one.lives for one in await leases.processes(connection)] == [False]
+        await pass_time(connection, GONE_SECONDS / 2)
+        await leases.forget_gone(connection)
+        assert await leases.processes(connection) == []
