@@ -32,7 +32,7 @@ from metaserver.model.records import (
     Timings,
 )
 from metaserver.model.states import Control, Outcome
-from metaserver.store import phases, servers, teams
+from metaserver.store import leases, phases, servers, teams
 from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.store import Store, open_store
 from metaserver.tasks.plugin import answered_tasks
@@ -71,7 +71,7 @@ async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
     """Create a hub's folder with one phase whose servers have answered every article."""
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
-        corpus, phase_id, keys = await _phase(store, lanes, articles)
+        corpus, phase_id, keys = await make_phase(store, lanes, articles)
         await record_answers(store, given, corpus, keys, articles)
         for task in ("ACT", "INT", "IPT"):
             await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
@@ -86,11 +86,18 @@ async def record_answers(
     The servers answer in turn, so that the rows of a lane are apart from each other, as a hub
     leaves them.
     """
-    for key in keys:
-        await store.take_lane(key)
-    entries = _entries(corpus, keys, articles, _answers(given))
+    await take(store, keys)
+    entries = entries_of(corpus, keys, articles, checked_answers(given))
     while batch := list(itertools.islice(entries, AT_A_TIME)):
         await asyncio.gather(*map(store.record, batch))
+
+
+async def take(store: Store, keys: Sequence[LaneKey]) -> None:
+    async with store.writing() as connection:
+        for key in keys:
+            await leases.order(connection, key, due=True)
+        tickets = await leases.offers(connection)
+    await store.take_lanes(tickets, "benchmark")
 
 
 async def fill_rows(
@@ -103,14 +110,13 @@ async def fill_rows(
     """
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
-        _, phase_id, keys = await _phase(store, lanes, articles)
-        for key in keys:
-            await store.take_lane(key)
+        _, phase_id, keys = await make_phase(store, lanes, articles)
+        await take(store, keys)
         for task in ("ACT", "INT", "IPT"):
             await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
     answers = [
         _Packed(pack_json(checked.payloads), raw, checked.hits_kept)
-        for checked, raw in _answers(given)
+        for checked, raw in checked_answers(given)
     ]
     with closing(sqlite3.connect(folder / STORE_FILE)) as connection:
         for pragma in ("journal_mode=WAL", "synchronous=OFF"):
@@ -180,7 +186,7 @@ def _fill_articles(
     connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", accepted)
 
 
-async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, list[LaneKey]]:
+async def make_phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, list[LaneKey]]:
     packed = pack_articles(make_articles(articles, TEXT))
     async with store.writing() as connection:
         corpus = await store_articles(connection, packed)
@@ -200,7 +206,7 @@ async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, 
     return corpus, phase_id, keys
 
 
-def _answers(given: Settings) -> list[tuple[CheckedAnswer, bytes]]:
+def checked_answers(given: Settings) -> list[tuple[CheckedAnswer, bytes]]:
     """Return answers of other hits and confidences each: checked, and packed as received."""
     vocabulary = ReleaseVocabulary(release=Release.open(given.release_folder(RELEASE)))
     tasks = [task for name, task in answered_tasks().items() if name != "NER"]
@@ -214,7 +220,7 @@ def _answers(given: Settings) -> list[tuple[CheckedAnswer, bytes]]:
     return made
 
 
-def _entries(
+def entries_of(
     corpus: Corpus,
     keys: Sequence[LaneKey],
     articles: int,

@@ -42,8 +42,9 @@ from metaserver.model.lanes import LaneKey
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import PhaseName, Server, ServerName, TaskName, TeamName
 from metaserver.model.states import Control
-from metaserver.store import phases, servers, teams
+from metaserver.store import leases, phases, servers, teams
 from metaserver.store.articles import pack_articles, store_articles
+from metaserver.store.place import StorePlace
 from metaserver.store.store import open_store
 
 LANES = 1_000
@@ -128,12 +129,13 @@ class Made(NamedTuple):
     lanes: int = LANES
     articles: int = 100
     answers: int = 0  # of each lane, stored
+    due: bool = False  # at work, where no process with pages orders it
 
 
-async def fill(folder: Path, made: Made) -> None:
-    """Make a hub's store."""
+async def fill(folder: Path, made: Made, place: StorePlace | None = None) -> None:
+    """Make a hub's store in its folder, or in another place."""
     given = settings(folder)
-    async with open_store(folder / STORE_FILE) as store:
+    async with open_store(place or folder / STORE_FILE) as store:
         packed = pack_articles(make_articles(made.articles, TEXT))
         async with store.writing() as connection:
             corpus = await store_articles(connection, packed)
@@ -161,6 +163,8 @@ async def fill(folder: Path, made: Made) -> None:
                     await phases.set_gold(connection, phase, TaskName(task), "gold.tsv", gold)
                 for server in ids:
                     await servers.set_control(connection, LaneKey(phase, server), made.control)
+                if made.due:
+                    await leases.make_running_due(connection, phase)
         if made.answers:
             keys = [LaneKey(phase, server) for server in ids]
             await record_answers(store, given, corpus, keys, made.answers)

@@ -68,46 +68,48 @@ class _Server(asyncio.Protocol):
             self._transport.write(self._reply)
 
 
-async def _serve_bytes(answer: Answer, seconds: float, pipe: Connection) -> None:
+async def _serve_bytes(host: str, answer: Answer, seconds: float, pipe: Connection) -> None:
     body = encode_answer(answer)
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {len(body)}\r\n\r\n"
     reply = head.encode() + body
     server = await asyncio.get_running_loop().create_server(
-        lambda: _Server(reply, seconds), "127.0.0.1", 0, backlog=4096
+        lambda: _Server(reply, seconds), host, 0, backlog=4096
     )
     pipe.send(server.sockets[0].getsockname()[1])
     await server.serve_forever()
 
 
-async def _serve_kit(answer: Answer, seconds: float, pipe: Connection) -> None:
+async def _serve_kit(host: str, answer: Answer, seconds: float, pipe: Connection) -> None:
     async def annotate(text: str, context: Context) -> Answer:
         await asyncio.sleep(seconds)
         return answer
 
     runner = web.AppRunner(application(Kit(annotate, workers=10_000)), access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    await web.TCPSite(runner, host, 0).start()
     pipe.send(runner.addresses[0][1])
     await asyncio.Event().wait()
 
 
-def _main(kit: bool, answer: Answer, seconds: float, pipe: Connection) -> None:
-    asyncio.run((_serve_kit if kit else _serve_bytes)(answer, seconds, pipe))
+def _main(kit: bool, host: str, answer: Answer, seconds: float, pipe: Connection) -> None:
+    asyncio.run((_serve_kit if kit else _serve_bytes)(host, answer, seconds, pipe))
 
 
 @contextmanager
-def peer(answer: Answer, seconds: float = 0.0, *, kit: bool = False) -> Iterator[str]:
+def peer(
+    answer: Answer, seconds: float = 0.0, *, kit: bool = False, host: str = "127.0.0.1"
+) -> Iterator[str]:
     """Serve one answer, `seconds` after each request; gives the server's URL.
 
     The plain peer costs next to nothing; with `kit` it is a server as a team makes it.
     """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
-        target=_main, args=(kit, answer, seconds, theirs), daemon=True
+        target=_main, args=(kit, host, answer, seconds, theirs), daemon=True
     )
     process.start()
     try:
-        yield f"http://127.0.0.1:{ours.recv()}/"
+        yield f"http://{host}:{ours.recv()}/"
     finally:
         process.terminate()
         process.join()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,13 +38,19 @@ def make_articles(count: int, text: str) -> Iterator[Article]:
 
 @asynccontextmanager
 async def begun(
-    folder: Path, urls: Sequence[str], *, articles: int, concurrency: int, text: str
+    folder: Path,
+    urls: Sequence[str],
+    *,
+    articles: int,
+    concurrency: int,
+    text: str,
+    **settings: Any,
 ) -> AsyncIterator[tuple[HubContext, RunningPhase]]:
     """Open a hub with a phase of `make_articles(articles, text)` for servers at `urls`."""
     prepare_process()
     phase = _phase(folder, urls, articles, concurrency)
-    settings = msgspec.convert({"folder": str(folder)}, Settings)
-    async with open_phase(phase, make_articles(articles, text), settings) as opened:
+    given = msgspec.convert({"folder": str(folder)} | settings, Settings)
+    async with open_phase(phase, make_articles(articles, text), given) as opened:
         yield opened
 
 

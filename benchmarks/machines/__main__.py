@@ -1,0 +1,5 @@
+"""The `python -m benchmarks.machines` command."""
+
+from benchmarks.machines import main
+
+main()
