@@ -158,7 +158,7 @@ async def make_link(
 ) -> NewLink:
     """Make a sign-up's link; earlier ones of it no longer work."""
     await connection.execute(sa.delete(one_time_links).where(_LINKS.sign_up_id == sign_up))
-    secret, ends = secrets.token_urlsafe(32), now + LINK_SECONDS[kind]
+    secret, ends = secrets.token_hex(32), now + LINK_SECONDS[kind]  # never begins with "-"
     row = {"digest": digest(secret), "sign_up_id": sign_up, "kind": kind, "expires_at": ends}
     await connection.execute(sa.insert(one_time_links).values(**row))
     return NewLink(kind, secret, ends)
