@@ -50,8 +50,10 @@ def test_screenshot_of_rulings(visits: Visits, tmp_path: Path) -> None:
         size = {"width": 1100, "height": 640}
         page = visit(hub, visits, "judge", "/curate/sets/round-1", viewport=size)
         page.get_by_role("link", name="Disagreements on INT").click()
+        first = page.locator(".rulings > li").first
+        expect(first).to_be_focused()  # the page takes keys from now on
         page.keyboard.press("2")
-        expect(page.locator(".rulings > li").first).not_to_have_attribute("data-ruling", "")
+        expect(first).not_to_have_attribute("data-ruling", "")
         take(page, tmp_path, "rulings")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.jobs import LOST, JobDetail, begun
 from metaserver.phases.jobs import MOST_KEPT, Progress
+from metaserver.store import jobs as stored_jobs
+from metaserver.store import leases
 from metaserver.store.jobs import LOST_SECONDS
+from metaserver.store.leases import Process
 from metaserver.store.tables import jobs, workers
 from tests.hubs.inside import ORGANISER, Running
 from tests.hubs.several import process, two
@@ -118,31 +122,26 @@ async def _step(running: Running, job: JobDetail, step: str) -> bool:
 async def test_jobs_of_a_process_that_is_gone_are_lost(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         job = await begin(one.service, Gated())
-        await until(lambda: _done(other, job, 3))  # its process has no more to say of it
-        member = one.service.member
-        async with other.service.store.writing() as connection:  # as if it had been killed
-            await connection.execute(sa.update(jobs).values(process="gone"))
-        lost = await look(other, job, wait=30.0)
+        await until(lambda: _done(other, job, 3))
+        left = "f" * 16  # as that job, of a process that can no longer say anything of it
+        async with other.service.store.writing() as connection:
+            known = await stored_jobs.get(connection, job.job)
+            assert known is not None
+            await stored_jobs.put(connection, [replace(known, id=left, process="gone")])
+        lost = await other.do("jobs.get", job=left, wait=30.0)
         assert (lost.state, lost.error) == (JobState.FAILED, LOST)
         with pytest.raises(RefusedError, match="it has ended"):
-            await other.do("jobs.cancel", job=job.job)
-        async with other.service.store.writing() as connection:  # or not seen for long
-            await connection.execute(sa.update(jobs).values(process="frozen"))
-            await connection.execute(
-                sa.insert(workers).from_select(
-                    [column.name for column in workers.columns],
-                    sa.select(
-                        *(
-                            {
-                                "id": sa.literal("frozen"),
-                                "seen": workers.c.seen - LOST_SECONDS,
-                            }.get(column.name, column)
-                            for column in workers.columns
-                        )
-                    ).where(workers.c.id == member.id),
-                )
-            )
-        assert (await look(other, job)).error == LOST
+            await other.do("jobs.cancel", job=left)
+        entered = Process(id="frozen", host="h", role="web", version="0", capacity=1)
+        async with other.service.store.writing() as connection:
+            await stored_jobs.put(connection, [replace(known, id=left, process="frozen")])
+            await leases.enter(connection, entered, alone=False)
+        assert (await other.do("jobs.get", job=left)).state is JobState.RUNNING
+        async with other.service.store.writing() as connection:  # it was not seen for long
+            seen = workers.c.seen - LOST_SECONDS
+            of_it = workers.c.id == "frozen"
+            await connection.execute(sa.update(workers).where(of_it).values(seen=seen))
+        assert (await other.do("jobs.get", job=left)).error == LOST
 
 
 async def test_a_stopped_process_leaves_its_jobs_cancelled(tmp_path: Path) -> None:
