@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import socket
+from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def clear_workplaces(hub: HubContext, kind: str) -> None:
     host = f"{socket.gethostname()}-"
     for left in (Path(hub.settings.folder) / kind).glob(f"{host}*"):
         process = left.name.removeprefix(host)
-        if not (process.isdecimal() and is_at_work(int(process))):
+        if process.isdecimal() and not is_at_work(int(process)):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -65,12 +66,7 @@ async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> K
         )
     file = KeptFile(id=secrets.token_hex(8), name=name, size=size, made_at=hub.clock())
     async with hub.store.writing() as connection:
-        await kept_files.sweep(
-            connection,
-            begun_before=file.made_at - BEGUN_SECONDS,
-            made_before=file.made_at - KEPT_SECONDS,
-            kept={DATA + one for one in await data_packages.checksums(connection)},
-        )
+        await _sweep(connection, file.made_at, await data_packages.checksums(connection))
         await kept_files.begin(connection, file)
     progress.begin("keeping", size)
     for part in range(-(-size // PART)):
@@ -79,6 +75,16 @@ async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> K
             await kept_files.add_part(connection, file.id, part, content)
         progress.advance(len(content))
     return file
+
+
+async def _sweep(connection: AsyncConnection, now: float, released: Set[str]) -> None:
+    """Delete what is old or was never whole; the data packages of these checksums are kept."""
+    await kept_files.sweep(
+        connection,
+        begun_before=now - BEGUN_SECONDS,
+        made_before=now - KEPT_SECONDS,
+        kept={DATA + one for one in released},
+    )
 
 
 def _read(path: Path, offset: int) -> bytes:

@@ -135,7 +135,7 @@ async def test_what_is_old_or_was_never_whole_is_swept(tmp_path: Path) -> None:
                 await kept_files.add_part(connection, file.id, 0, b"x")
                 if name not in ("draft", "left"):
                     await kept_files.finish(connection, file)
-            await kept._sweep(one.service, connection, {kept.DATA + "x"})
+            await kept._sweep(connection, now, {"x"})
             assert await kept_files.ids(connection) == {"draft", "new", "released", "data/x"}
             found = await connection.execute(sa.select(kept_parts.c.file_id))
             assert set(found.scalars()) == {"draft", "new", "released", "data/x"}
@@ -146,11 +146,12 @@ async def test_processes_of_a_machine_leave_one_anothers_work_alone(tmp_path: Pa
         own = kept.workplace(one.service, FOLDER)
         host = own.name.rpartition("-")[0]
         living, gone = (own.with_name(f"{host}-{pid}") for pid in (os.getppid(), 2**22 + 1))
-        elsewhere = own.with_name("other-machine-1")
-        for folder in (own, living, gone, elsewhere):
+        elsewhere, namesake = own.with_name("other-machine-1"), own.with_name(f"{host}-b-1")
+        for folder in (own, living, gone, elsewhere, namesake):
             folder.mkdir(parents=True)
         async with KeptExports(one.service):
             assert not own.exists()
             assert not gone.exists()
             assert living.exists()
             assert elsewhere.exists()
+            assert namesake.exists()
