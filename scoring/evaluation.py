@@ -80,7 +80,7 @@ def evaluate_runs(
     problems: list[FileProblem] = []
     for run in runs:
         try:
-            scorecards += _evaluate_file(gold, rereadable(Path(run)), signature, views)
+            scorecards += _evaluate_file(gold, rereadable(run), signature, views)
         except FormatError as error:
             problems += error.problems
     if problems:

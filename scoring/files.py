@@ -105,7 +105,7 @@ def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = Fals
     rank twice, an ACT article twice.
     """
     task = Task(task)
-    path = rereadable(Path(path) if isinstance(path, str) else path)
+    path = rereadable(path)
     if task is not Task.ACT:
         found = read_hits(line_blocks(path), task, lenient_ranks=lenient_ranks)
         if found:

@@ -17,7 +17,7 @@ from scoring.alignment import Span, length, span
 from scoring.errors import FileProblem, FormatError, Problems
 from scoring.semeval_ner import TYPES, MentionSpan
 from scoring.semeval_program import WrittenMention
-from scoring.text import read_bytes, read_lines
+from scoring.text import Source, read_bytes, read_lines, rereadable
 
 _OFFSETS = re.compile(r"\d{1,9}-\d{1,9}(;\d{1,9}-\d{1,9})*", re.ASCII)
 _COLUMNS = "sentence, charOffset, text, type"
@@ -48,20 +48,20 @@ class MentionCorpus:
 class _Row(NamedTuple):
     """A mention's fields (place, offsets, text, type) with their place, and all that is wrong."""
 
-    path: Path
+    path: Source
     line: int
     fields: Sequence[str]
     faults: Sequence[tuple[int, str]]  # a column, 0 for the line, and a message
 
 
-def read_ner_gold(path: Path | str) -> MentionCorpus:
+def read_ner_gold(path: Source | str) -> MentionCorpus:
     """Read a corpus: a file, or all `.xml` files of a folder and the folders in it, sorted.
 
     A file that is not XML is a table: `article<TAB>charOffset<TAB>text<TAB>type`, or `article`
     alone where it has no mention. Raises `FormatError` with every problem: XML, ids, columns,
     offsets, a text of another length, a mention that comes twice.
     """
-    path = Path(path)
+    path = rereadable(path)
     if not _is_xml(path):
         return _read_table(path)
     corpus = _Corpus()
@@ -78,7 +78,7 @@ def read_ner_gold(path: Path | str) -> MentionCorpus:
     )
 
 
-def read_ner_run(path: Path | str, gold: MentionCorpus) -> list[MentionSpan]:
+def read_ner_run(path: Source | str, gold: MentionCorpus) -> list[MentionSpan]:
     """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`, or XML as the corpus is.
 
     The text is not compared, and the organisers' own separator `|` is read too; XML is a file or a
@@ -86,15 +86,15 @@ def read_ner_run(path: Path | str, gold: MentionCorpus) -> list[MentionSpan]:
     offsets, a type, a prediction that comes twice. Where the gold is a table, other sentences are
     left out, and a type that it does not name is wrong.
     """
-    mentions = _mentions(_run_rows(Path(path), gold), "prediction")
+    mentions = _mentions(_run_rows(rereadable(path), gold), "prediction")
     return [mention for mention in mentions if mention.place in gold.sentences]
 
 
-def read_written_run(path: Path | str, gold: MentionCorpus) -> list[WrittenMention]:
+def read_written_run(path: Source | str, gold: MentionCorpus) -> list[WrittenMention]:
     """Read a run for `scoring.semeval_program`: as `read_ner_run`, but repetitions are kept."""
     written: list[WrittenMention] = []
     problems = Problems()
-    for row in _run_rows(Path(path), gold):
+    for row in _run_rows(rereadable(path), gold):
         for column, message in row.faults:
             problems.add(row.path, row.line, column, message)
         if not row.faults and row.fields[0] in gold.sentences:
@@ -103,12 +103,16 @@ def read_written_run(path: Path | str, gold: MentionCorpus) -> list[WrittenMenti
     return written
 
 
-def _is_xml(path: Path) -> bool:
-    return path.is_dir() or path.suffix == ".xml" or read_bytes(path).lstrip().startswith(b"<")
+def _is_xml(path: Source) -> bool:
+    if isinstance(path, Path) and (path.is_dir() or path.suffix == ".xml"):
+        return True
+    return read_bytes(path).lstrip().startswith(b"<")
 
 
-def _xml_files(path: Path) -> list[Path]:
-    files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
+def _xml_files(path: Source) -> Sequence[Source]:
+    if not isinstance(path, Path) or not path.is_dir():
+        return [path]
+    files = sorted(path.rglob("*.xml"))
     if not files:
         raise FormatError([FileProblem(str(path), 0, 0, "no .xml file in this folder")])
     return files
@@ -118,7 +122,7 @@ def _written(fields: Sequence[str]) -> WrittenMention:
     return WrittenMention(fields[0], fields[1], fields[3])
 
 
-def _run_rows(path: Path, gold: MentionCorpus) -> Iterator[_Row]:
+def _run_rows(path: Source, gold: MentionCorpus) -> Iterator[_Row]:
     """Yield a run's predictions, each with all that is wrong with it."""
     types = dict.fromkeys([*TYPES, *(mention.type for mention in gold.mentions)])
     if _is_xml(path):
@@ -130,8 +134,10 @@ def _run_rows(path: Path, gold: MentionCorpus) -> Iterator[_Row]:
         yield _Row(file, number, fields, list(_faults(fields, gold, types)))
 
 
-def _read_table(path: Path) -> MentionCorpus:
+def _read_table(path: Source) -> MentionCorpus:
     rows = [(number, _fields(line)) for number, line in enumerate(read_lines(path), start=1)]
+    if not rows:
+        raise FormatError([FileProblem(str(path), 0, 0, f"empty; expected lines of {_TABLE}")])
     named = [row for row in rows if len(row[1]) > 1 or not row[1][0]]
     mentions = _mentions(
         (_Row(path, number, fields, list(_table_faults(fields))) for number, fields in named),
@@ -225,11 +231,11 @@ class _Corpus:
         self.mentions: dict[MentionSpan, None] = {}
         self.written: list[WrittenMention] = []
         self.problems = Problems()
-        self._path = Path()
+        self._path: Source = Path()
         self._document = self._sentence = ""
 
-    def read(self, path: Path) -> None:
-        self._path, self._document, self._sentence = path, path.stem, ""
+    def read(self, path: Source) -> None:
+        self._path, self._document, self._sentence = path, Path(path.name).stem, ""
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
         try:
@@ -283,8 +289,8 @@ class _XmlRun:
     run needs is read: sentences need no text.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.rows: list[tuple[Path, int, list[str]]] = []
+    def __init__(self, path: Source) -> None:
+        self.rows: list[tuple[Source, int, list[str]]] = []
         self._path = path
         self._sentence: str | None = None
         self._parser = expat.ParserCreate()

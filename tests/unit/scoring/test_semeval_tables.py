@@ -67,6 +67,12 @@ def test_a_bad_table_is_refused_by_line(gold: Path, line: str, column: int, expe
     assert expected in problem.message
 
 
+def test_an_empty_table_is_refused(gold: Path) -> None:
+    gold.write_text("")
+    with pytest.raises(FormatError, match="empty; expected lines of article, charOffset"):
+        read_ner_gold(gold)
+
+
 def test_the_command_reads_a_table(gold: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = gold.with_name("run.tsv")
     run.write_text(TABLE.removesuffix("b\n"))
