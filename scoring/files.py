@@ -86,6 +86,8 @@ def _act_gold(sheet: TabFile) -> ActGold:
 def _item_gold(sheet: TabFile, task: Task) -> ItemGold:
     items: dict[str, set[Item]] = {}
     for line, fields in sheet.rows():
+        if line == 1 and _are_column_names(fields, sheet.columns):
+            sheet.problem(line, 0, f"column names; expected {', '.join(sheet.columns)}: no header")
         if not sheet.names(line, fields):
             continue
         item, found = sheet.item(fields), items.setdefault(fields[0], set())
@@ -95,6 +97,12 @@ def _item_gold(sheet: TabFile, task: Task) -> ItemGold:
     return ItemGold(
         task=task, items={article: frozenset(found) for article, found in items.items()}
     )
+
+
+def _are_column_names(fields: Sequence[str], columns: Sequence[str]) -> bool:
+    """Return whether a line names the columns, such as `Article<TAB>Accession_A<TAB>...`."""
+    named = zip(fields, columns, strict=True)
+    return all(field.lower().startswith(column) for field, column in named)
 
 
 def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = False) -> Run:

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import OptionError
+from scoring.errors import FileProblem, OptionError
 from scoring.files import run_name
 from scoring.intervals import Bounds, bounds_of
-from scoring.options import add_format, add_interval_resamples, framed
+from scoring.options import add_format, add_interval_resamples, framed, warn
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
 from scoring.semeval_ner import (
@@ -68,7 +68,9 @@ def score_names(args: argparse.Namespace) -> int:
         raise OptionError("--pairs: the organisers' program pairs nothing, it counts predictions")
     gold = read_ner_gold(args.gold)
     runs = list(map(rereadable, args.run))
-    cards = {path: _score(args, gold, path) for path in runs}
+    warnings: list[FileProblem] = []
+    cards = {path: _score(args, gold, path, warnings) for path in runs}
+    warn(warnings)
     bounds = {
         path: {
             criterion: bounds_of(card.on_resamples(criterion, args.resamples))
@@ -93,11 +95,13 @@ def score_names(args: argparse.Namespace) -> int:
     return 0
 
 
-def _score(args: argparse.Namespace, gold: MentionCorpus, path: Source) -> NerScorecard:
+def _score(
+    args: argparse.Namespace, gold: MentionCorpus, path: Source, warnings: list[FileProblem]
+) -> NerScorecard:
     article_of = {name: sentence.document for name, sentence in gold.sentences.items()}
     if args.compat:
-        return evaluate_as_program(gold.written, read_written_run(path, gold), article_of)
-    return evaluate(gold.mentions, read_ner_run(path, gold), article_of=article_of)
+        return evaluate_as_program(gold.written, read_written_run(path, gold, warnings), article_of)
+    return evaluate(gold.mentions, read_ner_run(path, gold, warnings), article_of=article_of)
 
 
 def _pairs(gold: MentionCorpus, path: Source) -> list[MentionPair]:

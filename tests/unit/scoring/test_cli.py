@@ -118,6 +118,43 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(output.out)[0]["tp"] == 2
 
 
+MISSPELT = "a\tP1\t1\t0.9\nB\tP3\t1\t0.9\nB\tP1\t2\t0.8\nC\tP1\t1\t0.8\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "lost"),
+    [
+        (INT, MISSPELT, "3 lines of 2 articles"),
+        ((*INT, "--lenient-ranks"), MISSPELT.replace("2\t0.8", "3\t0.8"), "3 lines of 2 articles"),
+        ((*INT, "--map", "map.tsv", "--views", "all"), MISSPELT, "3 lines of 2 articles"),
+        ((*INT, "--articles", "all"), MISSPELT, "3 lines of 2 articles"),
+        (ACT, "a\t1\t1\t1\nb\t0\t1\t1\nc\t1\t2\t1\nB\t1\t3\t1\n", "1 lines of 1 articles"),
+        (INT, f"{MISSPELT}b\tP3\t1\t0.9\n", None),  # more than the gold, nothing misspelt
+        (INT, "a\tP1\t1\t0.9\n", None),
+    ],
+)
+def test_lines_that_may_be_of_a_misspelt_article_are_told(
+    options: tuple[str, ...],
+    text: str,
+    lost: str | None,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (folder / "map.tsv").write_text("P1\tQ1\n")
+    (folder / "taxa.tsv").write_text("P1\t1\nP2\t1\nP3\t1\n")
+    (folder / "some.tsv").write_text(text)
+    if "all" in options and "--views" in options:
+        options = (*options, "--taxa", "taxa.tsv")
+    assert run(folder, "evaluate", *options, "some.tsv") == 0
+    output = capsys.readouterr()
+    assert "some" in output.out
+    told = (
+        f"warning: {folder / 'some.tsv'}: {lost} that are not in the gold are ignored, the first "
+    )
+    expected = f"{told}of 'B'; 1 articles of the gold have none\n" if lost else ""
+    assert output.err == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -145,7 +182,8 @@ def test_options_that_do_not_apply(
 
 
 def test_many_warnings_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [f"d{n}\tP1\t1\t0.1\nd{n}\tP2\t2\t0.9\n" for n in range(9)]
+    lines = ["a\tP1\t1\t1\nb\tP1\t1\t1\n"]
+    lines += [f"d{n}\tP1\t1\t0.1\nd{n}\tP2\t2\t0.9\n" for n in range(9)]
     (folder / "rising.tsv").write_text("".join(lines))
     (folder / "extra.tsv").write_text("a\tP1\t1\t0.9\tx\na\tP2\t2\t0.8\ty\n")
     assert run(folder, "evaluate", *INT, "rising.tsv", "extra.tsv") == 0
