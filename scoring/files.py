@@ -52,7 +52,12 @@ def item_hits(run: Run) -> Mapping[str, Sequence[Hit]]:
 
 
 def run_name(path: Source) -> str:
-    """Return the name of a result file's run: the file's name without its suffixes."""
+    """Return the name of a result file's run: the file's name without its suffixes.
+
+    A folder has no suffix: its name is that of the run.
+    """
+    if isinstance(path, Path) and path.is_dir():
+        return path.name
     name = path.name.removesuffix(".gz")
     return name.rsplit(".", 1)[0] or name
 

@@ -10,7 +10,7 @@ from typing import Any
 from scoring.errors import FileProblem, OptionError
 from scoring.files import run_name
 from scoring.intervals import Bounds, bounds_of
-from scoring.options import add_format, add_interval_resamples, framed, warn
+from scoring.options import add_format, add_interval_resamples, check_names, framed, warn
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
 from scoring.semeval_ner import (
@@ -66,6 +66,7 @@ def score_names(args: argparse.Namespace) -> int:
     """Print the scorecard of one run, or the ranking of several."""
     if args.pairs and args.compat:
         raise OptionError("--pairs: the organisers' program pairs nothing, it counts predictions")
+    check_names(args.run)
     gold = read_ner_gold(args.gold)
     runs = list(map(rereadable, args.run))
     warnings: list[FileProblem] = []

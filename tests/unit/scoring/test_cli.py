@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -433,6 +434,22 @@ def test_help_of_every_command_loads_numpy_alone() -> None:
         assert libraries <= {"numpy"}, words
 
 
+@pytest.mark.parametrize(
+    "words", [("per-article", "--out"), ("articles", "--doubtful", "--gold-out")]
+)
+def test_files_are_utf_8_in_any_locale(folder: Path, words: tuple[str, ...]) -> None:
+    for file in ("gold", "run"):
+        path = folder / f"{file}.tsv"
+        path.write_text(path.read_text().replace("a\t", "\u00e4\t"), "utf-8")
+    written = folder / "written.tsv"
+    inputs = (*words, str(written), "--task", "INT", "--gold", str(folder / "gold.tsv"))
+    command = [sys.executable, "-m", "scoring", *inputs, str(folder / "run.tsv")]
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    env = {**os.environ, **ascii_only, "PYTHONIOENCODING": "utf-8"}
+    subprocess.run(command, env=env, capture_output=True, check=True)
+    assert "\u00e4\t" in written.read_text("utf-8")
+
+
 def test_the_module_is_the_command() -> None:
     found = subprocess.run(
         [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
@@ -441,7 +458,19 @@ def test_the_module_is_the_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["evaluate"], ["compare"], ["usefulness"], ["plot", "--out", "plot.svg"]]
+    "command",
+    [
+        ["evaluate", *INT],
+        ["compare", *INT],
+        ["usefulness", *INT],
+        ["plot", "--out", "plot.svg", *INT],
+        ["articles", "--doubtful", *INT],
+        ["usefulness", *INT, "--authors"],  # the other file is the authors', not a run
+        ["ner", "--gold", "gold.tsv", "--run"],
+        ["bb", "--task", "event", "--gold", ".", "--run"],
+        ["ppi3d", "--gold", "gold.tsv", "--scores"],
+        ["ppi3d", "--out", "plot.svg", "--scores"],
+    ],
 )
 def test_two_files_of_one_name_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
@@ -449,7 +478,10 @@ def test_two_files_of_one_name_are_refused(
     (folder / "other").mkdir()
     other = folder / "other" / "run.tsv.gz"
     other.touch()
-    assert run(folder, *command, *INT, "run.tsv", str(other)) == 2
+    if "--authors" in command:
+        assert run(folder, *command[:-1], "run.tsv", "--authors", str(other)) == 2
+    else:
+        assert run(folder, *command, "run.tsv", str(other)) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert f"{folder / 'run.tsv'} and {other} are both runs 'run'" in err
