@@ -11,7 +11,10 @@ import pytest
 
 from metaserver.curation.exports.json_ import read_json
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import JobState
 from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.table import perform
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
@@ -42,10 +45,15 @@ async def made(running: Running, given_to: Sequence[Caller], /, **values: Any) -
 
 
 async def decide(
-    running: Running, caller: Caller, article: str, items: Sequence[str], relevant: bool = True
+    running: Running,
+    caller: Caller,
+    article: str,
+    items: Sequence[str],
+    relevant: bool = True,
+    set_: str = "round-1",
 ) -> str:
     """Curate an article of the set: accept some proteins; return the curation's id."""
-    opened = await running.do("curation-sets.open", caller, set="round-1", article=article)
+    opened = await running.do("curation-sets.open", caller, set=set_, article=article)
     events: list[dict[str, Any]] = [
         {"key": f"accept-{item}", "kind": "add", "task": "INT", "item": (item,)} for item in items
     ]
@@ -243,6 +251,34 @@ async def test_two_curators_make_the_next_gold(tmp_path: Path) -> None:
         exported = await running.do("curation-sets.export", set="round-1")
         assert len(read_json(exported.content)) == 12
         assert exported.source == "round-1.json"
+
+
+async def test_sets_published_together_lose_no_gold(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        pair = (await three(running))[:2]
+        names = {"round-1": ARTICLES[0], "round-2": ARTICLES[1]}
+        for name, article in names.items():
+            await made(running, pair, set=name, articles=(article,))
+            for one in pair:
+                await decide(running, one, article, [THIRD], set_=name)
+        publish = OPERATIONS["curation-sets.publish"]
+        async with running.service.phase("test").scoring:  # until both jobs are begun
+            begun = [
+                await perform(publish, running.service, ORGANISER, {"set": name, "task": "INT"})
+                for name in names
+            ]
+        for one in begun:
+            await running.service.jobs.get(one.job).ended()  # type: ignore[union-attr]
+        first, second = (running.service.jobs.get(one.job) for one in begun)
+        assert first is not None
+        assert second is not None
+        assert (first.state, second.state) == (JobState.DONE, JobState.FAILED)
+        assert "another version was set meanwhile" in second.error
+        await running.do("curation-sets.publish", set="round-2", task="INT")
+        gold = await running.do("gold.get", phase="test", task="INT")
+        lines = gold.content.decode().splitlines()
+        assert {f"{article}\t{THIRD}" for article in names.values()} <= set(lines)
 
 
 async def test_help_of_servers_is_shown_when_the_phase_is_closed(tmp_path: Path) -> None:
