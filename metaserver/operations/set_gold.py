@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.sets import SetGold, bias_report, by_server, set_gold
+from metaserver.curation.sets import SetGold, bias_report, by_server, open_questions, set_gold
 from metaserver.leaderboards.gold import read_gold
 from metaserver.model.curations import CurationStanding
 from metaserver.model.errors import Refusal, RefusedError
@@ -177,7 +177,8 @@ async def _work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:
 
 
 async def _made(hub: HubContext, work: SetWork, task: str) -> SetGold:
-    made = await rulings_of(hub, work, task)
+    asked = await asyncio.to_thread(open_questions, work.articles, task)
+    made = await rulings_of(hub, work, task, asked)
     return await asyncio.to_thread(set_gold, work.entry.name, work.articles, task, made)
 
 
