@@ -99,6 +99,16 @@ def test_own_articles_become_result_files_with_scores(tmp_path, capfd):
     assert shown.count("micro AUC") == 2
 
 
+def test_an_article_is_sent_as_the_hub_sends_it(tmp_path, capsys):
+    """With U+FFFD for what XML forbids, and without a byte order mark."""
+    (tmp_path / "a.txt").write_bytes("\ufeffMDM2\x0cbinds p53".encode())
+    articles = ("--articles", str(tmp_path / "a.txt"), "--write-runs", str(tmp_path / "runs"))
+    with started("-m", "annotators", "serve", "ner", "--port", "0") as url:
+        assert main(["check", url, *articles]) == 0
+    assert "1 of 1 articles answered as agreed" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "NER.tsv").read_text().startswith("a\t0-3\tMDM2\t")
+
+
 def test_a_trained_model_can_be_served(tmp_path, capsys):
     data = Path(str(files("annotators"))) / "data"
     gold, model = data / "act_training_gold.tsv", tmp_path / "model"
