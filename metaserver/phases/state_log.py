@@ -66,6 +66,8 @@ class ServerStateRecorder:
     async def run(self) -> None:
         """Record changes, until cancelled."""
         self._read.clear()  # another process may have stored some
+        self._last.clear()
+        self._down.clear()
         while True:
             try:
                 with suppress(
@@ -92,10 +94,10 @@ class ServerStateRecorder:
     async def _remember(self, phase_id: int) -> None:
         async with self._store.reading() as connection:
             newest = await states.newest(connection, phase_id)
-        for change in newest.values():
-            self._last[change.key] = change.state
-            if change.state is ServerState.DOWN:
-                self._down.add(change.key)
+            known = await states.newest(connection, phase_id, {ServerState.DOWN, *THERE})
+        self._last.update({change.key: change.state for change in newest.values()})
+        for change in known.values():
+            self._note_down(change)
         self._read.add(phase_id)
 
     def _changes(self, running: RunningPhase, names: Iterable[ServerName]) -> Sequence[Seen]:
@@ -125,8 +127,12 @@ class ServerStateRecorder:
         for seen in changes:
             change = seen.change
             self._last[change.key] = change.state
-            if change.state is ServerState.DOWN:
-                self._down.add(change.key)
-            elif change.state in THERE:
-                self._down.discard(change.key)
+            self._note_down(change)
             seen.phase.windows.state(seen.server, change.at, change.state, change.note)
+
+    def _note_down(self, change: StateChange) -> None:
+        """Note that a server is down, or there again; other states say nothing of that."""
+        if change.state is ServerState.DOWN:
+            self._down.add(change.key)
+        elif change.state in THERE:
+            self._down.discard(change.key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -72,11 +72,14 @@ async def list_changes_of(
     return found
 
 
-async def newest(connection: AsyncConnection, phase_id: int) -> Mapping[int, StateChange]:
-    """Return the last change of each of a phase's lanes, by server id."""
+async def newest(
+    connection: AsyncConnection, phase_id: int, among: Collection[ServerState] = tuple(ServerState)
+) -> Mapping[int, StateChange]:
+    """Return the last change of each of a phase's lanes, by server id; of those `among` states."""
+    wanted = state_changes.c.state.in_([state.value for state in among])
     last = (
         sa.select(sa.func.max(state_changes.c.id))
-        .where(state_changes.c.phase_id == phase_id)
+        .where(state_changes.c.phase_id == phase_id, wanted)
         .group_by(state_changes.c.server_id)
     )
     query = sa.select(state_changes).where(state_changes.c.id.in_(last))
