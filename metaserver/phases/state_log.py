@@ -46,7 +46,8 @@ class ServerStateRecorder:
     """The recorder of changes of all lanes' states.
 
     `listeners` are called with each change in the transaction that stores it: what they write is
-    stored with it or not at all.
+    stored with it or not at all. Where the process is not `alone`, it counts them with the others,
+    as it follows the store.
     """
 
     def __init__(
@@ -54,11 +55,14 @@ class ServerStateRecorder:
         store: Store,
         phases: Callable[[], Iterable[RunningPhase]],
         clock: Callable[[], float],
+        *,
+        alone: bool = True,
     ) -> None:
         self.listeners: list[Callable[[AsyncConnection, Seen], Awaitable[None]]] = []
         self._store = store
         self._phases = phases
         self._clock = clock
+        self._alone = alone
         self._last: dict[LaneKey, ServerState] = {}
         self._down: set[LaneKey] = set()
         self._read: set[int] = set()  # phases whose lanes' last states were read from the store
@@ -128,7 +132,8 @@ class ServerStateRecorder:
             change = seen.change
             self._last[change.key] = change.state
             self._note_down(change)
-            seen.phase.windows.state(seen.server, change.at, change.state, change.note)
+            if self._alone:
+                seen.phase.windows.state(seen.server, change.at, change.state, change.note)
 
     def _note_down(self, change: StateChange) -> None:
         """Note that a server is down, or there again; other states say nothing of that."""

@@ -87,6 +87,19 @@ async def newest(
     return {row.server_id: _change(row) for row in rows}
 
 
+async def last(connection: AsyncConnection) -> int:
+    """Return the id of the newest change; 0 where there is none."""
+    return await connection.scalar(sa.select(sa.func.max(state_changes.c.id))) or 0
+
+
+async def after(connection: AsyncConnection, last_id: int) -> Sequence[StateChange]:
+    """Return the changes of all lanes after one of them, in their order."""
+    query = sa.select(state_changes).where(state_changes.c.id > last_id)
+    rows = await connection.execute(query.order_by(state_changes.c.id))
+    return [_change(row) for row in rows]
+
+
 def _change(row: sa.Row[Any]) -> StateChange:
     key = LaneKey(row.phase_id, row.server_id)
-    return StateChange(key=key, at=row.at, state=ServerState(row.state), note=row.note)
+    state = ServerState(row.state)
+    return StateChange(key=key, at=row.at, state=state, note=row.note, id=row.id)
