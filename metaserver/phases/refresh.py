@@ -83,6 +83,20 @@ class StoreFollower:
             taken = asyncio.get_running_loop().time() - began
             await asyncio.sleep(max(PAUSE_SECONDS, LOOK_SECONDS - taken))
 
+    async def mend(self) -> None:
+        """Take in what a process that is alone has stored without knowing it, until cancelled.
+
+        Where a connection breaks in a commit, nobody hears whether it was carried out.
+        """
+        mended = 0
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            failed, before = self._store.failed_writes, self._last_entry
+            if failed != mended and self._store.blocked is None:
+                await self.freshen()
+                if self._last_entry == before >= 0:  # else it failed, or more was changed
+                    mended = failed
+
     async def freshen(self) -> None:
         """Take in what others have changed before now; where that fails, later."""
         try:
