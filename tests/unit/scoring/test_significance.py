@@ -12,7 +12,7 @@ from scoring.scorecard import ActScorecard, Scorecard
 from scoring.significance import LIST_MEASURES
 from scoring.tasks import Task
 
-ARTICLES = [f"a{number}" for number in range(40)]
+ARTICLES = [f"a{number:02}" for number in range(40)]
 GOLD = ItemGold(task=Task.INT, items={article: frozenset({"P1"}) for article in ARTICLES})
 ACT = ActGold(relevant={article: place % 3 == 0 for place, article in enumerate(ARTICLES)})
 
