@@ -71,6 +71,18 @@ def test_equal_runs_share_a_place_wherever_they_stand() -> None:
     }
 
 
+def test_scores_that_differ_by_rounding_alone_share_a_rank() -> None:
+    """The same scores of articles in another order, whose sums are rounded otherwise."""
+    ranks = np.random.default_rng(1).integers(1, 30, 40)
+    orders = [np.random.default_rng(seed).permutation(ranks) for seed in range(9)]
+    cards = [run(f"r{seed}", order.tolist()) for seed, order in enumerate(orders)]
+    values, scores = on_resamples(GOLD, cards, "auc_ipr")
+    assert len(set(scores(np.ones((1, len(values))))[0].tolist())) > 1
+    found = compare(GOLD, cards, resamples=10).intervals
+    assert {one.rank for one in found} == {1}
+    assert {one.score for one in found} == {cards[0].to_dict()["macro"]["auc_ipr"]}
+
+
 def test_the_same_seed_gives_the_same_digits_and_stands_in_the_signature() -> None:
     one, same = (compare(GOLD, [GOOD, BAD], resamples=50, seed=7) for _ in range(2))
     other = compare(GOLD, [GOOD, BAD], resamples=50, seed=8)
