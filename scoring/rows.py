@@ -14,6 +14,7 @@ _RANK = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
 )
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufeff]")
 
 GOLD_COLUMNS = {
     Task.ACT: ("article", "class"),
@@ -85,6 +86,10 @@ class TabFile:
             if field.strip() != field or not field:
                 found = f"{field!r}" if field else "empty"
                 self.problem(line, column, f"{found}; expected an {name} without spaces around it")
+                good = False
+            elif not field.isprintable() and _CONTROL.search(field):
+                expected = f"an {name} without control characters and byte order marks"
+                self.problem(line, column, f"{field!r}; expected {expected}")
                 good = False
         return good
 
