@@ -15,6 +15,7 @@ import aiohttp
 from annotators.check import call, reason, server_url
 from annotators.contract import misplaced, problems
 from annotators.errors import BadInputError
+from annotators.protocol import FORBIDDEN
 from annotators.run_files import SPACE, unwritable, write_result_files
 
 SHOWN = 20  # articles whose problems are shown; the others are counted
@@ -32,6 +33,7 @@ class ArticleCheck:
 
     async def ask(self, name: str, text: str) -> None:
         """Send one article; keep its answer if nothing is wrong with it."""
+        text = FORBIDDEN.sub("\ufffd", text)  # as the hub sends it
         try:
             answer = await call(self.session, self.url, "Annotator.getAnnotation", text)
         except Fault as fault:

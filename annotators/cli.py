@@ -235,6 +235,8 @@ def _check(options: argparse.Namespace) -> int:
 
     if (options.articles is None) != (options.write_runs is None):
         raise BadInputError("--articles", "goes with --write-runs DIR; expected both or neither")
+    if not 0 < options.timeout < float("inf"):
+        raise BadInputError("--timeout", f"{options.timeout:g}; expected a finite number above 0")
     if options.at_once < 1:
         raise BadInputError("--at-once", f"{options.at_once}; expected 1 or more")
     if options.injection:

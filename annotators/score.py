@@ -17,7 +17,8 @@ EVALUATOR = "scoring"
 def score(runs: Path, gold: Path, *, articles: str) -> int:
     """Print the scores of each `TASK.tsv` of a folder against that of the gold's folder.
 
-    Returns the evaluator's status: 0, or 2 where a file is not valid. Raises `BadInputError`.
+    A task without gold is named on stderr. Returns the evaluator's status: 0, or 2 where a file is
+    not valid. Raises `BadInputError`.
     """
     if find_spec(EVALUATOR) is None:
         raise BadInputError(
@@ -31,6 +32,9 @@ def score(runs: Path, gold: Path, *, articles: str) -> int:
     known = [task for task in tasks if (gold / f"{task}.tsv").is_file()]
     if not known:
         raise BadInputError(gold, f"no gold for {', '.join(tasks)}; expected {tasks[0]}.tsv")
+    for task in tasks:
+        if task not in known:
+            print(f"{gold}: no {task}.tsv; {task} is not scored", file=sys.stderr)
     status = 0
     for task in known:
         files = (gold / f"{task}.tsv", runs / f"{task}.tsv")

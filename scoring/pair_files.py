@@ -66,9 +66,8 @@ def read_confidences(path: Path | str, labels: Mapping[str, bool]) -> dict[str, 
     return {pair: confidences[pair] for pair in labels}
 
 
-def read_scored_pairs(run: Path | str, gold: Path | str) -> tuple[list[bool], list[float]]:
+def scored_pairs(run: Path | str, labels: Mapping[str, bool]) -> tuple[list[bool], list[float]]:
     """Return labels and confidences in the order of the pairs; raises `FormatError`."""
-    labels = read_labels(gold)
     return list(labels.values()), list(read_confidences(run, labels).values())
 
 

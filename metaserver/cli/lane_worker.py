@@ -51,6 +51,7 @@ async def work_lanes(
     ):
         member = HubMember(store, ProcessRole.WORKER)
         works = PhaseWorks(store, client, settings, FencedRecorder(store, member), clock=time.time)
+        member.is_unfit = works.is_unfit
         source = LaneSource(
             may_take=works.may_take,
             make=works.make,

@@ -34,6 +34,7 @@ from metaserver.wire.xmlrpc import Value
 
 PROBE_SECONDS = 10.0
 LARGE = 2**20  # bytes; half a million hits, all wrong, take seconds to check
+MANY = 1_000  # hits; those of a relation take few bytes
 NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
 UNREACHED = NOBODY_THERE | {Outcome.CANCELLED, Outcome.CREDENTIALS}
 """Outcomes that do not show that a server is up for the hub, or are the hub's own failure."""
@@ -168,7 +169,9 @@ class ArticleCaller:
         if isinstance(value, CheckedAnswer):
             return value
         arguments = (value, self._tasks_of(server), exchange.report)
-        if exchange.opened > LARGE:
+        members = value.values() if isinstance(value, dict) else ()
+        hits = sum(len(member) for member in members if isinstance(member, list))
+        if exchange.opened > LARGE or hits > MANY:
             return await asyncio.to_thread(self._check, *arguments)
         return self._check(*arguments)
 

@@ -22,10 +22,10 @@ from metaserver.model.communications import Exchanged
 from metaserver.model.errors import PeerError
 from metaserver.model.records import ServerName
 from metaserver.model.states import Outcome
-from metaserver.protocols.plugin import ReaderFactory, Request, Response
+from metaserver.protocols.plugin import AT_ONCE, ReaderFactory, Request, Response
 from metaserver.protocols.polling import origin_of
 from metaserver.wire.report import Report
-from metaserver.wire.xmlrpc import CHUNK, FaultError
+from metaserver.wire.xmlrpc import FaultError
 
 if TYPE_CHECKING:
     from metaserver.client.http import HttpClient
@@ -175,7 +175,7 @@ class HttpChannel:
 
     async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
         """Call a function; in a thread where it has many bytes to work on."""
-        if size > CHUNK:
+        if size > AT_ONCE:
             return await asyncio.to_thread(function, *arguments)
         return function(*arguments)
 

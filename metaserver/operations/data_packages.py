@@ -15,7 +15,7 @@ from msgspec import Meta
 from metaserver.concurrency import run_uncancelled
 from metaserver.files.private import FOLDER_MODE
 from metaserver.model.data_packages import DataPackage, PackedData
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.model.errors import HubError, Refusal, RefusedError
 from metaserver.model.states import JobState, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -32,8 +32,8 @@ from metaserver.store import data_packages, kept_files
 from metaserver.store.kept_files import KeptFile
 
 KIND = "data-package.release"
-FETCH_SECONDS = 2.0
-"""Seconds between two looks for packages that other processes have released."""
+SHARE_SECONDS = 2.0
+"""Seconds between two looks for packages that other processes have released, or need."""
 
 log = logging.getLogger(__name__)
 
@@ -260,38 +260,49 @@ class KeptData(AbstractAsyncContextManager[None]):
 
     def __init__(self, hub: HubContext) -> None:
         self._hub = hub
-        self._fetching: asyncio.Task[None] | None = None
+        self._sharing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
         data_maker(self._hub).clear_drafts()
         await sweep_data(self._hub)
         if not self._hub.member.is_alone:
-            self._fetching = asyncio.create_task(_fetch_data(self._hub), name="data packages")
+            self._sharing = asyncio.create_task(_share_data(self._hub), name="data packages")
 
     async def __aexit__(self, *_: object) -> None:
-        if self._fetching is not None:
-            self._fetching.cancel()
-            await asyncio.wait([self._fetching])
+        if self._sharing is not None:
+            self._sharing.cancel()
+            await asyncio.wait([self._sharing])
 
 
-async def _fetch_data(hub: HubContext) -> None:
-    """Fetch the packages that other processes have released, until cancelled."""
+async def _share_data(hub: HubContext) -> None:
+    """Share the packages that are released with the other processes, until cancelled."""
+    shared: set[str] = set()  # those that are here and in the store, by checksum
     while True:
         try:
             for running in list(hub.scheduler.phases.values()):
                 if running.data is not None:
-                    await _fetch_one(hub, running.data)
-        except (UnavailableError, OSError) as error:
-            log.warning("a data package is not here: %s", error)
-        await asyncio.sleep(FETCH_SECONDS)
+                    await _share_one(hub, running.data.sha256, shared)
+        except (HubError, OSError) as error:
+            log.warning("a data package is not shared: %s", error)
+        await asyncio.sleep(SHARE_SECONDS)
 
 
-async def _fetch_one(hub: HubContext, package: DataPackage) -> None:
-    path = data_maker(hub).place(package.sha256)
-    if path.is_file() or (kept := await kept_file(hub, DATA + package.sha256)) is None:
+async def _share_one(hub: HubContext, checksum: str, shared: set[str]) -> None:
+    """Fetch a package from the store, or put one there that a hub of one process has released."""
+    name, path = DATA + checksum, data_maker(hub).place(checksum)
+    is_here = path.is_file()
+    if is_here and checksum in shared:
         return
-    await asyncio.to_thread(path.parent.mkdir, mode=FOLDER_MODE, parents=True, exist_ok=True)
-    await fetch(hub, kept, path)
+    kept = await kept_file(hub, name)
+    if is_here:
+        shared.add(checksum)
+        if kept is None:
+            kept = await offer(hub, name, path, Progress())
+            async with hub.store.writing() as connection:
+                await keep(connection, kept)
+    elif kept is not None:
+        await asyncio.to_thread(path.parent.mkdir, mode=FOLDER_MODE, parents=True, exist_ok=True)
+        await fetch(hub, kept, path)
 
 
 async def sweep_data(hub: HubContext) -> None:

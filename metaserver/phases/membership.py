@@ -40,10 +40,12 @@ class HubMember:
     def __init__(self, store: Store, role: ProcessRole) -> None:
         self.role = role
         self.held: Callable[[], int] = lambda: 0
+        self.is_unfit: Callable[[], bool] = lambda: False  # to work some phase
         self.webs = 1  # living processes with pages, this one among them
         self.due = 0  # lanes
         self.unheld = 0  # of those
         self.workers = 1  # living processes that work lanes
+        self.sharing = 1  # of those, the ones that can work all phases
         self.counts = NOTHING  # of this process, since it was started
         self.totals = NOTHING  # of all processes, since this one was started
         self._counted: Mapping[str, LeaseCounts] = {}  # how those were stored when it looked last
@@ -77,7 +79,7 @@ class HubMember:
         """The number of lanes that it holds at most."""
         if self.is_alone:
             return self._process.capacity
-        return places(self.due, self.workers, self._process.capacity)
+        return places(self.due, self.sharing, self._process.capacity)
 
     @property
     def seconds_since_renewal(self) -> float:
@@ -117,7 +119,8 @@ class HubMember:
         await self.enter()
         began = _now()
         async with self._store.renewing() as connection:
-            renewed = await leases.renew(connection, self.id, self.held(), self.counts)
+            room = 0 if self.is_unfit() else self._process.capacity
+            renewed = await leases.renew(connection, self.id, self.held(), room, self.counts)
             census = await leases.census(connection)
             counted = await leases.counted(connection)
         if not renewed:
@@ -127,7 +130,8 @@ class HubMember:
             return
         self._lease.renewed(began)
         self.due, self.unheld = census.due, census.unheld
-        self.webs, self.workers = max(1, census.webs), census.workers
+        self.webs = max(1, census.webs)
+        self.workers, self.sharing = census.workers, census.sharing
         self._add(counted)
 
     def count(

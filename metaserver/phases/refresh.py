@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.leaderboards.gold import read_gold
 from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey
+from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.phases import GoldVersion, Phase
 from metaserver.model.records import TaskName
 from metaserver.model.servers import LaneControl, RegisteredServer
@@ -24,7 +24,7 @@ from metaserver.phases.candidate import candidate
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
-from metaserver.store import audit, data_packages, leases, runs, servers, teams, uploads
+from metaserver.store import audit, data_packages, leases, runs, servers, states, teams, uploads
 from metaserver.store import phases as stored_phases
 from metaserver.store.leases import SeenLane
 from metaserver.store.store import Store
@@ -49,6 +49,7 @@ class StoreFollower:
         self._scheduler = scheduler
         self._looked_at: float | None = None  # by the loop's clock
         self._last_entry = -1  # of the audit log: whoever changes something writes one
+        self._last_change = 0  # of servers' states
         self._regrading: dict[tuple[int, TaskName], asyncio.Task[None]] = {}
         self._refreshing = asyncio.Lock()
         self._shown: dict[LaneKey, SeenLane] = {}
@@ -60,6 +61,11 @@ class StoreFollower:
         if self._looked_at is None:
             return float("inf")
         return asyncio.get_running_loop().time() - self._looked_at
+
+    async def begin(self) -> None:
+        """Note where the log of servers' states ends, before the phases are loaded."""
+        async with self._store.reading() as connection:
+            self._last_change = await states.last(connection)
 
     async def run(self) -> None:
         """Follow the store, until cancelled."""
@@ -102,7 +108,9 @@ class StoreFollower:
         await self._take_in()
         async with self._store.reading() as connection:
             lanes = await leases.seen(connection)
+            changes = await states.after(connection, self._last_change)
         phases = {running.phase.id: running for running in self._scheduler.phases.values()}
+        self._show_states(phases, changes)
         for phase_id, running in phases.items():
             await self._follow(running, [lane for lane in lanes if lane.key.phase_id == phase_id])
 
@@ -122,6 +130,17 @@ class StoreFollower:
                 self._scheduler.show(running, _event(running, lane))
             self._shown[lane.key] = lane
             self._scheduler.lanes.elsewhere(lane.key, at_work=bool(lane.worker))
+
+    def _show_states(
+        self, phases: Mapping[int, RunningPhase], changes: Iterable[StateChange]
+    ) -> None:
+        """Count changes of servers' states that the leader has stored."""
+        for change in changes:
+            running = phases.get(change.key.phase_id)
+            if running is not None and (name := running.name_of(change.key)) is not None:
+                running.follower.change(name, change)
+                running.boards.touch()
+            self._last_change = change.id
 
     # -- changes ---------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.ports import Recorder
+from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import LaneKey, LaneReport, TakenLane
 from metaserver.model.phases import Phase
 from metaserver.model.records import TaskName
@@ -23,7 +24,7 @@ from metaserver.store import phases as stored_phases
 from metaserver.store import servers as stored_servers
 from metaserver.store.store import Store
 
-UNFIT_SECONDS = 60.0
+UNFIT_SECONDS = 300.0
 """Time until a phase is tried again that this process cannot work, as it lacks its release."""
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,11 @@ class PhaseWorks:
         """Return whether this process can work a lane's phase, as far as is known."""
         return self._unfit.get(key.phase_id, 0.0) <= asyncio.get_running_loop().time()
 
+    def is_unfit(self) -> bool:
+        """Return whether there is a phase that this process cannot work: others have its share."""
+        now = asyncio.get_running_loop().time()
+        return any(until > now for until in self._unfit.values())
+
     async def make(self, taken: Sequence[TakenLane]) -> Sequence[Lane]:
         """Return the lanes that were taken, ready to work; without those that it cannot work."""
         lanes: list[Lane] = []
@@ -72,6 +78,9 @@ class PhaseWorks:
         for phase_id in sorted({one.state.key.phase_id for one in taken}):
             try:
                 work = await self._work(phase_id)
+            except UnavailableError as error:  # they are given back, and offered again
+                log.warning("phase %d cannot be read now: %s", phase_id, error.reason)
+                continue
             except Exception as error:
                 log.warning("phase %d cannot be worked by this process: %s", phase_id, error)
                 self._unfit[phase_id] = asyncio.get_running_loop().time() + UNFIT_SECONDS

@@ -69,8 +69,12 @@ class Becalm:
         about = Exchanged(article=call.article, number=call.number, scope=call.scope)
         documents = [document(call.article, text)]
         callback = await _called_back(channel, about, documents, options.types)
-        reading = BecalmReading(text, call.article, options, channel.limits, channel.report)
-        return await channel.work(reading.read, callback, size=len(callback.body))
+
+        def read() -> Value:
+            reading = BecalmReading(text, call.article, options, channel.limits, channel.report)
+            return reading.read(callback)
+
+        return await channel.work(read, size=max(len(callback.body), len(text)))
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
         """Ask for the state; None where the server says that it does not know."""

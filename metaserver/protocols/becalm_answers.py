@@ -75,6 +75,7 @@ class BecalmReading:
 
     def read(self, callback: Callback) -> Value:
         """Return the values of the contract; its time grows with the size of the body."""
+        self._found.size = len(callback.body)
         if not callback.body.strip():
             return self._found.answer()  # nothing was found
         return _READERS[callback.format](self, callback.body)
@@ -177,7 +178,8 @@ class BecalmReading:
         bioc = BiocOptions(
             offsets=options.offsets, score_min=options.score_min, score_max=options.score_max
         )
-        return BiocReading(self._text, self._article, bioc, self._limits, self._report).read(value)
+        reading = BiocReading(self._text, self._article, bioc, self._limits, self._report)
+        return reading.read(value, len(body))
 
 
 _READERS: Final[Mapping[str, Callable[[BecalmReading, bytes], Value]]] = {

@@ -99,8 +99,12 @@ class BiocJson:
         sent = await _submit(channel, call.article, text)
         response = await _result(channel, call.server, options, sent)
         body = response.value
-        reading = BiocReading(text, call.article, options, channel.limits, channel.report)
-        return await channel.work(reading.read_body, body, size=len(body))
+
+        def read() -> Value:
+            reading = BiocReading(text, call.article, options, channel.limits, channel.report)
+            return reading.read(read_json(body, channel.limits), len(body))
+
+        return await channel.work(read, size=max(len(body), len(text)))
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
         """Return None: the protocol has no states."""
@@ -212,12 +216,9 @@ class BiocReading:
         self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by annotation
         self._whole = Places(text, options.offsets)
 
-    def read_body(self, body: bytes) -> Value:
-        """Return the values of the contract in JSON; its time grows with the size of the body."""
-        return self.read(read_json(body, self._limits))
-
-    def read(self, value: Any) -> Value:
-        """Return the values of the contract in a collection."""
+    def read(self, value: Any, size: int) -> Value:
+        """Return the values of the contract in a collection, which came in so many bytes."""
+        self._found.size = size
         pointer, document = self.document(value)
         passages = list(_objects(document, "passages", pointer))
         for at, passage in passages:

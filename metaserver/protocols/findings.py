@@ -22,6 +22,12 @@ from metaserver.wire.values import Limits
 
 LOWEST: Final = 0.5
 """The least confidence of what was found once."""
+PAIR: Final = 8
+"""Annotations or names that a pair counts as: it takes their memory, and may take no bytes."""
+FEW: Final = 8_000
+"""Annotations and names that an answer may have, however small it is."""
+COVERS: Final = 4
+"""Times that mentions may cover the text, or as many characters as the answer has bytes."""
 
 K = TypeVar("K", bound=Hashable)
 
@@ -62,21 +68,23 @@ class FoundItems(Generic[K]):
 class Findings:
     """The annotations of a text; `report` gets a note for each thing that is read otherwise.
 
-    They are bounded as if the answer had been written in full: `limits.values` annotations and
-    names, and `limits.bytes` characters of mentions, whose words a server need not send.
+    They are bounded by `limits`, and by `size`, the bytes of the answer: the pairs of a relation
+    multiply the accessions of its ends, and the words of a mention need not be sent.
     """
 
     def __init__(self, text: str, report: Report, limits: Limits) -> None:
         self._text = text
         self._report = report
-        self._left = limits.values
-        self._room = limits.bytes
+        self._limits = limits
+        self._counted = 0
+        self._covered = 0  # characters
         self._mentions: list[dict[str, Any]] = []
         self._accessions: FoundItems[str] = FoundItems()
         self._pairs: FoundItems[tuple[str, str]] = FoundItems()
         self.interaction: tuple[bool, float] | None = None
         self.meta: Mapping[str, Any] | None = None
         self.begin = 0  # the offset of the part of the text that is read
+        self.size = 0  # of all parts that have come
 
     def accession(self, text: str, pointer: str) -> str | None:
         """Return the accession in a text, None where it names none.
@@ -112,9 +120,11 @@ class Findings:
         if words:
             begin, end = self._at(pointer, begin, end, words)
         found = self._text[max(0, begin) : max(0, end)] or clean(words or "")
-        self._room -= len(found)
-        if self._room < 0:
-            raise PeerError(Outcome.TOO_LARGE, "more words than an answer may have bytes")
+        self._covered += len(found)
+        most = min(self._limits.bytes, COVERS * (len(self._text) + self.size))
+        if self._covered > most:
+            message = f"{pointer}: the mentions have more than {most:,} characters"
+            raise PeerError(Outcome.TOO_LARGE, message)
         self._mentions.append(
             {
                 "offset": begin,
@@ -141,13 +151,15 @@ class Findings:
 
     def pair(self, one: str, other: str, score: float | None) -> None:
         """Add a pair that was found once more; it has no direction."""
-        self._count()
+        self._count(PAIR)
         self._pairs.add((one, other) if one <= other else (other, one), score)
 
-    def _count(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise PeerError(Outcome.TOO_LARGE, "more annotations than an answer may have values")
+    def _count(self, number: int = 1) -> None:
+        self._counted += number
+        most = min(self._limits.values, max(FEW, self.size))
+        if self._counted > most:
+            message = f"more than {most:,} annotations and names in {self.size:,} bytes"
+            raise PeerError(Outcome.TOO_LARGE, f"{message}; a pair counts as {PAIR}")
 
     def answer(self) -> Mapping[str, Any]:
         """Return the values of the contract."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from yarl import URL
@@ -21,6 +21,9 @@ from metaserver.model.records import ArticleId, Server, ServerReport
 from metaserver.wire.report import Report
 from metaserver.wire.validation import Part, Vocabulary
 from metaserver.wire.values import Limits, Value
+
+AT_ONCE: Final = 4_096
+"""The most bytes that are read on the event loop: of JSON, two of them may be an annotation."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -101,10 +101,12 @@ class PubAnnotation:
             sent = await _submit(channel, options, {"text": part, "sourceid": call.article})
             response = await _result(channel, call.server, options, sent)
             body, found.begin = response.value, begin
+            found.size += len(body)
+            size = max(len(body), len(part))
             await channel.work(
-                read_part, body, part, options, channel.limits, notes, found, size=len(body)
+                read_part, body, part, options, channel.limits, notes, found, size=size
             )
-        answer = found.answer()
+        answer = await channel.work(found.answer, size=found.size)
         pass_on(notes, channel.report)
         return answer
 

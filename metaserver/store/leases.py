@@ -116,13 +116,20 @@ async def enter(connection: AsyncConnection, process: Process, *, alone: bool) -
 
 
 async def renew(
-    connection: AsyncConnection, process: str, held: int, counts: LeaseCounts = NOTHING
+    connection: AsyncConnection,
+    process: str,
+    held: int,
+    capacity: int,
+    counts: LeaseCounts = NOTHING,
 ) -> bool:
-    """Renew the leases of a process that holds so many lanes; False where it was given up."""
+    """Renew the leases of a process that holds so many lanes; False where it was given up.
+
+    One without a `capacity` has no share of the lanes, though it may hold some.
+    """
     renewed = await connection.execute(
         sa.update(workers)
         .where(workers.c.id == process)
-        .values(seen=database_now(), lanes=held, **counts._asdict())
+        .values(seen=database_now(), lanes=held, capacity=capacity, **counts._asdict())
     )
     return bool(renewed.rowcount)
 
@@ -188,6 +195,7 @@ class Census:
 
     webs: int
     workers: int
+    sharing: int  # of those workers: they have a share of the lanes
     due: int
     unheld: int  # of those that are due
 
@@ -199,12 +207,13 @@ async def census(connection: AsyncConnection) -> Census:
     counts = (
         living.where(workers.c.role != ProcessRole.WORKER.value),
         living.where(workers.c.role != ProcessRole.WEB.value),
+        living.where(workers.c.role != ProcessRole.WEB.value, workers.c.capacity > 0),
         due,
         due.where(_free(settled=True)),
     )
     found = await connection.execute(sa.select(*(one.scalar_subquery() for one in counts)))
-    webs, working, lanes_due, unheld = found.one()
-    return Census(webs=webs, workers=working, due=lanes_due, unheld=unheld)
+    webs, working, sharing, lanes_due, unheld = found.one()
+    return Census(webs=webs, workers=working, sharing=sharing, due=lanes_due, unheld=unheld)
 
 
 # -- orders ----------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from metaserver.store.writer import Writer, stale_error
 
 RETRY: Final = Backoff(base=0.05, cap=2.0)
 CLOSE_SECONDS = 2.0
+LOOK_SECONDS = 1.0
+"""Seconds between two looks whether the connection is there, whose lock keeps other hubs out."""
 
 _STANDINGS = """
 SELECT phase_id, server_id, epoch, serial
@@ -58,6 +60,18 @@ class PostgresWriter(Writer):
         self._connection: PgConnection | None = None
         self._unheard = False  # of the end of a commit
         self._committing: asyncio.Future[Sequence[int | HubError]] | None = None
+
+    async def run(self) -> None:
+        """Write until cancelled; a lost connection is opened again though nothing waits."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(super().run(), name="writing")
+            group.create_task(self._look(), name="looking at the connection")
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._connection is not None and self._connection.is_closed():
+                self._wake.set()  # tries to write, on a new connection
 
     async def open(self) -> PgConnection:
         """Return the connection, a new one where it is lost; raises `UnavailableError` for none."""

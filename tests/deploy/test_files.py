@@ -76,8 +76,16 @@ def test_the_compose_file_names_files_services_and_volumes_that_there_are() -> N
             source = volume.split(":")[0]
             made = source in declared["volumes"] or source == "./releases"
             assert made or (DEPLOY / source).is_file(), f"{name}: {volume}"
-    build = COMPOSE["services"]["web"]["build"]
+    build = COMPOSE["services"]["web-a"]["build"]
     assert (DEPLOY / build["context"] / build["dockerfile"]).is_file()
+
+
+def test_the_proxy_knows_each_web_process_by_a_name_of_its_own() -> None:
+    services = COMPOSE["services"]
+    webs = [name for name, one in services.items() if "web" in one.get("command", [])]
+    assert len(webs) == 2
+    assert services["proxy"]["environment"]["UPSTREAMS"].split() == [f"{web}:8020" for web in webs]
+    assert all(services[web].get("deploy", {}).get("replicas", 1) == 1 for web in webs)
 
 
 def test_the_dockerfile_copies_what_there_is_and_starts_the_hub() -> None:

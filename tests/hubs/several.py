@@ -18,15 +18,19 @@ from tests.hubs.inside import Running, settings
 
 
 @asynccontextmanager
-async def process(folder: Path, **changes: Any) -> AsyncIterator[Running]:
-    """Run a process with pages of the hub that `folder` belongs to, on a machine of its own."""
+async def process(
+    folder: Path,
+    *,
+    role: ProcessRole = ProcessRole.WEB,
+    machine: str | None = None,
+    **changes: Any,
+) -> AsyncIterator[Running]:
+    """Run a process of the hub that `folder` belongs to, on a new machine unless one is named."""
     url = stores.database_of(folder / "hub").secret
-    machine = folder / f"machine-{len(list(folder.glob('machine-*')))}"
-    given = msgspec.structs.replace(
-        await settings(folder, store=url, **changes), folder=str(machine)
-    )
-    machine.mkdir()
-    async with open_service(given, role=ProcessRole.WEB) as hub:
+    place = folder / (machine or f"machine-{len(list(folder.glob('machine-*')))}")
+    given = msgspec.structs.replace(await settings(folder, store=url, **changes), folder=str(place))
+    place.mkdir(exist_ok=machine is not None)
+    async with open_service(given, role=role) as hub:
         task = asyncio.create_task(work(hub))
         try:
             yield Running(hub)

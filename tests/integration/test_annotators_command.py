@@ -97,6 +97,21 @@ def test_own_articles_become_result_files_with_scores(tmp_path, capfd):
     shown = capfd.readouterr().out
     assert f"{card['macro']['f_score']:.3f}" in shown
     assert shown.count("micro AUC") == 2
+    (gold / "IPT.tsv").unlink()
+    assert main(["score", str(runs), "--gold", str(gold)]) == 0
+    shown, said = capfd.readouterr()
+    assert shown.count("micro AUC") == 1
+    assert f"{gold}: no IPT.tsv; IPT is not scored" in said
+
+
+def test_an_article_is_sent_as_the_hub_sends_it(tmp_path, capsys):
+    """With U+FFFD for what XML forbids, and without a byte order mark."""
+    (tmp_path / "a.txt").write_bytes("\ufeffMDM2\x0cbinds p53".encode())
+    articles = ("--articles", str(tmp_path / "a.txt"), "--write-runs", str(tmp_path / "runs"))
+    with started("-m", "annotators", "serve", "ner", "--port", "0") as url:
+        assert main(["check", url, *articles]) == 0
+    assert "1 of 1 articles answered as agreed" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "NER.tsv").read_text().startswith("a\t0-3\tMDM2\t")
 
 
 def test_a_trained_model_can_be_served(tmp_path, capsys):
@@ -132,6 +147,9 @@ def test_a_trained_model_can_be_served(tmp_path, capsys):
         (["serve", "llm", "--model", "m", "--config", "no.yaml"], "no.yaml: cannot be read"),
         (["check", "http://h/", "--write-runs", "d"], "--articles: goes with --write-runs"),
         (["check", "http://h/", "--at-once", "0"], "--at-once: 0; expected 1 or more"),
+        (["check", "http://h/", "--timeout", "0"], "--timeout: 0; expected a finite number above"),
+        (["check", "http://h/", "--timeout", "nan"], "--timeout: nan; expected a finite number"),
+        (["check", "http://h/", "--timeout", "-1"], "--timeout: -1; expected a finite number"),
         (["score", "no", "--gold", "no"], "no: no result file; expected ACT.tsv or INT.tsv"),
     ],
 )

@@ -103,6 +103,32 @@ async def test_other_answers_are_read(
         assert (answer.payloads.get(task) or []) == expected.get(task, [])
 
 
+def _multiplied(found: list[dict[str, Any]]) -> Any:
+    """Name many accessions in one annotation, which the form of a relation multiplies."""
+    return [found[0] | {"database_id": ",".join(f"P{number:05}" for number in range(1_300))}]
+
+
+_NODES = '<node refid="0"/>' * 2
+_RELATION = f'<relation><infon key="type">ppi</infon>{_NODES}</relation></document>'
+
+
+async def test_a_callback_with_more_than_its_size_may_hold_is_refused(tmp_path: Path) -> None:
+    async def calls(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        (document,) = parameters["documents"]
+        await peer.call(parameters, peer.written(document).replace("</document>", _RELATION))
+        await peer.call(parameters, "", form="JSON")
+
+    async with (
+        calling_hub(tmp_path) as hub,
+        becalm_peer(form="BIOC", change=_multiplied, calls=calls) as peer,
+    ):
+        ended, _ = await hub.send(peer)
+        await until(lambda: len(peer.made) == 2)
+    assert [one.status for one in peer.made] == [413, 200]
+    assert "annotations and names in" in peer.made[0].answer["message"]
+    assert ended.outcome is Outcome.OK
+
+
 def _says(code: int, /, **members: Any) -> Callable[[dict[str, Any]], web.Response]:
     return lambda _: web.json_response(members, status=code)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from metaserver.client.caller import MANY
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.conformance.procedure import conformance
 from metaserver.model.conformance import StepState
@@ -20,6 +22,7 @@ from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import ReleaseVocabulary, build_release
 from metaserver.wire.values import Limits
 from tests.fakes.bioc import BiocPeer, bioc_peer
+from tests.fakes.vocabulary import FakeVocabulary
 from tests.integration.callers import VOCABULARY, article_caller, server
 
 TEXT = "𝛼 of TP53.\nIt interacts with BRCA1."
@@ -212,7 +215,41 @@ async def test_the_names_in_an_answer_are_bounded() -> None:
     async with bioc_peer(change=_named) as peer:
         ended, _ = await sent(peer, limits=limits)
     assert ended.outcome is Outcome.TOO_LARGE
-    assert ended.message == "more annotations than an answer may have values"
+    assert ended.message.startswith("more than 1,000 annotations and names in ")
+
+
+def _multiplied(accessions: int, text: str = "x") -> Callable[[object], Any]:
+    """Relate an annotation with so many accessions with itself."""
+    names = ",".join(f"P{number:05}" for number in range(accessions))
+    annotation = {"id": "1", "infons": {"identifier": names}, "locations": []}
+    relation = {"infons": {"type": "ppi"}, "nodes": [{"refid": "1"}, {"refid": "1"}]}
+    passage = {"offset": 0, "text": text, "annotations": [annotation], "relations": [relation]}
+    return lambda _: {"id": "a0", "passages": [passage]}
+
+
+async def test_the_pairs_of_a_relation_are_bounded_by_the_size_of_the_answer() -> None:
+    async with bioc_peer(change=_multiplied(1_300)) as peer:
+        ended, answer = await sent(peer)
+    assert ended.outcome is Outcome.TOO_LARGE
+    assert ended.message == (
+        "more than 9,317 annotations and names in 9,317 bytes; a pair counts as 8"
+    )
+    assert answer is None
+
+
+async def test_many_hits_in_few_bytes_are_checked_in_a_thread() -> None:
+    threads: set[int] = set()
+    vocabulary = FakeVocabulary(lambda _: threads.add(threading.get_ident()))
+    async with (
+        bioc_peer(change=_multiplied(60, "x" * 30_000)) as peer,
+        article_caller(TEXT, vocabulary=vocabulary) as caller,
+    ):
+        registered = server(peer.url, protocol="bioc", tasks=TASKS)
+        _, answer = await caller.call(registered, 0, 1)
+    assert answer is not None
+    assert answer.hits_kept > MANY
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_a_session_that_never_ends_is_a_timeout() -> None:

@@ -162,6 +162,21 @@ async def test_another_shape_is_named_at_its_place(
     assert (ended.outcome, ended.message) == (outcome, message)
 
 
+def _multiplied(_answer: dict[str, Any]) -> Any:
+    """Relate a denotation with many accessions with itself."""
+    names = [{"subj": "T1", "pred": "id", "obj": f"P{number:05}"} for number in range(200)]
+    relation = {"pred": "ppi", "subj": "T1", "obj": "T1"}
+    return {"attributes": names, "relations": [relation]}
+
+
+async def test_the_pairs_of_a_relation_are_bounded_by_the_size_of_the_answer() -> None:
+    async with pubannotation_peer(change=_multiplied) as peer:
+        ended, answer = await sent(peer)
+    assert ended.outcome is Outcome.TOO_LARGE
+    assert "annotations and names in" in ended.message
+    assert answer is None
+
+
 BODIES = [
     (b'{"text": "cut', Outcome.SYNTAX, "not JSON: Unterminated string"),
     (b"<html>", Outcome.SYNTAX, "'<html>'"),

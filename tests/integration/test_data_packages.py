@@ -7,22 +7,34 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import zipfile
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from annotators.baselines.cooccurrence import annotate
+from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
+from annotators.cli import main as annotators_main
+from annotators.matching import Dictionary
+from annotators.server import Kit
 from metaserver.cli import main
 from metaserver.corpus import read_articles
 from metaserver.model.errors import RefusedError
+from metaserver.model.records import ArticleId
 from metaserver.operations.caller import Caller
 from metaserver.operations.data_packages import KeptData
 from metaserver.results.data import FOLDER
+from metaserver.store import phases
+from scoring import evaluate_files
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, client_of, organiser_token, visiting
+from tests.integration.kits import served
+from tests.shared import ROOT
 
 ANYBODY = Caller()
 TERMS = "For research in the challenge alone."
@@ -90,6 +102,46 @@ async def test_it_has_the_articles_and_the_gold_as_the_projects_readers_take_the
     assert await asyncio.to_thread(scoring_main, [*words, str(run)]) == 0
     [card] = json.loads(capsys.readouterr().out)
     assert card["tp"] == 1
+
+
+async def test_the_recipe_of_the_documents_scores_articles_with_dois(
+    running: Running,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """As those of BioCreative II.5: a DOI is no name of a file, but the id in gold and runs."""
+
+    def doi(article: str) -> ArticleId:
+        return ArticleId(f"10.1016/j.febslet.2008.{article}")
+
+    with_dois = [replace(one, id=doi(one.id)) for one in read_articles([DEMO / "articles"])]
+    store = running.service.store
+    corpus = await store.add_corpus(with_dois)
+    async with store.writing() as connection:
+        await phases.add_corpus_version(connection, "dois", corpus.id, "articles")
+    await running.do("phases.create", challenge="bc", phase="train", corpus="dois",
+                     release="test", kind="training")  # fmt: skip
+    for task in ("INT", "IPT"):
+        lines = (DEMO / f"gold_{task.lower()}.tsv").read_text().splitlines(keepends=True)
+        gold = {"content": "".join(map(doi, lines)).encode(), "source": "gold.tsv"}
+        await running.do("gold.set", phase="train", task=task, **gold)
+    await running.do("data-package.release", phase="train")
+    package = await content(running, phase="train")
+    zipfile.ZipFile(io.BytesIO(package)).extractall(tmp_path / "train")
+
+    text = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
+    recipe = text.split("## `annotators score`", 1)[1].split("```", 2)[1]
+    names = Dictionary(read_proteins(SHIPPED_NAMES))
+    monkeypatch.chdir(tmp_path)
+    async with served(Kit(lambda text, _: annotate(names, text))) as url:
+        for line in re.findall(r"^annotators (.*)$", recipe, re.MULTILINE):
+            words = shlex.split(line.replace("http://127.0.0.1:8100/", url))
+            assert await asyncio.to_thread(annotators_main, words) == 0
+    card = evaluate_files("INT", Path("train/gold/INT.tsv"), Path("runs/INT.tsv")).to_dict()
+    assert card["articles_in_gold"] == 22
+    assert card["macro"]["f_score"] > 0.5
+    assert capfd.readouterr().out.count("micro AUC") == 2
 
 
 @pytest.mark.slow

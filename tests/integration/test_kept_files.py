@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from metaserver.archive.exporting import FOLDER
 from metaserver.model.errors import RefusedError
-from metaserver.model.states import JobState
+from metaserver.model.states import JobState, ProcessRole
 from metaserver.operations import kept
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.data_packages import KeptData
@@ -28,7 +28,7 @@ from metaserver.store.tables import kept_files as files
 from metaserver.store.tables import kept_parts
 from metaserver.store.transfer import copy_out
 from tests.hubs.inside import ORGANISER, Running, plan_phase
-from tests.hubs.several import two
+from tests.hubs.several import process, two
 from tests.waiting import until
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
@@ -106,6 +106,22 @@ async def test_released_data_come_to_all_machines_and_go_from_all(tmp_path: Path
                 await one.do("data-package.read", phase="test", offset=0)
             async with one.service.store.reading() as connection:
                 assert not (await connection.execute(sa.select(kept_parts))).all()
+
+
+async def test_data_that_were_released_by_a_hub_of_one_process_come_to_all(tmp_path: Path) -> None:
+    async with process(tmp_path, role=ProcessRole.ALL, machine="first") as alone:
+        await plan_phase(alone, kind="training")
+        await alone.do("data-package.release", phase="test", public=True)
+        released = (await alone.do("data-package.read", phase="test")).content
+    async with (
+        process(tmp_path, machine="first") as one,
+        process(tmp_path) as other,
+        KeptData(one.service),
+        KeptData(other.service),
+    ):
+        await until(lambda: _is_released(other))
+        part = await other.do("data-package.read", phase="test", offset=0)
+        assert part.content == released
 
 
 async def _is_released(running: Running) -> bool:

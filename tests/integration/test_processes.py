@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hubs.command import metaserver
-from tests.hubs.process import lane, write_config
+from tests.hubs.process import Hub, lane, write_config
 from tests.integration.fleet import (
     ARTICLES,
     TEAMS,
@@ -57,6 +57,19 @@ async def test_lanes_are_worked_elsewhere_and_shown_by_each_process(tmp_path: Pa
                     while (await lane(hub.api(web), team))["state"] != "finished":
                         await asyncio.sleep(0.1)
         await require_same_boards(hub, "web-1", "web-2")
+
+
+async def test_a_worker_without_a_phases_release_leaves_its_share_to_others(tmp_path: Path) -> None:
+    async with fleet(tmp_path, 0.02) as hub:
+        await hub.start("web-1", "worker-1")
+        lacking = await write_config(
+            tmp_path, "lacking", store=hub.url, uniprot={"releases": str(tmp_path / "none")}
+        )
+        hub.processes["worker-2"] = await Hub.begin(lacking, "worker")
+        await hub.processes["worker-2"].ready()
+        await begin(hub, "web-1")
+        await hub.until_done(len(TEAMS) * ARTICLES)
+        await require_whole(hub)
 
 
 async def test_a_hub_of_one_process_that_was_killed_goes_on_as_several(tmp_path: Path) -> None:

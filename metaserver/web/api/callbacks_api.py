@@ -27,7 +27,8 @@ from metaserver.model.errors import (
 from metaserver.model.states import Outcome
 from metaserver.operations.callbacks import PATH, Callbacks
 from metaserver.protocols.becalm_answers import FORMATS
-from metaserver.web.access.aside import LARGE, aside
+from metaserver.protocols.plugin import AT_ONCE
+from metaserver.web.access.aside import aside
 from metaserver.web.access.bodies import pieces
 from metaserver.web.access.calling import CALLING, calls_back
 from metaserver.web.access.headers import refusal_headers
@@ -102,7 +103,7 @@ class CallbackApi:
                 body += piece
             callback = Callback(format=form, body=bytes(body))
             try:
-                await aside(request, len(body) > LARGE, check, callback)
+                await aside(request, len(body) > AT_ONCE, check, callback)
             except PeerError as error:
                 self.callbacks.refuse(communication, error)
                 raise

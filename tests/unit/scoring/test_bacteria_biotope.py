@@ -186,6 +186,41 @@ def test_an_error_rate_is_ranked_lowest_first(
     assert float(rows[0]["ser"]) == 0 < float(rows[1]["ser"])
 
 
+def test_folders_with_a_point_in_their_names_are_two_runs(
+    gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [str(_folder(tmp_path / name, a2="")) for name in ("sys.1", "sys.2")]
+    words = ["bb", "--task", "event", "--gold", str(gold), "--run", *runs, "--json"]
+    assert main([*words, "--resamples", "0"]) == 0
+    assert [one["run"] for one in json.loads(capsys.readouterr().out)] == ["sys.1", "sys.2"]
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new", "expected"),
+    [
+        (zipfile.ZIP_STORED, b"", b"", None),
+        (zipfile.ZIP_LZMA, b"", b"", "a file is not compressed by deflate"),
+        (zipfile.ZIP_BZIP2, b"", b"", "a file is not compressed by deflate"),
+        (zipfile.ZIP_STORED, (17).to_bytes(4, "little"), b"\0\0\x0f\0", "too short"),
+        (zipfile.ZIP_STORED, "\u00e4.a2".encode(), b"\xff\xff.a2", "'utf-8' codec can't decode"),
+    ],
+)
+def test_a_damaged_zip_is_refused(
+    gold: Path, tmp_path: Path, method: int, old: bytes, new: bytes, expected: str | None
+) -> None:
+    path = tmp_path / "run.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("\u00e4.a2" if "codec" in (expected or "") else "doc.a2", b" " * 17)
+    content = path.read_bytes()
+    directory = content.index(b"PK\x01\x02")
+    path.write_bytes(content[:directory] + content[directory:].replace(old, new))
+    if expected is None:
+        assert evaluate_paths("event", gold, path).articles_answered == 1
+        return
+    with pytest.raises(FormatError, match=expected):
+        evaluate_paths("event", gold, path)
+
+
 def test_categories_need_the_ontology(gold: Path) -> None:
     with pytest.raises(OptionError, match="--task kb needs --ontology"):
         evaluate_paths("kb", gold, gold)

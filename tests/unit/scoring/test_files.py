@@ -221,6 +221,9 @@ def test_a_missing_file(tmp_path: Path) -> None:
     ("task", "text", "expected"),
     [
         ("INT", "", "F: empty; expected lines of article, accession"),
+        ("INT", "article\taccession\na\tP1\n", "F:1: column names; expected article, accession"),
+        ("IPT", "Article\tAccession_A\tAccession_B\n", "F:1: column names; expected article, acc"),
+        ("ACT", "article\tclass\na\t1\n", "F:1:column 2: class 'class'; expected 0 or 1"),
         ("INT", "a\tP1\textra\n", "F:1: 3 columns; expected 2"),
         ("INT", "a\tP1\na\tP1\n", "F:2:column 2: 'P1' again for article 'a'"),
         ("IPT", "a\tP1\tP2\na\tP2\tP1\n", "F:2:column 2: the pair 'P1', 'P2' again"),
@@ -230,7 +233,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         (
             "INT",
             "\ufeffa\tP1\n\ufeffb\tP1\n",
-            r"F:2:column 1: '\ufeffb'; expected an article without control characters and byte order",
+            r"F:2:column 1: '\ufeffb'; expected an article without control characters and byte",
         ),
     ],
 )

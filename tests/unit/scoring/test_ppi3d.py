@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from scoring import figures
 from scoring.cli import main
 from scoring.errors import OptionError
-from scoring.pair_files import read_scored_pairs
+from scoring.pair_files import read_labels, scored_pairs
 from scoring.ppi3d import curves, evaluate, expected_score, intervals, simulate
 
 _PAIRS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30)
@@ -141,6 +141,6 @@ def test_intervals_do_not_depend_on_the_order_of_the_gold(tmp_path: Path) -> Non
     found = []
     for order in (1, -1):
         (tmp_path / "gold").write_text("".join(labels[::order]))
-        read = read_scored_pairs(tmp_path / "run", tmp_path / "gold")
+        read = scored_pairs(tmp_path / "run", read_labels(tmp_path / "gold"))
         found.append(intervals(*read, resamples=20))
     assert found[0] == found[1]

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from annotators.baselines import relevance
-from annotators.baselines.articles import read_articles, read_gold
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.baselines.relevance import FEATURES, Model, annotate, train
 from annotators.errors import BadInputError
@@ -100,46 +99,3 @@ def test_any_other_file_is_no_model(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(BadInputError, match="model: not a model"):
         Model.load(path)
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("1\t1\textra\n", "gold.tsv:1: .*expected article<TAB>0 or 1"),
-        ("1\t1\n2\tyes\n", "gold.tsv:2: .*expected article<TAB>0 or 1"),
-        ("1\t1\n1\t0\n", "gold.tsv:2: article 1 again, of another class"),
-    ],
-)
-def test_a_bad_gold_line_is_named(tmp_path, content, expected):
-    path = tmp_path / "gold.tsv"
-    path.write_text(content)
-    with pytest.raises(BadInputError, match=expected):
-        read_gold(path)
-
-
-def test_articles_come_from_a_folder_of_any_kind(tmp_path):
-    (tmp_path / "a.txt").write_text("Title\nText")
-    (tmp_path / "b.tsv").write_text("b1\tTitle\tText\n")
-    (tmp_path / "c.json").write_text(
-        '{"documents": [{"id": "c1", "passages": [{"text": "Title"}, {"text": "Text"}]}]}'
-    )
-    assert read_articles([tmp_path]) == dict.fromkeys(("a", "b1", "c1"), "Title\nText")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        ("b.tsv", "b1\tTitle\n", "b.tsv:1: expected article<TAB>title<TAB>text"),
-        ("c.json", "{}", "c.json: not a BioC JSON collection"),
-        ("c.json", "not json", "c.json: not a BioC JSON collection"),
-    ],
-)
-def test_a_bad_article_file_is_named(tmp_path, name, content, expected):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(BadInputError, match=expected):
-        read_articles([tmp_path / name])
-
-
-def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(BadInputError, match="no article in this folder"):
-        read_articles([tmp_path])

@@ -4,7 +4,7 @@ import pytest
 
 from metaserver.model.errors import PeerError
 from metaserver.model.states import Outcome
-from metaserver.protocols.findings import Findings
+from metaserver.protocols.findings import COVERS, FEW, PAIR, Findings
 from metaserver.wire.report import Report
 from metaserver.wire.values import Limits
 
@@ -84,6 +84,35 @@ def test_their_number_is_bounded() -> None:
     found.mention("/a", 0, 4, "protein")
     with pytest.raises(PeerError) as caught:
         found.pair("P04637", "P38398", None)
+    assert caught.value.outcome is Outcome.TOO_LARGE
+
+
+def test_their_number_is_bounded_by_the_size_of_the_answer() -> None:
+    """The pairs of a relation multiply the accessions of its ends."""
+    found, _ = findings()
+    found.size = FEW + PAIR
+    for _ in range(FEW // PAIR + 1):
+        found.pair("P04637", "P38398", None)
+    with pytest.raises(PeerError, match="more than 8,008 annotations and names") as caught:
+        found.pair("P04637", "P38398", None)
+    assert caught.value.outcome is Outcome.TOO_LARGE
+
+
+def test_a_small_answer_may_relate_some_accessions() -> None:
+    found, _ = findings()
+    for _ in range(FEW // PAIR):
+        found.pair("P04637", "P38398", None)
+    with pytest.raises(PeerError, match="more than 8,000 annotations and names in 0 bytes"):
+        found.pair("P04637", "P38398", None)
+
+
+def test_mentions_may_cover_the_text_some_times() -> None:
+    found, _ = findings()
+    found.size = 10
+    for _ in range(COVERS):
+        found.mention("/a", 0, 10**9, "section")
+    with pytest.raises(PeerError, match="/b: the mentions have more than 160 characters") as caught:
+        found.mention("/b", 10**9, 10**9, "section", words="x" * 41)
     assert caught.value.outcome is Outcome.TOO_LARGE
 
 

@@ -22,9 +22,10 @@ from metaserver.model.records import (
     Timings,
 )
 from metaserver.model.states import Control, Outcome
-from metaserver.store import leases, opening, servers
+from metaserver.store import leases, opening, postgres, servers
 from metaserver.store.place import StorePlace
 from metaserver.store.store import Store, open_store
+from tests import stores
 from tests.kept import keep_lane, keep_phase, take_lane
 from tests.waiting import until
 
@@ -242,6 +243,37 @@ async def test_one_hub_at_a_time(
     with pytest.raises(InputError, match="in use by another running hub"):
         async with open_store(place):
             pass
+
+
+async def test_a_hub_has_its_database_again_when_its_connection_was_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock that keeps other hubs out goes with a connection, though nothing is written."""
+    place = stores.database_of(tmp_path / "hub")
+    locks = "FROM pg_locks JOIN pg_stat_activity USING (pid)"
+    ours = f"WHERE locktype = 'advisory' AND objid = {postgres.ALONE}"
+    ours += " AND datname = current_database()"
+    async with open_store(place) as store:
+
+        async def holders() -> set[int]:
+            async with store.reading() as connection:
+                return set(
+                    (await connection.execute(sa.text(f"SELECT pid {locks} {ours}"))).scalars()
+                )
+
+        [first] = await holders()
+        async with store.reading() as connection:
+            await connection.execute(sa.text(f"SELECT pg_terminate_backend({first})"))
+
+        async def is_held_again() -> bool:
+            return bool(await holders() - {first})
+
+        await until(is_held_again)
+        assert store.blocked is None
+        monkeypatch.setattr(opening, "TAKEN_SECONDS", 0.2)
+        with pytest.raises(InputError, match="in use by another running hub"):
+            async with open_store(place):
+                pass
 
 
 async def test_a_file_that_is_no_store_is_left_unchanged(tmp_path: Path) -> None:
