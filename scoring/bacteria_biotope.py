@@ -19,6 +19,7 @@ from scoring.errors import OptionError
 from scoring.knowledge_base import KnowledgeBaseScores, compare, facts
 from scoring.ontology import Ontology, read_ontology
 from scoring.standoff import Annotations, Schema, read_standoff_gold, read_standoff_run
+from scoring.text import Source
 
 SCHEMA = Schema(
     relations={
@@ -63,7 +64,7 @@ class BiotopeScorecard:
 
 
 def evaluate_paths(
-    subtask: SubTask | str, gold: Path | str, run: Path | str, ontology: Path | str | None = None
+    subtask: SubTask | str, gold: Path | str, run: Path | str, ontology: Source | str | None = None
 ) -> BiotopeScorecard:
     """Score a run (zip file or folder of `.a2`) against a gold (with `.txt`, `.a1` and `.a2`).
 

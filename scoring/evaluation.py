@@ -12,6 +12,7 @@ from scoring.bulk import match_file
 from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.files import Run, odd_lines, read_gold, read_run, run_name
 from scoring.gold import Gold, ItemGold
+from scoring.rows import lost_lines
 from scoring.scorecard import ArticlePolicy, Scorecard, Signature
 from scoring.tasks import Classification, Task
 from scoring.text import Source, line_blocks, rereadable
@@ -80,7 +81,7 @@ def evaluate_runs(
     problems: list[FileProblem] = []
     for run in runs:
         try:
-            scorecards += _evaluate_file(gold, rereadable(Path(run)), signature, views)
+            scorecards += _evaluate_file(gold, rereadable(run), signature, views)
         except FormatError as error:
             problems += error.problems
     if problems:
@@ -128,6 +129,11 @@ def _evaluate_file(
         if scorecard is not None:
             return [scorecard]
     run = read_run(signature.task, path, lenient_ranks=signature.ranks == "lenient")
+    lines = {
+        article: 1 if isinstance(answer, Classification) else len(answer)
+        for article, answer in run.answers.items()
+    }
+    run = replace(run, warnings=(*lost_lines(path, lines, gold.place.keys()), *run.warnings))
     return [evaluate(gold, run, signature, view) for view in views]
 
 
@@ -140,5 +146,7 @@ def _evaluate_in_bulk(gold: ItemGold, path: Source, signature: Signature) -> Sco
     scorer = ItemScorer(gold, signature, run_name(path))
     for article, matches in matched.matches.items():
         scorer.put_matches(article, matches)
-    warnings = odd_lines(path, gold.task, matched.wide, matched.rising)
-    return replace(scorer.scorecard(), warnings=warnings)
+    lines = {article: matches.hits for article, matches in matched.matches.items()}
+    lost = lost_lines(path, lines, gold.place.keys())
+    odd = odd_lines(path, gold.task, matched.wide, matched.rising)
+    return replace(scorer.scorecard(), warnings=(*lost, *odd))

@@ -52,7 +52,12 @@ def item_hits(run: Run) -> Mapping[str, Sequence[Hit]]:
 
 
 def run_name(path: Source) -> str:
-    """Return the name of a result file's run: the file's name without its suffixes."""
+    """Return the name of a result file's run: the file's name without its suffixes.
+
+    A folder has no suffix: its name is that of the run.
+    """
+    if isinstance(path, Path) and path.is_dir():
+        return path.name
     name = path.name.removesuffix(".gz")
     return name.rsplit(".", 1)[0] or name
 
@@ -86,6 +91,8 @@ def _act_gold(sheet: TabFile) -> ActGold:
 def _item_gold(sheet: TabFile, task: Task) -> ItemGold:
     items: dict[str, set[Item]] = {}
     for line, fields in sheet.rows():
+        if line == 1 and _are_column_names(fields, sheet.columns):
+            sheet.problem(line, 0, f"column names; expected {', '.join(sheet.columns)}: no header")
         if not sheet.names(line, fields):
             continue
         item, found = sheet.item(fields), items.setdefault(fields[0], set())
@@ -97,6 +104,12 @@ def _item_gold(sheet: TabFile, task: Task) -> ItemGold:
     )
 
 
+def _are_column_names(fields: Sequence[str], columns: Sequence[str]) -> bool:
+    """Return whether a line names the columns, such as `Article<TAB>Accession_A<TAB>...`."""
+    named = zip(fields, columns, strict=True)
+    return all(field.lower().startswith(column) for field, column in named)
+
+
 def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = False) -> Run:
     """Read a result file: the gold's columns, then rank and confidence.
 
@@ -105,7 +118,7 @@ def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = Fals
     rank twice, an ACT article twice.
     """
     task = Task(task)
-    path = rereadable(Path(path) if isinstance(path, str) else path)
+    path = rereadable(path)
     if task is not Task.ACT:
         found = read_hits(line_blocks(path), task, lenient_ranks=lenient_ranks)
         if found:

@@ -10,10 +10,9 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 
 from scoring.errors import Problems
-from scoring.text import read_lines
+from scoring.text import Source, read_lines, rereadable
 
 WANG_WEIGHT = 0.65
 """The weight of an is_a link in the Bacteria Biotope tasks (Deléger et al. 2016)."""
@@ -87,12 +86,12 @@ class Ontology:
         return best / (len(a) + len(b))
 
 
-def read_ontology(path: Path | str) -> Ontology:
+def read_ontology(path: Source | str) -> Ontology:
     """Read `child<TAB>parent` lines or an OBO file, recognized by content; either may be gzip.
 
     Raises `FormatError` with every line that is neither.
     """
-    lines = list(read_lines(Path(path)))
+    lines = list(read_lines(rereadable(path)))
     if any(line.strip() == "[Term]" for line in lines):
         return _read_obo(lines)
     return Ontology(_grouped(_read_pairs(str(path), lines)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from scoring.errors import FileProblem, Problems
@@ -14,6 +14,7 @@ _RANK = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
 )
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufeff]")
 
 GOLD_COLUMNS = {
     Task.ACT: ("article", "class"),
@@ -82,9 +83,8 @@ class TabFile:
         """Check article ids and accessions; `fields` start at the first column."""
         good = True
         for column, (field, name) in enumerate(zip(fields, self.columns, strict=False), start=1):
-            if field.strip() != field or not field:
-                found = f"{field!r}" if field else "empty"
-                self.problem(line, column, f"{found}; expected an {name} without spaces around it")
+            if fault := name_fault(field, name):
+                self.problem(line, column, fault)
                 good = False
         return good
 
@@ -112,6 +112,34 @@ class TabFile:
             return float(field)
         self.problem(line, column, f"confidence {field!r}; expected a number in ]0, 1]")
         return None
+
+
+def name_fault(field: str, name: str) -> str | None:
+    """Return what is wrong with an article id, an accession or another name; None: nothing."""
+    if field.strip() != field or not field:
+        lack = "spaces around it"
+    elif not field.isprintable() and _CONTROL.search(field):
+        lack = "control characters and byte order marks"
+    else:
+        return None
+    expected = f"expected {'an' if name[0] in 'aeiou' else 'a'} {name} without {lack}"
+    return f"{f'{field!r}' if field else 'empty'}; {expected}"
+
+
+def lost_lines(path: Source, lines: Mapping[str, int], gold: Set[str]) -> tuple[FileProblem, ...]:
+    """Return the warning that a run may name its articles as the gold does not.
+
+    `lines` are counted by article. None where each article of the gold has a line: a run may cover
+    more articles than the gold.
+    """
+    outside = [article for article in lines if article not in gold]
+    without = len(gold) + len(outside) - len(lines)
+    if not outside or not without:
+        return ()
+    count = sum(lines[article] for article in outside)
+    ignored = f"{count} lines of {len(outside)} articles that are not in the gold are ignored"
+    message = f"{ignored}, the first of {outside[0]!r}; {without} articles of the gold have none"
+    return (FileProblem(str(path), 0, 0, message),)
 
 
 def extra_columns(path: Source, columns: Sequence[str], line: int) -> FileProblem:

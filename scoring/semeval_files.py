@@ -7,6 +7,7 @@ columns of a run, with whole articles in place of sentences.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ from xml.parsers import expat
 
 from scoring.alignment import Span, length, span
 from scoring.errors import FileProblem, FormatError, Problems
+from scoring.rows import lost_lines, name_fault
 from scoring.semeval_ner import TYPES, MentionSpan
 from scoring.semeval_program import WrittenMention
-from scoring.text import read_bytes, read_lines
+from scoring.text import Source, read_bytes, read_lines, rereadable
 
 _OFFSETS = re.compile(r"\d{1,9}-\d{1,9}(;\d{1,9}-\d{1,9})*", re.ASCII)
 _COLUMNS = "sentence, charOffset, text, type"
@@ -48,20 +50,20 @@ class MentionCorpus:
 class _Row(NamedTuple):
     """A mention's fields (place, offsets, text, type) with their place, and all that is wrong."""
 
-    path: Path
+    path: Source
     line: int
     fields: Sequence[str]
     faults: Sequence[tuple[int, str]]  # a column, 0 for the line, and a message
 
 
-def read_ner_gold(path: Path | str) -> MentionCorpus:
+def read_ner_gold(path: Source | str) -> MentionCorpus:
     """Read a corpus: a file, or all `.xml` files of a folder and the folders in it, sorted.
 
     A file that is not XML is a table: `article<TAB>charOffset<TAB>text<TAB>type`, or `article`
     alone where it has no mention. Raises `FormatError` with every problem: XML, ids, columns,
     offsets, a text of another length, a mention that comes twice.
     """
-    path = Path(path)
+    path = rereadable(path)
     if not _is_xml(path):
         return _read_table(path)
     corpus = _Corpus()
@@ -78,23 +80,27 @@ def read_ner_gold(path: Path | str) -> MentionCorpus:
     )
 
 
-def read_ner_run(path: Path | str, gold: MentionCorpus) -> list[MentionSpan]:
+def read_ner_run(
+    path: Source | str, gold: MentionCorpus, warnings: list[FileProblem] | None = None
+) -> list[MentionSpan]:
     """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`, or XML as the corpus is.
 
     The text is not compared, and the organisers' own separator `|` is read too; XML is a file or a
     folder. Raises `FormatError` with every problem: columns, a sentence that is not in the gold,
     offsets, a type, a prediction that comes twice. Where the gold is a table, other sentences are
-    left out, and a type that it does not name is wrong.
+    left out, and a type that it does not name is wrong: `warnings` takes what may be misspelt.
     """
-    mentions = _mentions(_run_rows(Path(path), gold), "prediction")
+    mentions = _mentions(_run_rows(rereadable(path), gold, warnings), "prediction")
     return [mention for mention in mentions if mention.place in gold.sentences]
 
 
-def read_written_run(path: Path | str, gold: MentionCorpus) -> list[WrittenMention]:
+def read_written_run(
+    path: Source | str, gold: MentionCorpus, warnings: list[FileProblem] | None = None
+) -> list[WrittenMention]:
     """Read a run for `scoring.semeval_program`: as `read_ner_run`, but repetitions are kept."""
     written: list[WrittenMention] = []
     problems = Problems()
-    for row in _run_rows(Path(path), gold):
+    for row in _run_rows(rereadable(path), gold, warnings):
         for column, message in row.faults:
             problems.add(row.path, row.line, column, message)
         if not row.faults and row.fields[0] in gold.sentences:
@@ -103,12 +109,16 @@ def read_written_run(path: Path | str, gold: MentionCorpus) -> list[WrittenMenti
     return written
 
 
-def _is_xml(path: Path) -> bool:
-    return path.is_dir() or path.suffix == ".xml" or read_bytes(path).lstrip().startswith(b"<")
+def _is_xml(path: Source) -> bool:
+    if isinstance(path, Path) and (path.is_dir() or path.suffix == ".xml"):
+        return True
+    return read_bytes(path).lstrip().startswith(b"<")
 
 
-def _xml_files(path: Path) -> list[Path]:
-    files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
+def _xml_files(path: Source) -> Sequence[Source]:
+    if not isinstance(path, Path) or not path.is_dir():
+        return [path]
+    files = sorted(path.rglob("*.xml"))
     if not files:
         raise FormatError([FileProblem(str(path), 0, 0, "no .xml file in this folder")])
     return files
@@ -118,7 +128,9 @@ def _written(fields: Sequence[str]) -> WrittenMention:
     return WrittenMention(fields[0], fields[1], fields[3])
 
 
-def _run_rows(path: Path, gold: MentionCorpus) -> Iterator[_Row]:
+def _run_rows(
+    path: Source, gold: MentionCorpus, warnings: list[FileProblem] | None
+) -> Iterator[_Row]:
     """Yield a run's predictions, each with all that is wrong with it."""
     types = dict.fromkeys([*TYPES, *(mention.type for mention in gold.mentions)])
     if _is_xml(path):
@@ -126,13 +138,33 @@ def _run_rows(path: Path, gold: MentionCorpus) -> Iterator[_Row]:
     else:
         lines = enumerate(read_lines(path), start=1)
         rows = [(path, number, _fields(line)) for number, line in lines]
+    if warnings is not None and not gold.complete:
+        warnings += _oddities(
+            path, [fields for _, _, fields in rows if len(fields) == 4], gold, types
+        )
     for file, number, fields in rows:
         yield _Row(file, number, fields, list(_faults(fields, gold, types)))
 
 
-def _read_table(path: Path) -> MentionCorpus:
+def _oddities(
+    path: Source, rows: Sequence[Sequence[str]], gold: MentionCorpus, types: Mapping[str, None]
+) -> Iterator[FileProblem]:
+    """Yield warnings of articles and types that a gold table does not name."""
+    named = {mention.place for mention in gold.mentions}
+    without = gold.sentences.keys() - named  # nothing is to be found in these
+    lines = Counter(place for place, *_ in rows if place not in without)
+    yield from lost_lines(path, lines, named)
+    others = [kind for place, _, _, kind in rows if place in gold.sentences and kind not in types]
+    if others:
+        message = f"{len(others)} predictions are of types that the gold does not name"
+        yield FileProblem(str(path), 0, 0, f"{message}, the first of {others[0]!r}: they are wrong")
+
+
+def _read_table(path: Source) -> MentionCorpus:
     rows = [(number, _fields(line)) for number, line in enumerate(read_lines(path), start=1)]
-    named = [row for row in rows if len(row[1]) > 1 or not row[1][0]]
+    if not rows:
+        raise FormatError([FileProblem(str(path), 0, 0, f"empty; expected lines of {_TABLE}")])
+    named = [row for row in rows if len(row[1]) > 1 or name_fault(row[1][0], "article")]
     mentions = _mentions(
         (_Row(path, number, fields, list(_table_faults(fields))) for number, fields in named),
         "mention",
@@ -187,6 +219,8 @@ def _faults(
     sentence = gold.sentences.get(fields[0])
     if sentence is None and gold.complete:
         yield 1, f"sentence {fields[0]!r} is not in the gold"
+    elif sentence is None and (fault := name_fault(fields[0], "article")):
+        yield 1, fault
     try:
         end = parse_offsets(fields[1])[-1][1]
     except ValueError as error:
@@ -200,9 +234,14 @@ def _faults(
 
 def _table_faults(fields: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield column (0: the line) and message of everything wrong with a line of a gold table."""
-    if len(fields) != 4:
+    if len(fields) != 4 and (len(fields) > 1 or not fields[0]):
         found = f"{len(fields)} columns" if any(fields) else "an empty line"
         yield 0, f"{found}; expected {_TABLE}, separated by tabs, or an article alone"
+        return
+    for column, name in ((1, "article"), (4, "type"))[: len(fields)]:
+        if fault := name_fault(fields[column - 1], name):
+            yield column, fault
+    if len(fields) == 1:
         return
     try:
         fragments = parse_offsets(fields[1])
@@ -212,9 +251,6 @@ def _table_faults(fields: Sequence[str]) -> Iterator[tuple[int, str]]:
     size = length(fragments)
     if len(fragments) == 1 and len(fields[2]) != size:
         yield 3, f"text of {len(fields[2])} characters; expected {size} by its offsets"
-    for column in (1, 4):
-        if not fields[column - 1]:
-            yield column, "empty; expected an article or a type"
 
 
 class _Corpus:
@@ -225,11 +261,11 @@ class _Corpus:
         self.mentions: dict[MentionSpan, None] = {}
         self.written: list[WrittenMention] = []
         self.problems = Problems()
-        self._path = Path()
+        self._path: Source = Path()
         self._document = self._sentence = ""
 
-    def read(self, path: Path) -> None:
-        self._path, self._document, self._sentence = path, path.stem, ""
+    def read(self, path: Source) -> None:
+        self._path, self._document, self._sentence = path, Path(path.name).stem, ""
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
         try:
@@ -283,8 +319,8 @@ class _XmlRun:
     run needs is read: sentences need no text.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.rows: list[tuple[Path, int, list[str]]] = []
+    def __init__(self, path: Source) -> None:
+        self.rows: list[tuple[Source, int, list[str]]] = []
         self._path = path
         self._sentence: str | None = None
         self._parser = expat.ParserCreate()

@@ -6,6 +6,7 @@ a semicolon), relations and events (`R`, `E`), normalizations (`N`) and equivale
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,11 @@ from scoring.errors import FileProblem, FormatError, Problems
 from scoring.text import MOST_UNPACKED, TOO_LARGE
 
 _SUFFIXES = frozenset({".txt", ".a1", ".a2"})
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})  # others have errors of their own
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+    *(EOFError, OSError, RuntimeError, ValueError),
+)
 
 
 class Entity(NamedTuple):
@@ -159,6 +165,8 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
                 if _is_annotation_file(file)
             )
         with zipfile.ZipFile(path) as archive:
+            if any(member.compress_type not in _METHODS for member in archive.infolist()):
+                raise zipfile.BadZipFile("a file is not compressed by deflate")
             if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
                 raise FormatError([FileProblem(str(path), 0, 0, TOO_LARGE)])
             return _by_name(
@@ -166,8 +174,8 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
                 for name in sorted(archive.namelist())
                 if _is_annotation_file(PurePosixPath(name))
             )
-    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        message = f"cannot be read ({error}); expected a folder or a zip file"
+    except _BROKEN as error:
+        message = f"cannot be read ({str(error) or 'too short'}); expected a folder or a zip file"
         raise FormatError([FileProblem(str(path), 0, 0, message)]) from error
 
 

@@ -46,8 +46,9 @@ Source: TypeAlias = Path | Piped
 """A file, or a pipe's content: both can be read more than once."""
 
 
-def rereadable(path: Path | Piped) -> Source:
+def rereadable(path: Source | str) -> Source:
     """Return a path as it is, or what comes through a pipe; raises `FormatError`."""
+    path = Path(path) if isinstance(path, str) else path
     if isinstance(path, Piped) or path.is_file() or not path.exists() or path.is_dir():
         return path  # what cannot be read is reported where it is read
     try:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.gold import ItemGold
 from scoring.rows import TabFile
 from scoring.tasks import Accession, Hit, Item, by_rank
+from scoring.text import Piped, Source, rereadable
 
 VIEWS = ("raw", "mapped", "filtered", "both")
 
@@ -144,14 +144,15 @@ def select_views(
     gold: ItemGold,
     names: Iterable[str],
     *,
-    homologs: Path | None = None,
-    taxa: Path | None = None,
+    homologs: Source | None = None,
+    taxa: Source | None = None,
 ) -> list[View]:
     """Return the named views, their files read and checked against the gold.
 
     Raises `OptionError` where a view's file was not given and `FormatError` for a file that cannot
     be read or that leaves a gold accession without a taxon.
     """
+    homologs, taxa = (path and rereadable(path) for path in (homologs, taxa))
     groups = read_homologs(homologs) if homologs else None
     organisms = read_taxa(taxa, gold) if taxa else None
     views = []
@@ -173,7 +174,7 @@ def select_views(
     return views
 
 
-def read_homologs(path: Path) -> dict[Accession, frozenset[Accession]]:
+def read_homologs(path: Source) -> dict[Accession, frozenset[Accession]]:
     """Read a map file: `gold accession<TAB>accession,accession,...`, a gold accession once."""
     sheet = TabFile(path, ("gold accession", "accessions"))
     groups: dict[Accession, frozenset[Accession]] = {}
@@ -190,7 +191,7 @@ def read_homologs(path: Path) -> dict[Accession, frozenset[Accession]]:
     return groups
 
 
-def read_taxa(path: Path, gold: ItemGold) -> dict[Accession, str]:
+def read_taxa(path: Source, gold: ItemGold) -> dict[Accession, str]:
     """Read a taxon file: `accession<TAB>taxon`, an accession once, every gold accession in it."""
     sheet = TabFile(path, ("accession", "taxon"))
     taxa: dict[Accession, str] = {}
@@ -212,5 +213,6 @@ def read_taxa(path: Path, gold: ItemGold) -> dict[Accession, str]:
     return taxa
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+def _digest(path: Source) -> str:
+    content = path.content if isinstance(path, Piped) else path.read_bytes()
+    return hashlib.sha256(content).hexdigest()[:8]

@@ -110,7 +110,9 @@ async def open_hub(
             version("biocreative-metaserver"),
         )
         scheduler.listeners.append(metrics.publish)
-        state_recorder = ServerStateRecorder(led, scheduler.phases.values, clock)
+        state_recorder = ServerStateRecorder(
+            led, scheduler.phases.values, clock, alone=member.is_alone
+        )
         rules = ChallengeRules(scheduler, settings, clock)
         guarded = GuardedArticles(store, rules)
         models = ActiveModels(read_models(settings.curation.models))

@@ -84,6 +84,7 @@ async def open_service(
     Of several processes the one that leads takes in the settings.
     """
     async with open_hub(settings, settings.address_guard(), clock=clock, role=role) as hub:
+        await hub.follower.begin()
         await hub.scheduler.load()
         if hub.member.is_alone or await hub.leader.take():
             await configured.apply(hub)

@@ -49,6 +49,18 @@ class Disagreement:
         """The key by which a ruling names it."""
         return self.article, self.item
 
+    def verdict(self, ruling: RulingChoice) -> Decision:
+        """Return the decision that a ruling makes of the two."""
+        match ruling:
+            case RulingChoice.FIRST:
+                return self.first.decision
+            case RulingChoice.SECOND:
+                return self.second.decision
+            case RulingChoice.BOTH:
+                return "accepted"
+            case RulingChoice.NEITHER:
+                return "rejected"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Merged:
@@ -128,7 +140,7 @@ def merge(
         article, item = min(unknown)
         what = ", ".join(item) or "its class"
         raise RefusedError(Refusal.INVALID, f"no disagreement on article {article}: {what}")
-    ruled = {question: _ruled(one, rulings[question]) for question, one in open_.items()}
+    ruled = {question: one.verdict(rulings[question]) for question, one in open_.items()}
     relevant: dict[str, bool] = {}
     items: dict[str, frozenset[Item]] = {}
     empty = []
@@ -196,15 +208,3 @@ def _differ(a: ItemDecision, b: ItemDecision, task: Task) -> bool:
     if task is Task.ACT:
         return a.decision != b.decision
     return (a.decision == "accepted") != (b.decision == "accepted")
-
-
-def _ruled(one: Disagreement, ruling: RulingChoice) -> Decision:
-    match ruling:
-        case RulingChoice.FIRST:
-            return one.first.decision
-        case RulingChoice.SECOND:
-            return one.second.decision
-        case RulingChoice.BOTH:
-            return "accepted"
-        case RulingChoice.NEITHER:
-            return "rejected"

@@ -86,18 +86,20 @@ class SetGold:
 
 
 def seated(name: str, positions: Sequence[int], curators: Sequence[int], each: int) -> list[Seat]:
-    """Return who gets which articles: each to as many curators, and all pairs equally often.
+    """Return who gets which articles: each to as many curators, pairs as equally as that divides.
 
-    A curator's order is shuffled by a digest, so that it is the same whenever it is computed.
+    The seats that make the gold go to those of an article's curators who have the fewest. A
+    curator's order is shuffled by a digest, so that it is the same whenever it is computed.
     """
     groups = list(combinations(curators, each))
     groups.sort(key=lambda group: _digest(name, *group))
     given: list[tuple[int, int, int]] = []
+    of_gold: Counter[int] = Counter()  # each curator's first two seats
     for number, position in enumerate(sorted(positions, key=lambda one: _digest(name, one))):
-        turn, of = divmod(number, len(groups))
-        first = turn % each
-        group = (*groups[of][first:], *groups[of][:first])
-        given += [(position, token_id, seat) for seat, token_id in enumerate(group, start=1)]
+        group = groups[number % len(groups)]
+        by_need = sorted(group, key=lambda one: (of_gold[one], _digest(name, position, one)))
+        of_gold.update(by_need[:2])
+        given += [(position, token_id, seat) for seat, token_id in enumerate(by_need, start=1)]
     found = []
     for token_id in curators:
         own = [(position, seat) for position, other, seat in given if other == token_id]

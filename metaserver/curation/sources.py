@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,8 @@ from metaserver.curation.pdf import PdfReader
 from metaserver.curation.texts import FILE_RATIO, FileArticle, read_article
 from metaserver.model.errors import PeerError, Refusal, RefusedError
 from metaserver.model.records import ArticleId
+
+log = logging.getLogger(__name__)
 
 SECONDS = 20.0
 """Seconds that a source may take."""
@@ -35,8 +38,9 @@ async def fetch(
 ) -> FileArticle:
     """Return an article from the first source that has it; `RefusedError` where none has.
 
-    The client's guard decides which addresses may be asked. No word of an answer that failed, and
-    no address, which may have a key in it, is in a refusal.
+    The client's guard decides which addresses may be asked. A refusal has no reasons, which would
+    show that the article is in no phase; in the log they have no word of an answer that failed, and
+    no address, which may have a key in it.
     """
     tried = []
     for source in sources:
@@ -54,9 +58,15 @@ async def fetch(
             continue
         found = await read_article(pdfs, content, f"article{suffix}", text_bytes)
         return replace(found, article=replace(found.article, source=source.name))
-    reasons = f" ({'; '.join(tried)})" if tried else ""
-    message = f"there is no article {article!r} in a closed phase{reasons}: send its text"
-    raise RefusedError(Refusal.UNKNOWN, message, field="article")
+    if tried:
+        log.info("no source has article %r: %s", article, "; ".join(tried))
+    raise not_there(article)
+
+
+def not_there(article: str) -> RefusedError:
+    """Return the refusal of an article that curators may not have, whatever the reason."""
+    message = f"there is no article {article!r} in a closed phase: send its text"
+    return RefusedError(Refusal.UNKNOWN, message, field="article")
 
 
 def filled(url: str, article: str) -> str | None:

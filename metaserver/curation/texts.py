@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from metaserver.corpus import read_articles
 from metaserver.corpus.files import read_bytes, stem_and_suffix
@@ -32,6 +33,7 @@ MOST_KNOWN = 2_000
 """The most stored texts whose digests are kept in memory."""
 GUARDED = "the article is in a phase that is not closed yet"
 _GZIP = b"\x1f\x8b"
+_ZEROS = re.compile(r"^(pmc)?0+(?=[0-9]+$)", re.ASCII)
 _PREFIX = re.compile(r"^(?:pmid:|doi:|https?://(?:dx\.)?doi\.org/)\s*", re.IGNORECASE)
 
 
@@ -115,6 +117,15 @@ def plain_id(article: str) -> str:
     return _PREFIX.sub("", article.strip())
 
 
+def folded_id(article: str) -> str:
+    """Return the form of an identifier by which it is compared: small letters, no zeros in front.
+
+    PMCIDs and DOIs are the same in capitals, and numbers with zeros in front.
+    """
+    folded = unicodedata.normalize("NFKC", plain_id(article)).casefold()
+    return _ZEROS.sub(lambda found: found[1] or "", folded)
+
+
 def prints(text: str) -> frozenset[bytes]:
     """Return the digests by which a text is recognised: of all of it, and without its first line.
 
@@ -130,16 +141,23 @@ def _print(text: str) -> bytes:
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).digest()
 
 
+class CorpusPrints(NamedTuple):
+    """The marks by which a corpus' articles are recognised: folded ids, and digests of texts."""
+
+    ids: frozenset[str]
+    texts: frozenset[bytes]
+
+
 class GuardedArticles:
     """The articles of phases that are not closed: no curator may ask about them.
 
-    The digests of a corpus, which never changes, are computed once, in a thread.
+    The prints of a corpus, which never changes, are computed once, in a thread.
     """
 
     def __init__(self, store: ReadStore, challenges: Challenges) -> None:
         self._store = store
         self._challenges = challenges
-        self._known: dict[int, asyncio.Task[frozenset[bytes]]] = {}
+        self._known: dict[int, asyncio.Task[CorpusPrints]] = {}
         self._texts: OrderedDict[str, frozenset[bytes]] = OrderedDict()
 
     async def require_free(self, article: str, text: str) -> None:
@@ -149,10 +167,10 @@ class GuardedArticles:
 
     async def holds(self, article: str, found: frozenset[bytes]) -> bool:
         """Return whether an article, by id or by the digests of its text, is in such a phase."""
+        own = folded_id(article)
         for corpus in self._challenges.guarded():
-            if article and article in corpus.ids:
-                return True
-            if found & await self._prints_of(corpus):
+            known = await self._prints_of(corpus)
+            if (own and own in known.ids) or found & known.texts:
                 return True
         return False
 
@@ -169,19 +187,20 @@ class GuardedArticles:
             self._texts.popitem(last=False)
         return await self.holds(article, found)
 
-    async def _prints_of(self, corpus: Corpus) -> frozenset[bytes]:
+    async def _prints_of(self, corpus: Corpus) -> CorpusPrints:
         task = self._known.get(corpus.id)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._known[corpus.id] = asyncio.create_task(self._compute(corpus))
         return await asyncio.shield(task)
 
-    async def _compute(self, corpus: Corpus) -> frozenset[bytes]:
+    async def _compute(self, corpus: Corpus) -> CorpusPrints:
+        ids = await asyncio.to_thread(lambda: frozenset(map(folded_id, corpus.ids)))
         found: set[bytes] = set()
         for start in range(0, len(corpus), BLOCK):
             stop = min(start + BLOCK, len(corpus))
             texts = await self._store.article_texts(corpus.id, range(start, stop))
             found |= await asyncio.to_thread(_prints_of, texts)
-        return frozenset(found)
+        return CorpusPrints(ids, frozenset(found))
 
 
 def _prints_of_packed(packed: bytes) -> frozenset[bytes]:

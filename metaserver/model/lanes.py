@@ -52,12 +52,16 @@ class LaneOrder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StateChange:
-    """A change of a lane's server to a state at `at` (Unix seconds); `note` says why."""
+    """A change of a lane's server to a state at `at` (Unix seconds); `note` says why.
+
+    `id` rises with each change that is stored; 0: it is not yet.
+    """
 
     key: LaneKey
     at: float
     state: ServerState
     note: str = ""
+    id: int = 0
 
 
 class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True):

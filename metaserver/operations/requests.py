@@ -21,7 +21,7 @@ from metaserver.curation.candidates import (
 from metaserver.curation.named import NamedPlaces
 from metaserver.curation.pdf import NOTICE, UnreadPdfError
 from metaserver.curation.places import placed
-from metaserver.curation.sources import fetch, with_id
+from metaserver.curation.sources import fetch, not_there, with_id
 from metaserver.curation.texts import GUARDED, FileArticle, plain_id, read_article
 from metaserver.files.compression import pack, unpack
 from metaserver.model.errors import Refusal, RefusedError
@@ -321,7 +321,7 @@ async def _stored(hub: HubContext, article: str) -> FileArticle:
     One that is in another phase too is refused in the same words as one that is in no phase.
     """
     found = hub.rules.published(article)
-    guarded = any(article in corpus.ids for corpus in hub.rules.guarded())
+    guarded = await hub.guarded.holds(article, frozenset())
     sources = hub.settings.curation.sources
     if found is None and sources and not guarded:
         most = hub.settings.curation.text_bytes
@@ -329,8 +329,7 @@ async def _stored(hub: HubContext, article: str) -> FileArticle:
         await hub.guarded.require_free(fetched.article.id, "")  # as it calls itself
         return with_id(fetched, article)
     if found is None or guarded:
-        message = f"there is no article {article!r} in a closed phase: send its text"
-        raise RefusedError(Refusal.UNKNOWN, message, field="article")
+        raise not_there(article)
     corpus, position = found.corpus, found.position
     [text] = await hub.store.article_texts(corpus.id, range(position, position + 1))
     async with hub.store.reading() as connection:
@@ -431,13 +430,15 @@ async def _names(hub: HubContext, caller: Caller, live: LiveRequest) -> CuratorN
 async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> RequestDetail:
     """Return a request; its version is that of the servers and candidates in it, or older.
 
-    While a phase with its article is not closed, it has no candidates.
+    While a phase with its article is not closed, it has no candidates, and counts no hits.
     """
     version, state, message, settled = live.version, live.state, live.message, live.settled
     names = await _names(hub, caller, live)
     asked = names.asked(live.servers.values())
     withheld = await is_withheld(hub, caller, live)
     found = FoundCandidates() if withheld else names.found(await _found(hub, live))
+    if withheld:
+        asked = tuple(msgspec.structs.replace(one, hits=0) for one in asked)
     stored = live.stored
     return RequestDetail(
         request=stored.id,

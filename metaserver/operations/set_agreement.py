@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Annotated
 
@@ -159,7 +159,8 @@ class SetWork:
 async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetAgreement:
     """Return how far a set's curators agree so far.
 
-    For organisers and adjudicators; of a set that is not blind, for its curators too.
+    For organisers and adjudicators; of a set that is not blind, for its curators too. Articles that
+    the caller has still to submit are left out.
     """
     work = await compared_work(hub, caller, request)
     found = await asyncio.to_thread(agreement, work.articles, request.task)
@@ -191,11 +192,12 @@ async def get_disagreements(
 ) -> SetDisagreements:
     """Return where the first two curators of each article differ, with both decisions.
 
-    For those who may see the agreement; nobody sees those of own articles who may not rule on them.
+    For those who may see the agreement, without articles that they have still to submit. In a blind
+    set, nobody sees those of articles whose gold they make who may not rule on them.
     """
     work = await compared_work(hub, caller, request)
-    made = await rulings_of(hub, work, request.task)
     found = await asyncio.to_thread(open_questions, work.articles, request.task)
+    made = await rulings_of(hub, work, request.task, found)
     shown = [one for one in found if _may_see(work, caller, one.article)]
     left = [one for one in shown if one.question not in made]
     listed = (shown if request.ruled else left)[request.since : request.since + request.limit]
@@ -214,14 +216,15 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
 
     The organiser may allow it when the set is made (`own`).
     """
-    entry = await seen_set(hub, caller, request.set)
+    work = await compared_work(hub, caller, request)
+    entry = work.entry
     if not adjudicates(entry, caller):
         raise RefusedError(Refusal.NOT_YOURS, "only an adjudicator of this set rules")
-    work = await load_work(hub, entry, request.task)
     question = request.article, tuple(sorted(request.item))
     found = await asyncio.to_thread(open_questions, work.articles, request.task)
-    if question not in {one.question for one in found}:
-        message = "the two curators do not differ on it"
+    asked = next((one for one in found if one.question == question), None)
+    if asked is None:
+        message = "the two curators do not differ on it, or your own curation is not submitted"
         raise RefusedError(Refusal.UNKNOWN, message, field="item")
     curators = work.tokens[request.article][:2]
     named = [f"token {one}" for one in curators]
@@ -231,6 +234,7 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
         position=work.positions[request.article],
         item=question[1],
         choice=request.choice.value,
+        verdict=asked.verdict(request.choice),
         adjudicator=caller.name,
         at=hub.clock(),
     )
@@ -249,11 +253,17 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
 
 
 async def compared_work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:
-    """Return the work of a set for who may compare it; `RefusedError` for others."""
+    """Return the work of a set for who may compare it; `RefusedError` for others.
+
+    Articles that the caller has still to submit are left out: who saw how others decided on one
+    would decide as they did.
+    """
     entry = await seen_set(hub, caller, request.set)
     if entry.plan.blind and not adjudicates(entry, caller):
         raise RefusedError(Refusal.NOT_YOURS, "the set is blind: its adjudicators compare")
-    return await load_work(hub, entry, request.task)
+    work = await load_work(hub, entry, request.task)
+    shown = [one for one in work.articles if not _is_to_submit(work, caller, one)]
+    return replace(work, articles=shown)
 
 
 async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
@@ -288,16 +298,23 @@ async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
 
 
 async def rulings_of(
-    hub: HubContext, work: SetWork, task: str
+    hub: HubContext, work: SetWork, task: str, asked: Iterable[Disagreement]
 ) -> Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]]:
-    """Return the rulings on a task by article and item: the choice, and who made it."""
+    """Return the rulings on disagreements by article and item: the choice, and who made it.
+
+    One is left out that would decide otherwise than when it was made: a curator whom it follows has
+    changed the decision since.
+    """
     corpus = hub.phase(work.entry.phase).corpus
     async with hub.store.reading() as connection:
-        found = await curation_sets.rulings(connection, work.entry.id, task)
-    return {
-        (corpus.ids[one.position], one.item): (RulingChoice(one.choice), one.adjudicator)
-        for one in found
-    }
+        stored = await curation_sets.rulings(connection, work.entry.id, task)
+    made = {(str(corpus.ids[one.position]), one.item): one for one in stored}
+    found = {}
+    for one in asked:
+        ruling = made.get(one.question)
+        if ruling and one.verdict(choice := RulingChoice(ruling.choice)) == ruling.verdict:
+            found[one.question] = choice, ruling.adjudicator
+    return found
 
 
 def _states(logs: Mapping[str, Sequence[EventEntry]]) -> Mapping[str | None, CurationState]:
@@ -314,10 +331,16 @@ def _names(seats: Sequence[SeatEntry]) -> Mapping[int, str]:
     }
 
 
+def _is_to_submit(work: SetWork, caller: Caller, article: SetArticle) -> bool:
+    """Return whether a caller has an article that is not submitted yet."""
+    seats = enumerate(work.tokens[article.article], start=1)
+    return any(one == caller.token_id and seat not in article.states for seat, one in seats)
+
+
 def _may_see(work: SetWork, caller: Caller, article: str) -> bool:
-    """Return whether a caller may see another's decisions on an article."""
+    """Return whether a caller may see the two decisions on an article."""
     plan = work.entry.plan
-    own = caller.token_id in work.tokens[article]
+    own = caller.token_id in work.tokens[article][:2]
     return not own or plan.own or not plan.blind
 
 

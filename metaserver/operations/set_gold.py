@@ -10,11 +10,12 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.sets import SetGold, bias_report, by_server, set_gold
+from metaserver.curation.sets import SetGold, bias_report, by_server, open_questions, set_gold
 from metaserver.leaderboards.gold import read_gold
 from metaserver.model.curations import CurationStanding
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.gold_changes import GoldChange
+from metaserver.model.phases import GoldVersion
 from metaserver.model.records import TaskName
 from metaserver.model.states import Role
 from metaserver.operations import gold
@@ -30,7 +31,6 @@ from metaserver.operations.set_agreement import SetWork, TaskOfSet, load_work, r
 from metaserver.operations.set_proposals import proposals
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
-from metaserver.phases.runtime import RunningPhase
 from metaserver.store import curation_sets, curations
 
 MOST_CHARACTERS = 50_000_000
@@ -177,7 +177,8 @@ async def _work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:
 
 
 async def _made(hub: HubContext, work: SetWork, task: str) -> SetGold:
-    made = await rulings_of(hub, work, task)
+    asked = await asyncio.to_thread(open_questions, work.articles, task)
+    made = await rulings_of(hub, work, task, asked)
     return await asyncio.to_thread(set_gold, work.entry.name, work.articles, task, made)
 
 
@@ -190,21 +191,21 @@ async def _proposal(hub: HubContext, caller: Caller, request: Publication) -> Ne
         raise RefusedError(Refusal.STATE, message, field="partial")
     if not made.articles:
         raise RefusedError(Refusal.STATE, "no article is submitted by both curators yet")
-    running = hub.phase(work.entry.phase)
-    content = await asyncio.to_thread(_content, running, TaskName(request.task), made)
+    task = TaskName(request.task)
+    present = hub.phase(work.entry.phase).gold.get(task)
+    content = await asyncio.to_thread(_content, task, made, present)
+    newest = present.version if present is not None else 0  # its other articles are in the content
     return NewGold(
         phase=work.entry.phase,
         task=request.task,
         content=content,
         source=made.source,
-        replaces=request.replaces,
+        replaces=newest if request.replaces is None else request.replaces,
     )
 
 
-def _content(running: RunningPhase, task: TaskName, made: SetGold) -> bytes:
+def _content(task: TaskName, made: SetGold, present: GoldVersion | None) -> bytes:
     """Return the gold file of a set, with the present gold of other articles."""
-    present = running.gold.get(task)
     if present is None:
         return made.content(None)
-    known = read_gold(task, unpacked(present.content), present.source)
-    return made.content(known)
+    return made.content(read_gold(task, unpacked(present.content), present.source))

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from metaserver.lanes.events import AttemptEnded
-from metaserver.model.lanes import LaneKey
+from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.records import Server
 from metaserver.store.logs import LogEnd
 
@@ -28,7 +28,8 @@ class FollowedLane:
 
     `end` is the end of the log as far as it is known; `read` and `scored` are the last serials that
     count in its measures and in its runs' scores. `early` are attempts that were published before
-    their predecessors.
+    their predecessors. `changes` are of its server's state, that are to be counted when it has
+    begun; `changed` is the id of the last one that was.
     """
 
     server: Server
@@ -42,6 +43,8 @@ class FollowedLane:
     behind: bool = True
     begun: bool = False  # what the store has besides the log was read
     early: dict[int, AttemptEnded] = field(default_factory=dict)
+    changes: list[StateChange] = field(default_factory=list)
+    changed: int = 0
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.lanes import Corpus, LaneKey, StateChange
 from metaserver.model.records import Server, ServerName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
@@ -153,6 +153,20 @@ class Follower:
                 self._boards.scoreboard.touch(lane.server.name)
                 self._note(lane)
             self._boards.touch()
+
+    def change(self, server: ServerName, change: StateChange) -> None:
+        """Take in a stored change of a server's state, once; they come in their order."""
+        lane = self._lanes[server]
+        lane.changes.append(change)
+        if lane.begun:
+            self._count_changes(lane)
+
+    def _count_changes(self, lane: FollowedLane) -> None:
+        for one in lane.changes:
+            if one.id > lane.changed:
+                self._windows.state(lane.server.name, one.at, one.state, one.note)
+                lane.changed = one.id
+        lane.changes.clear()
 
     def limit(self, basis: Basis) -> None:
         """Count all attempts again: by another time limit."""
@@ -343,9 +357,9 @@ class Follower:
         pairs = [(lane, stored[lane.key]) for lane in lanes if lane.key in stored]
         contents = await asyncio.to_thread(self._decoded, pairs)
         for lane in lanes:
-            for change in changes.get(lane.key, ()):
-                self._windows.state(lane.server.name, change.at, change.state, change.note)
+            lane.changes[:0] = changes.get(lane.key, ())
             lane.begun = True
+            self._count_changes(lane)
         for (lane, checkpoint), content in zip(pairs, contents, strict=True):
             try:
                 self._use(lane, checkpoint, content)

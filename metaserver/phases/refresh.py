@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.leaderboards.gold import read_gold
 from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey
+from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.phases import GoldVersion, Phase
 from metaserver.model.records import TaskName
 from metaserver.model.servers import LaneControl, RegisteredServer
@@ -24,7 +24,7 @@ from metaserver.phases.candidate import candidate
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
-from metaserver.store import audit, data_packages, leases, runs, servers, teams, uploads
+from metaserver.store import audit, data_packages, leases, runs, servers, states, teams, uploads
 from metaserver.store import phases as stored_phases
 from metaserver.store.leases import SeenLane
 from metaserver.store.store import Store
@@ -49,6 +49,7 @@ class StoreFollower:
         self._scheduler = scheduler
         self._looked_at: float | None = None  # by the loop's clock
         self._last_entry = -1  # of the audit log: whoever changes something writes one
+        self._last_change = 0  # of servers' states
         self._regrading: dict[tuple[int, TaskName], asyncio.Task[None]] = {}
         self._refreshing = asyncio.Lock()
         self._shown: dict[LaneKey, SeenLane] = {}
@@ -60,6 +61,11 @@ class StoreFollower:
         if self._looked_at is None:
             return float("inf")
         return asyncio.get_running_loop().time() - self._looked_at
+
+    async def begin(self) -> None:
+        """Note where the log of servers' states ends, before the phases are loaded."""
+        async with self._store.reading() as connection:
+            self._last_change = await states.last(connection)
 
     async def run(self) -> None:
         """Follow the store, until cancelled."""
@@ -89,20 +95,29 @@ class StoreFollower:
             async with self._store.reading() as connection:
                 last = await audit.last(connection)
             if last != self._last_entry:
-                async with self._scheduler.lanes.lock:
-                    await self._refresh()
-                for running in list(self._scheduler.phases.values()):
-                    await self._scheduler.advance(running)
-                for take_in in self.listeners:
-                    await take_in()
                 self._last_entry = last
+                try:
+                    await self._read_changes()
+                except BaseException:
+                    self._last_entry = -1  # they are read again
+                    raise
+
+    async def _read_changes(self) -> None:
+        async with self._scheduler.lanes.lock:
+            await self._refresh()
+        for running in list(self._scheduler.phases.values()):
+            await self._scheduler.advance(running)
+        for take_in in self.listeners:
+            await take_in()
 
     async def look(self) -> None:
         """Bring memory up to date with the store."""
         await self._take_in()
         async with self._store.reading() as connection:
             lanes = await leases.seen(connection)
+            changes = await states.after(connection, self._last_change)
         phases = {running.phase.id: running for running in self._scheduler.phases.values()}
+        self._show_states(phases, changes)
         for phase_id, running in phases.items():
             await self._follow(running, [lane for lane in lanes if lane.key.phase_id == phase_id])
 
@@ -123,10 +138,25 @@ class StoreFollower:
             self._shown[lane.key] = lane
             self._scheduler.lanes.elsewhere(lane.key, at_work=bool(lane.worker))
 
+    def _show_states(
+        self, phases: Mapping[int, RunningPhase], changes: Iterable[StateChange]
+    ) -> None:
+        """Count changes of servers' states that the leader has stored."""
+        for change in changes:
+            running = phases.get(change.key.phase_id)
+            if running is not None and (name := running.name_of(change.key)) is not None:
+                running.follower.change(name, change)
+                running.boards.touch()
+            self._last_change = change.id
+
     # -- changes ---------------------------------------------------------------------------------
 
     async def _refresh(self) -> None:
-        """Take in what other processes have changed."""
+        """Take in what other processes have changed.
+
+        The caller holds the lanes' lock: nothing here waits for `scoring`, which a gold change
+        holds for minutes, and which the deletion of a phase holds while it waits for that lock.
+        """
         async with self._store.reading() as connection:
             phases = await stored_phases.list_all(connection)
             registered = {one.id: one for one in await servers.list_all(connection)}
@@ -142,8 +172,7 @@ class StoreFollower:
                 await self._read_rest(connection, running)
             await self._show_servers(running, registered, controls)
             self._show_teams(running, known_teams)
-            async with running.scoring:
-                await self._show_runs(running)
+            await self._show_runs(running)
             await self._show_gold(running)
 
     async def _phase(self, phase: Phase) -> RunningPhase:
@@ -180,13 +209,15 @@ class StoreFollower:
                 running.retitle(team)
 
     async def _show_runs(self, running: RunningPhase) -> None:
+        before = dict(running.offline)
         async with self._store.reading() as connection:
             stored = {run.name: run for run in await runs.list_all(connection, running.phase.id)}
-        for name in running.offline.keys() - stored.keys():
-            running.drop_run(name)
-        for name, run in stored.items():
-            if running.offline.get(name) != run:
-                await running.add_run(run)
+        await running.know({run.team for run in stored.values()})
+        for name in before | stored:
+            known, run = before.get(name), stored.get(name)
+            # One that this process has changed meanwhile is compared at the next look.
+            if known != run and running.offline.get(name) is known:
+                running.expect_run(name, run)
 
     async def _show_gold(self, running: RunningPhase) -> None:
         """Score the tasks again whose gold another process has changed."""
@@ -206,6 +237,7 @@ class StoreFollower:
 
     def _regraded(self, key: tuple[int, TaskName], _work: asyncio.Task[None]) -> None:
         del self._regrading[key]
+        self._last_entry = -1  # it has failed, or a newer version has come meanwhile: look again
 
     async def _regrade(self, running: RunningPhase, gold: GoldVersion) -> None:
         """Show the scores on a gold that another process has stored, as soon as they are made."""
@@ -220,7 +252,6 @@ class StoreFollower:
                     board.show(gold)
         except Exception:
             log.exception("the gold of %s cannot be shown", gold.task)
-            self._last_entry = -1  # it is tried again
 
 
 def _shows(lane: SeenLane) -> Sequence[object]:

@@ -46,7 +46,8 @@ class ServerStateRecorder:
     """The recorder of changes of all lanes' states.
 
     `listeners` are called with each change in the transaction that stores it: what they write is
-    stored with it or not at all.
+    stored with it or not at all. Where the process is not `alone`, it counts them with the others,
+    as it follows the store.
     """
 
     def __init__(
@@ -54,11 +55,14 @@ class ServerStateRecorder:
         store: Store,
         phases: Callable[[], Iterable[RunningPhase]],
         clock: Callable[[], float],
+        *,
+        alone: bool = True,
     ) -> None:
         self.listeners: list[Callable[[AsyncConnection, Seen], Awaitable[None]]] = []
         self._store = store
         self._phases = phases
         self._clock = clock
+        self._alone = alone
         self._last: dict[LaneKey, ServerState] = {}
         self._down: set[LaneKey] = set()
         self._read: set[int] = set()  # phases whose lanes' last states were read from the store
@@ -66,6 +70,8 @@ class ServerStateRecorder:
     async def run(self) -> None:
         """Record changes, until cancelled."""
         self._read.clear()  # another process may have stored some
+        self._last.clear()
+        self._down.clear()
         while True:
             try:
                 with suppress(
@@ -92,10 +98,10 @@ class ServerStateRecorder:
     async def _remember(self, phase_id: int) -> None:
         async with self._store.reading() as connection:
             newest = await states.newest(connection, phase_id)
-        for change in newest.values():
-            self._last[change.key] = change.state
-            if change.state is ServerState.DOWN:
-                self._down.add(change.key)
+            known = await states.newest(connection, phase_id, {ServerState.DOWN, *THERE})
+        self._last.update({change.key: change.state for change in newest.values()})
+        for change in known.values():
+            self._note_down(change)
         self._read.add(phase_id)
 
     def _changes(self, running: RunningPhase, names: Iterable[ServerName]) -> Sequence[Seen]:
@@ -125,8 +131,13 @@ class ServerStateRecorder:
         for seen in changes:
             change = seen.change
             self._last[change.key] = change.state
-            if change.state is ServerState.DOWN:
-                self._down.add(change.key)
-            elif change.state in THERE:
-                self._down.discard(change.key)
-            seen.phase.windows.state(seen.server, change.at, change.state, change.note)
+            self._note_down(change)
+            if self._alone:
+                seen.phase.windows.state(seen.server, change.at, change.state, change.note)
+
+    def _note_down(self, change: StateChange) -> None:
+        """Note that a server is down, or there again; other states say nothing of that."""
+        if change.state is ServerState.DOWN:
+            self._down.add(change.key)
+        elif change.state in THERE:
+            self._down.discard(change.key)

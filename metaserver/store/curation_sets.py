@@ -54,12 +54,13 @@ class SeatEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RulingEntry:
-    """A ruling on a disagreement; the item of ACT is empty."""
+    """A ruling on a disagreement, and what it decided then; the item of ACT is empty."""
 
     task: str
     position: int
     item: tuple[str, ...]
     choice: str
+    verdict: str
     adjudicator: str
     at: float
 
@@ -232,7 +233,8 @@ async def rulings(connection: AsyncConnection, set_id: int, task: str) -> Sequen
             task=row.task,
             position=row.position,
             item=tuple(row.item.split()),
-            choice=row.choice,
+            choice=row.choice.partition(" ")[0],
+            verdict=row.choice.partition(" ")[2],
             adjudicator=row.adjudicator,
             at=row.at,
         )
@@ -250,7 +252,8 @@ async def rule(connection: AsyncConnection, set_id: int, ruling: RulingEntry) ->
     }
     same = [curation_rulings.c[name] == value for name, value in key.items()]
     await connection.execute(sa.delete(curation_rulings).where(*same))
-    more = {"choice": ruling.choice, "adjudicator": ruling.adjudicator, "at": ruling.at}
+    choice = f"{ruling.choice} {ruling.verdict}"
+    more = {"choice": choice, "adjudicator": ruling.adjudicator, "at": ruling.at}
     await connection.execute(sa.insert(curation_rulings).values(**key, **more))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -72,11 +72,14 @@ async def list_changes_of(
     return found
 
 
-async def newest(connection: AsyncConnection, phase_id: int) -> Mapping[int, StateChange]:
-    """Return the last change of each of a phase's lanes, by server id."""
+async def newest(
+    connection: AsyncConnection, phase_id: int, among: Collection[ServerState] = tuple(ServerState)
+) -> Mapping[int, StateChange]:
+    """Return the last change of each of a phase's lanes, by server id; of those `among` states."""
+    wanted = state_changes.c.state.in_([state.value for state in among])
     last = (
         sa.select(sa.func.max(state_changes.c.id))
-        .where(state_changes.c.phase_id == phase_id)
+        .where(state_changes.c.phase_id == phase_id, wanted)
         .group_by(state_changes.c.server_id)
     )
     query = sa.select(state_changes).where(state_changes.c.id.in_(last))
@@ -84,6 +87,19 @@ async def newest(connection: AsyncConnection, phase_id: int) -> Mapping[int, Sta
     return {row.server_id: _change(row) for row in rows}
 
 
+async def last(connection: AsyncConnection) -> int:
+    """Return the id of the newest change; 0 where there is none."""
+    return await connection.scalar(sa.select(sa.func.max(state_changes.c.id))) or 0
+
+
+async def after(connection: AsyncConnection, last_id: int) -> Sequence[StateChange]:
+    """Return the changes of all lanes after one of them, in their order."""
+    query = sa.select(state_changes).where(state_changes.c.id > last_id)
+    rows = await connection.execute(query.order_by(state_changes.c.id))
+    return [_change(row) for row in rows]
+
+
 def _change(row: sa.Row[Any]) -> StateChange:
     key = LaneKey(row.phase_id, row.server_id)
-    return StateChange(key=key, at=row.at, state=ServerState(row.state), note=row.note)
+    state = ServerState(row.state)
+    return StateChange(key=key, at=row.at, state=state, note=row.note, id=row.id)

@@ -646,7 +646,7 @@ curation_rulings = sa.Table(
     sa.Column("task", sa.String, primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("item", sa.String, primary_key=True),  # accessions, with a blank between two
-    sa.Column("choice", sa.String(16), nullable=False),  # `adjudication.RulingChoice`
+    sa.Column("choice", sa.String(16), nullable=False),  # and its verdict, with a blank between
     sa.Column("adjudicator", sa.String, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )

@@ -18,6 +18,7 @@ from scoring.options import (
     add_runs,
     add_task_and_gold,
     add_team,
+    check_names,
     framed,
     scorecards_of,
     views_of,
@@ -76,6 +77,7 @@ def articles(args: argparse.Namespace) -> int:
 
 
 def _doubtful_items(args: argparse.Namespace, gold: ItemGold) -> int:
+    check_names(args.runs)
     (view,) = views_of(args, gold)
     runs = [read_run(args.task, path, lenient_ranks=args.lenient_ranks) for path in args.runs]
     warn(warning for run in runs for warning in run.warnings)
@@ -98,4 +100,4 @@ def _relabelled(gold: ActGold, found: list[ArticleRank]) -> Gold:
 
 def _write(args: argparse.Namespace, gold: Gold) -> None:
     if args.gold_out:
-        args.gold_out.write_text("".join(gold_lines(gold)))
+        args.gold_out.write_text("".join(gold_lines(gold)), encoding="utf-8")

@@ -11,9 +11,10 @@ from typing import Any
 from scoring.bacteria_biotope import BiotopeScorecard, SubTask, evaluate_paths
 from scoring.files import run_name
 from scoring.intervals import bounds_of
-from scoring.options import add_format, add_interval_resamples, framed
+from scoring.options import add_format, add_interval_resamples, check_names, framed
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.tables import text_table
+from scoring.text import rereadable
 
 _NOT_CELLS = {"name", "interval"}
 
@@ -44,7 +45,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def score_biotopes(args: argparse.Namespace) -> int:
     """Print the scorecard of one run or the ranking of several, and the pairs where asked for."""
-    cards = {path: evaluate_paths(args.task, args.gold, path, args.ontology) for path in args.run}
+    check_names(args.run)
+    ontology = args.ontology and rereadable(args.ontology)  # once for each run
+    cards = {path: evaluate_paths(args.task, args.gold, path, ontology) for path in args.run}
     values = {path: _values(path, card, args.resamples) for path, card in cards.items()}
     if args.format == "json":
         for path, card in cards.items():

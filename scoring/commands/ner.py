@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import OptionError
+from scoring.errors import FileProblem, OptionError
 from scoring.files import run_name
 from scoring.intervals import Bounds, bounds_of
-from scoring.options import add_format, add_interval_resamples, framed
+from scoring.options import add_format, add_interval_resamples, check_names, framed, warn
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
 from scoring.semeval_ner import (
@@ -25,6 +25,7 @@ from scoring.semeval_ner import (
 )
 from scoring.semeval_program import evaluate as evaluate_as_program
 from scoring.tables import text_table
+from scoring.text import Source, rereadable
 
 _COUNTS = ("cor", "inc", "par", "mis", "spu", "pos", "act")
 _SCORES = ("precision", "recall", "f_score")
@@ -65,8 +66,12 @@ def score_names(args: argparse.Namespace) -> int:
     """Print the scorecard of one run, or the ranking of several."""
     if args.pairs and args.compat:
         raise OptionError("--pairs: the organisers' program pairs nothing, it counts predictions")
+    check_names(args.run)
     gold = read_ner_gold(args.gold)
-    cards = {path: _score(args, gold, path) for path in args.run}
+    runs = list(map(rereadable, args.run))
+    warnings: list[FileProblem] = []
+    cards = {path: _score(args, gold, path, warnings) for path in runs}
+    warn(warnings)
     bounds = {
         path: {
             criterion: bounds_of(card.on_resamples(criterion, args.resamples))
@@ -74,7 +79,7 @@ def score_names(args: argparse.Namespace) -> int:
         }
         for path, card in cards.items()
     }
-    pairs = {path: _pairs(gold, path) for path in args.run if args.pairs}
+    pairs = {path: _pairs(gold, path) for path in runs if args.pairs}
     if args.format == "json":
         print(json.dumps([_values(p, cards[p], bounds[p], pairs.get(p)) for p in cards], indent=2))
     elif args.format == "text" and len(cards) == 1:
@@ -91,14 +96,16 @@ def score_names(args: argparse.Namespace) -> int:
     return 0
 
 
-def _score(args: argparse.Namespace, gold: MentionCorpus, path: Path) -> NerScorecard:
+def _score(
+    args: argparse.Namespace, gold: MentionCorpus, path: Source, warnings: list[FileProblem]
+) -> NerScorecard:
     article_of = {name: sentence.document for name, sentence in gold.sentences.items()}
     if args.compat:
-        return evaluate_as_program(gold.written, read_written_run(path, gold), article_of)
-    return evaluate(gold.mentions, read_ner_run(path, gold), article_of=article_of)
+        return evaluate_as_program(gold.written, read_written_run(path, gold, warnings), article_of)
+    return evaluate(gold.mentions, read_ner_run(path, gold, warnings), article_of=article_of)
 
 
-def _pairs(gold: MentionCorpus, path: Path) -> list[MentionPair]:
+def _pairs(gold: MentionCorpus, path: Source) -> list[MentionPair]:
     pairs = list_pairs(gold.mentions, read_ner_run(path, gold))
     return sorted(pairs, key=lambda pair: pair.reference or pair.prediction or ())
 
@@ -124,7 +131,7 @@ def _offsets(mention: MentionSpan | None) -> str:
 
 
 def _values(
-    path: Path,
+    path: Source,
     card: NerScorecard,
     bounds: dict[Criterion, Bounds | None],
     pairs: list[MentionPair] | None,
@@ -136,7 +143,7 @@ def _values(
     return values
 
 
-def _ranked(path: Path, card: NerScorecard, bounds: dict[Criterion, Bounds | None]) -> RankedRun:
+def _ranked(path: Source, card: NerScorecard, bounds: dict[Criterion, Bounds | None]) -> RankedRun:
     micro = card.micro
     strict = micro[Criterion.STRICT]
     others = [criterion for criterion in Criterion if criterion is not Criterion.STRICT]

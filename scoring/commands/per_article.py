@@ -41,7 +41,7 @@ def per_article(args: argparse.Namespace) -> int:
     header = list(rows[0]) if rows else ["run", "article"]
     text = tsv_table([header, *(list(row.values()) for row in rows)])
     if args.out:
-        args.out.write_text(text + "\n")
+        args.out.write_text(text + "\n", encoding="utf-8")
     else:
         print(text)
     return 0

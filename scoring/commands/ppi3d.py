@@ -9,8 +9,8 @@ from pathlib import Path
 from scoring import figures
 from scoring.files import run_name
 from scoring.intervals import Bounds
-from scoring.options import add_format, add_interval_resamples, framed
-from scoring.pair_files import read_scored_pairs
+from scoring.options import add_format, add_interval_resamples, check_names, framed
+from scoring.pair_files import read_labels, scored_pairs
 from scoring.pictures import add_pictures, check_pictures, save_pictures
 from scoring.ppi3d import RESAMPLES, Ppi3dScorecard, curves, evaluate, intervals, read_scores
 from scoring.rankings import RankedRun, ranking_report, ranking_table
@@ -40,8 +40,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def score_pairs(args: argparse.Namespace) -> int:
     """Print the measures of one list of scored pairs, or the ranking of several."""
     check_pictures(args)
+    check_names(args.scores)
+    labels = read_labels(args.gold) if args.gold else None
     pairs = {
-        path: read_scores(path) if args.gold is None else read_scored_pairs(path, args.gold)
+        path: read_scores(path) if labels is None else scored_pairs(path, labels)
         for path in args.scores
     }
     cards = {path: evaluate(*scored) for path, scored in pairs.items()}

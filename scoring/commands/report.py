@@ -17,6 +17,7 @@ from scoring.scorecard import ItemScorecard, Scorecard
 from scoring.tables import csv_table, starred_table
 from scoring.tasks import Task
 from scoring.teams import main_score
+from scoring.text import rereadable
 from scoring.views import RAW, VIEWS, select_views
 
 
@@ -50,6 +51,7 @@ def report(args: argparse.Namespace) -> int:
     for task, given in files.items():
         if given and len(given) < 2:
             raise OptionError(f"--{task.lower()} has a gold file alone; expected result files")
+    args.map, args.taxa = (path and rereadable(path) for path in (args.map, args.taxa))
     cards = {task: _score(args, task, given) for task, given in files.items() if given}
     warn(dict.fromkeys(one for found in cards.values() for card in found for one in card.warnings))
     parts = [task_table(task, found) for task, found in cards.items()]

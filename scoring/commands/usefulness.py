@@ -19,6 +19,7 @@ from scoring.options import (
     add_runs,
     add_seed,
     add_task_and_gold,
+    check_names,
     framed,
     positive,
     scorecards_of,
@@ -78,6 +79,7 @@ def measure_usefulness(args: argparse.Namespace) -> int:
     check_pictures(args)
     if args.cutoff:
         raise OptionError("--cutoff does not apply here; expected --cutoffs")
+    check_names([*args.runs, *([args.authors] if args.authors else [])])
     gold = read_gold(args.task, args.gold)
     assert isinstance(gold, ItemGold)
     cards = [card for card in scorecards_of(args, gold) if isinstance(card, ItemScorecard)]

@@ -11,7 +11,10 @@ import pytest
 
 from metaserver.curation.exports.json_ import read_json
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import JobState
 from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.table import perform
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
@@ -42,10 +45,15 @@ async def made(running: Running, given_to: Sequence[Caller], /, **values: Any) -
 
 
 async def decide(
-    running: Running, caller: Caller, article: str, items: Sequence[str], relevant: bool = True
+    running: Running,
+    caller: Caller,
+    article: str,
+    items: Sequence[str],
+    relevant: bool = True,
+    set_: str = "round-1",
 ) -> str:
     """Curate an article of the set: accept some proteins; return the curation's id."""
-    opened = await running.do("curation-sets.open", caller, set="round-1", article=article)
+    opened = await running.do("curation-sets.open", caller, set=set_, article=article)
     events: list[dict[str, Any]] = [
         {"key": f"accept-{item}", "kind": "add", "task": "INT", "item": (item,)} for item in items
     ]
@@ -243,6 +251,109 @@ async def test_two_curators_make_the_next_gold(tmp_path: Path) -> None:
         exported = await running.do("curation-sets.export", set="round-1")
         assert len(read_json(exported.content)) == 12
         assert exported.source == "round-1.json"
+
+
+@pytest.mark.parametrize("blind", [False, True])
+async def test_a_third_curator_sees_the_others_after_the_own_submission(
+    tmp_path: Path, blind: bool
+) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        curators = await three(running)
+        article = ARTICLES[0]
+        judges = tuple(one.token_id for one in curators) if blind else ()
+        given = {"articles": (article,), "each": 3, "blind": blind, "adjudicators": judges}
+        found = await made(running, curators, **given)
+        seats = sorted(found.articles[0].seats, key=lambda one: one.seat)
+        by_token = {one.token_id: one for one in curators}
+        first, second, third = (by_token[one.token] for one in seats)
+        await decide(running, first, article, [FIRST])
+        await decide(running, second, article, [FIRST, SECOND])
+        named = {"set": "round-1", "task": "INT"}
+        seen = await running.do("curation-sets.disagreements", third, **named)
+        assert (seen.total, seen.disagreements) == (0, ())
+        early = await refusal(running, "curation-sets.agreement", third, **named)
+        assert early.refusal is Refusal.STATE
+        ruling = {**named, "article": article, "item": (SECOND,), "choice": "2"}
+        refused = await refusal(running, "curation-sets.rule", third, **ruling)
+        assert refused.refusal is (Refusal.UNKNOWN if blind else Refusal.NOT_YOURS)
+        await decide(running, third, article, [FIRST])
+        seen = await running.do("curation-sets.disagreements", third, **named)
+        assert [one.item for one in seen.disagreements] == [(SECOND,)]
+        agreed = await running.do("curation-sets.agreement", third, **named)
+        assert [one.curators for one in agreed.articles] == [3]
+        hidden = await running.do("curation-sets.disagreements", first, **named)
+        assert hidden.total == (0 if blind else 1)  # whose gold it is sees none in a blind set
+        if blind:
+            await running.do("curation-sets.rule", third, **ruling)
+
+
+async def test_a_ruling_is_asked_for_again_when_its_curator_decides_otherwise(
+    tmp_path: Path,
+) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        pair = (await three(running))[:2]
+        found = await made(running, pair, articles=ARTICLES[:1])
+        by_token = {one.token_id: one for one in pair}
+        seats = sorted(found.articles[0].seats, key=lambda one: one.seat)
+        callers = [by_token[one.token] for one in seats]
+        keys = [
+            await decide(running, caller, ARTICLES[0], items)
+            for caller, items in zip(callers, ([FIRST, SECOND, THIRD], []), strict=True)
+        ]
+        named = {"set": "round-1", "task": "INT"}
+        choices = {FIRST: "1", SECOND: "2", THIRD: "both"}
+        for item, choice in choices.items():
+            ruling = {"article": ARTICLES[0], "item": (item,), "choice": choice}
+            await running.do("curation-sets.rule", **named, **ruling)
+        asked = await running.do("curation-sets.disagreements", **named)
+        assert {one.item[0]: one.ruling for one in asked.disagreements} == choices
+        for caller, key, kind in zip(callers, keys, ("reject", "add"), strict=True):
+            opened = await running.do("curation.reopen", curation=key)
+            events = [
+                {"key": f"again-{item}", "kind": kind, "task": "INT", "item": (item,)}
+                for item in choices
+            ]
+            await running.do(
+                "curation.append", caller, curation=key, seen=opened.seen, events=events
+            )
+            await running.do("curation.submit", caller, curation=key, undecided=True)
+        asked = await running.do("curation-sets.disagreements", **named)
+        assert {one.item[0]: one.ruling for one in asked.disagreements} == {
+            FIRST: "", SECOND: "", THIRD: "both"
+        }  # fmt: skip
+        assert (asked.total, asked.left) == (3, 2)
+        refused = await refusal(running, "curation-sets.publish", ORGANISER, **named)
+        assert (refused.refusal, "2 of 3" in refused.message) == (Refusal.STATE, True)
+
+
+async def test_sets_published_together_lose_no_gold(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        pair = (await three(running))[:2]
+        names = {"round-1": ARTICLES[0], "round-2": ARTICLES[1]}
+        for name, article in names.items():
+            await made(running, pair, set=name, articles=(article,))
+            for one in pair:
+                await decide(running, one, article, [THIRD], set_=name)
+        publish = OPERATIONS["curation-sets.publish"]
+        async with running.service.phase("test").scoring:  # until both jobs are begun
+            begun = [
+                await perform(publish, running.service, ORGANISER, {"set": name, "task": "INT"})
+                for name in names
+            ]
+        for one in begun:
+            await running.service.jobs.get(one.job).ended()  # type: ignore[union-attr]
+        first, second = (running.service.jobs.get(one.job) for one in begun)
+        assert first is not None
+        assert second is not None
+        assert (first.state, second.state) == (JobState.DONE, JobState.FAILED)
+        assert "another version was set meanwhile" in second.error
+        await running.do("curation-sets.publish", set="round-2", task="INT")
+        gold = await running.do("gold.get", phase="test", task="INT")
+        lines = gold.content.decode().splitlines()
+        assert {f"{article}\t{THIRD}" for article in names.values()} <= set(lines)
 
 
 async def test_help_of_servers_is_shown_when_the_phase_is_closed(tmp_path: Path) -> None:

@@ -523,7 +523,7 @@ async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: P
             assert P53 not in str(refused.detail)
         shown = await running.do("consensus.get", ana, request=request)
         assert (shown.candidates, shown.relevant, shown.methods) == ((), (), {})
-        assert {one.server for one in shown.servers} == {"a", "b"}
+        assert {(one.server, one.hits) for one in shown.servers} == {("a", 0), ("b", 0)}
         assert (await running.do("curation.get", **key)).candidates  # to organisers
         more = await running.do(
             "curation.append", ana, **key, seen=1, events=[sent("0002", "note")]

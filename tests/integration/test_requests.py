@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import logging
 import re
 import time
 from collections.abc import AsyncIterator
@@ -25,12 +26,14 @@ from metaserver.config import (
     ServersForCurators,
 )
 from metaserver.curation.desk import RequestDesk
+from metaserver.curation.texts import plain_id
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ServerName, ServerReport
+from metaserver.model.records import Article, ArticleId, ServerName, ServerReport, TeamName
 from metaserver.model.requests import ENDED, RequestState
 from metaserver.model.states import ReportedState
 from metaserver.operations.caller import Caller
-from metaserver.store import audit, leases, requests, servers
+from metaserver.operations.names import SeenNames
+from metaserver.store import audit, leases, phases, requests, servers
 from metaserver.store.leases import Process
 from tests.fakes.web_peer import web_peer
 from tests.hubs.command import DEMO
@@ -236,6 +239,8 @@ async def test_curators_see_anonymous_names_while_a_phase_hides_them(tmp_path: P
         for told in (hidden, explained):
             text = msgspec.json.encode(told)
             assert re.search(rb"green|blue", text) is None, text
+        board = SeenNames(running.service.phase("test"))
+        assert not {board.run(one, TeamName(one), ana.viewer) for one in servers} & {*aliases}
         assert aliases == sorted(aliases)
         assert all(re.fullmatch(r"Team \d+ [a-z2-7]{4}", one) for one in aliases)
         assert [one.server.rpartition(" ")[0] for one in hidden.servers] == [
@@ -289,7 +294,10 @@ async def library(asked: list[str]) -> AsyncIterator[str]:
         yield str(server.make_url("/"))
 
 
-async def test_articles_come_from_sources_within_bounds(tmp_path: Path) -> None:
+async def test_articles_come_from_sources_within_bounds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "metaserver.curation.sources")
     asked: list[str] = []
     async with library(asked) as address, scripted(["a"]) as servers:
         sources = [
@@ -306,18 +314,24 @@ async def test_articles_come_from_sources_within_bounds(tmp_path: Path) -> None:
             assert servers["a"].texts == [TEXT]
             assert servers["a"].contexts[0]["article_id"] == "1"
             for article, word in (
-                ("2", "too_large"), ("3", "http"), ("4", "no XML"), ("5", "http"),
-                ("10.1000/x", "dois: http"), ("../1", "no article"), ("PMC5", "no article"),
+                ("2", "abstracts: too_large"), ("3", "abstracts: http"), ("4", "no XML"),
+                ("5", "abstracts: http"), ("10.1000/x", "dois: http"), ("../1", ""), ("PMC5", ""),
             ):  # fmt: skip
+                caplog.clear()
                 refused = await refusal(running, ana, article=article)
                 assert refused.refusal is Refusal.UNKNOWN, article
-                assert word in refused.message
-                assert not {"hush", "secret", address} & set(refused.message.split())
+                assert refused.message == (
+                    f"there is no article {article!r} in a closed phase: send its text"
+                )
+                assert word in caplog.text
+                assert not {"hush", "secret", address} & set(caplog.text.split())
             assert asked == ["/1", "/2", "/3", "/4", "/5", "/10.1000/x"]
         closed = msgspec.structs.replace(given, security=SecuritySettings())
         async with at_work(closed) as running:  # where no server of this machine may be asked
             ana = await curator(running, "bob")
-            assert "abstracts: " in (await refusal(running, ana, article="1")).message
+            caplog.clear()
+            assert (await refusal(running, ana, article="1")).refusal is Refusal.UNKNOWN
+            assert "abstracts: " in caplog.text
             assert len(asked) == 6
         wide = await settings(tmp_path / "wide", curation=CurationSettings(sources=sources))
         async with at_work(wide) as running:
@@ -325,7 +339,21 @@ async def test_articles_come_from_sources_within_bounds(tmp_path: Path) -> None:
             ana = await curator(running)
             assert (await refusal(running, ana, article="6")).refusal is Refusal.STATE
             assert (await refusal(running, ana, article="sample01")).refusal is Refusal.UNKNOWN
-            assert asked[6:] == ["/6"]
+            store = running.service.store
+            named = [Article(id=ArticleId(one), text=one) for one in ("7", "10.1000/ABC")]
+            corpus = await store.add_corpus(named)
+            async with store.writing() as connection:
+                await phases.add_corpus_version(connection, "ids", corpus.id, "articles")
+            await running.do(
+                "phases.create", challenge="bc", phase="ids", corpus="ids", release="test"
+            )
+            unknown = await refusal(running, ana, article="5")
+            for article in ("7", "007", "10.1000/abc", "doi:10.1000/Abc"):  # each is a test article
+                refused = await refusal(running, ana, article=article)
+                assert refused.refusal is Refusal.UNKNOWN, article
+                alike = refused.message.replace(plain_id(article), "5")
+                assert alike == unknown.message
+            assert asked[6:] == ["/6", "/5"]
 
 
 def test_a_source_has_one_place_for_an_identifier() -> None:

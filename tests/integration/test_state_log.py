@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.cli.serve import open_service
-from metaserver.lanes.events import LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.model.lanes import LaneKey
-from metaserver.model.records import Server, ServerName, TeamName
+from metaserver.model.records import Attempt, Server, ServerName, TeamName, Timings
 from metaserver.model.servers import LaneControl
-from metaserver.model.states import Control, ServerState
-from metaserver.phases.state_log import Seen
+from metaserver.model.states import Control, Outcome, RetryDecision, ServerState
+from metaserver.phases.state_log import Seen, ServerStateRecorder
 from metaserver.store import servers, states, teams
 from tests.hubs.inside import Running, plan_phase, settings
+from tests.waiting import until
 
 SERVER = Server(name=ServerName("blue-1"), url="http://127.0.0.1:9/")
 
@@ -49,6 +52,85 @@ async def logged(running: Running) -> list[ServerState]:
 def change(running: Running, *, down: str = "") -> None:
     phase = running.service.phase("test")
     phase.published(LaneChanged(server=SERVER, in_flight=1, down=down))
+
+
+def answered(running: Running, serial: int, seconds: float) -> None:
+    phase = running.service.phase("test")
+    attempt = Attempt(
+        server=SERVER.name,
+        article=phase.corpus.ids[serial - 1],
+        number=1,
+        started_at=running.service.clock(),
+        outcome=Outcome.OK,
+        timings=Timings(total=seconds),
+    )
+    phase.published(
+        AttemptEnded(
+            server=SERVER,
+            serial=serial,
+            position=serial - 1,
+            attempt=attempt,
+            answer=None,
+            decision=RetryDecision(answered=True),
+        )
+    )
+
+
+async def lead(running: Running, recorder: ServerStateRecorder, state: ServerState) -> Seen:
+    """Let a recorder lead until it has stored a server's state; return what it told."""
+    told: list[Seen] = []
+
+    async def hear(connection: AsyncConnection, seen: Seen) -> None:
+        told.append(seen)
+
+    recorder.listeners.append(hear)
+    phase = running.service.phase("test")
+    phase.boards.server_monitor.put_back({SERVER.name})  # whoever begins to lead looks at all
+    leading = asyncio.create_task(recorder.run())
+    await until(lambda: told)
+    leading.cancel()
+    with suppress(asyncio.CancelledError):
+        await leading
+    recorder.listeners.remove(hear)
+    [seen] = told
+    assert seen.change.state is state
+    return seen
+
+
+async def test_a_leader_that_was_replaced_knows_what_the_other_one_told(running: Running) -> None:
+    service = running.service
+    first, second = (
+        ServerStateRecorder(service.store, service.scheduler.phases.values, service.clock)
+        for _ in range(2)
+    )
+    change(running, down="connect: refused")
+    await lead(running, first, ServerState.DOWN)
+    change(running)
+    answered(running, 1, seconds=0.1)
+    assert (await lead(running, second, ServerState.UP)).was_down
+    for serial in (2, 3):
+        answered(running, serial, seconds=15.0)
+    assert not (await lead(running, first, ServerState.SLOW)).was_down
+
+
+async def test_a_server_that_was_paused_while_down_is_up_again_to_a_new_leader(
+    running: Running,
+) -> None:
+    service = running.service
+    phase = service.phase("test")
+    monitor = phase.boards.server_monitor
+    first, second = (
+        ServerStateRecorder(service.store, service.scheduler.phases.values, service.clock)
+        for _ in range(2)
+    )
+    change(running, down="connect: refused")
+    await lead(running, first, ServerState.DOWN)
+    monitor.control(SERVER.name, Control.PAUSED, "")
+    await lead(running, first, ServerState.PAUSED)
+    monitor.control(SERVER.name, Control.RUNNING, "")
+    change(running)
+    answered(running, 1, seconds=0.1)
+    assert (await lead(running, second, ServerState.UP)).was_down
 
 
 async def test_each_change_is_stored_once(running: Running) -> None:

@@ -46,7 +46,7 @@ def gold_of(curations: Iterable[FinishedCuration], task: Task | str) -> Gold:
 def run_tsv(curations: Iterable[FinishedCuration], task: Task | str) -> str:
     """Return the accepted items of a task as a result file, in their order.
 
-    The confidence is the probability that the consensus gave, 1 for an item added without one.
+    The confidence is the probability that the consensus gave, 1 where it gave none.
     A run has one answer an article: two curations of one are refused.
     """
     task = Task(task)

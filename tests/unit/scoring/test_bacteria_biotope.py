@@ -116,6 +116,44 @@ def test_categories_of_found_entities(tmp_path: Path) -> None:
     assert scores["entities"]["ser"] == pytest.approx((1 - alike * 5 / 9) / 2)
 
 
+@given(
+    st.permutations(
+        [
+            "T1\tBacteria 16 25\tsea water",
+            "T2\tHabitat 16 25\tsea water",
+            "T3\tHabitat 16 19\tsea",
+            "T4\tHabitat 20 25\twater",
+            "T5\tHabitat 30 34\tsoil",
+            "T6\tHabitat 30 34\tsoil",
+            "N1\tOntoBiotope Annotation:T5 Referent:O:3",
+            "N2\tOntoBiotope Annotation:T6 Referent:O:2",
+        ]
+    )
+)
+def test_the_order_of_lines_changes_no_score_of_found_entities(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    """A reference may be paired with either of two entities of its characters."""
+    folder = tmp_path_factory.mktemp("order")
+    (folder / "pairs.tsv").write_text(PAIRS)
+    habitats = "".join(A1.splitlines(keepends=True)[1:3])
+    both = (
+        "N1\tOntoBiotope Annotation:T2 Referent:O:2\nN2\tOntoBiotope Annotation:T2 Referent:O:3\n"
+    )
+    gold = _folder(folder / "gold", txt=TEXT, a1="", a2=habitats + both)
+    scores = []
+    for name, order in (("one", sorted(lines)), ("other", lines)):
+        run = _folder(folder / name, a2="".join(f"{line}\n" for line in order))
+        scores.append(_scores("cat+ner", gold, run, folder / "pairs.tsv"))
+    assert scores[0] == scores[1]
+    for kind, predictions in (("Habitat", 5), ("Bacteria", 1)):
+        found = scores[0][f"categories ignored, {kind} only"]
+        assert (found["predictions"], found["pairs"]) == (
+            predictions,
+            2 if kind == "Habitat" else 0,
+        )
+
+
 def test_an_entity_without_category_in_the_run_counts_0(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text(PAIRS)
     both = (
@@ -184,6 +222,41 @@ def test_an_error_rate_is_ranked_lowest_first(
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [(row["rank"], row["run"]) for row in rows] == [("1", "right"), ("2", "wrong")]
     assert float(rows[0]["ser"]) == 0 < float(rows[1]["ser"])
+
+
+def test_folders_with_a_point_in_their_names_are_two_runs(
+    gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [str(_folder(tmp_path / name, a2="")) for name in ("sys.1", "sys.2")]
+    words = ["bb", "--task", "event", "--gold", str(gold), "--run", *runs, "--json"]
+    assert main([*words, "--resamples", "0"]) == 0
+    assert [one["run"] for one in json.loads(capsys.readouterr().out)] == ["sys.1", "sys.2"]
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new", "expected"),
+    [
+        (zipfile.ZIP_STORED, b"", b"", None),
+        (zipfile.ZIP_LZMA, b"", b"", "a file is not compressed by deflate"),
+        (zipfile.ZIP_BZIP2, b"", b"", "a file is not compressed by deflate"),
+        (zipfile.ZIP_STORED, (17).to_bytes(4, "little"), b"\0\0\x0f\0", "too short"),
+        (zipfile.ZIP_STORED, "\u00e4.a2".encode(), b"\xff\xff.a2", "'utf-8' codec can't decode"),
+    ],
+)
+def test_a_damaged_zip_is_refused(
+    gold: Path, tmp_path: Path, method: int, old: bytes, new: bytes, expected: str | None
+) -> None:
+    path = tmp_path / "run.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("\u00e4.a2" if "codec" in (expected or "") else "doc.a2", b" " * 17)
+    content = path.read_bytes()
+    directory = content.index(b"PK\x01\x02")
+    path.write_bytes(content[:directory] + content[directory:].replace(old, new))
+    if expected is None:
+        assert evaluate_paths("event", gold, path).articles_answered == 1
+        return
+    with pytest.raises(FormatError, match=expected):
+        evaluate_paths("event", gold, path)
 
 
 def test_categories_need_the_ontology(gold: Path) -> None:

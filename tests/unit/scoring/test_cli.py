@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -118,6 +119,43 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(output.out)[0]["tp"] == 2
 
 
+MISSPELT = "a\tP1\t1\t0.9\nB\tP3\t1\t0.9\nB\tP1\t2\t0.8\nC\tP1\t1\t0.8\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "lost"),
+    [
+        (INT, MISSPELT, "3 lines of 2 articles"),
+        ((*INT, "--lenient-ranks"), MISSPELT.replace("2\t0.8", "3\t0.8"), "3 lines of 2 articles"),
+        ((*INT, "--map", "map.tsv", "--views", "all"), MISSPELT, "3 lines of 2 articles"),
+        ((*INT, "--articles", "all"), MISSPELT, "3 lines of 2 articles"),
+        (ACT, "a\t1\t1\t1\nb\t0\t1\t1\nc\t1\t2\t1\nB\t1\t3\t1\n", "1 lines of 1 articles"),
+        (INT, f"{MISSPELT}b\tP3\t1\t0.9\n", None),  # more than the gold, nothing misspelt
+        (INT, "a\tP1\t1\t0.9\n", None),
+    ],
+)
+def test_lines_that_may_be_of_a_misspelt_article_are_told(
+    options: tuple[str, ...],
+    text: str,
+    lost: str | None,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (folder / "map.tsv").write_text("P1\tQ1\n")
+    (folder / "taxa.tsv").write_text("P1\t1\nP2\t1\nP3\t1\n")
+    (folder / "some.tsv").write_text(text)
+    if "all" in options and "--views" in options:
+        options = (*options, "--taxa", "taxa.tsv")
+    assert run(folder, "evaluate", *options, "some.tsv") == 0
+    output = capsys.readouterr()
+    assert "some" in output.out
+    told = (
+        f"warning: {folder / 'some.tsv'}: {lost} that are not in the gold are ignored, the first "
+    )
+    expected = f"{told}of 'B'; 1 articles of the gold have none\n" if lost else ""
+    assert output.err == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -145,7 +183,8 @@ def test_options_that_do_not_apply(
 
 
 def test_many_warnings_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [f"d{n}\tP1\t1\t0.1\nd{n}\tP2\t2\t0.9\n" for n in range(9)]
+    lines = ["a\tP1\t1\t1\nb\tP1\t1\t1\n"]
+    lines += [f"d{n}\tP1\t1\t0.1\nd{n}\tP2\t2\t0.9\n" for n in range(9)]
     (folder / "rising.tsv").write_text("".join(lines))
     (folder / "extra.tsv").write_text("a\tP1\t1\t0.9\tx\na\tP2\t2\t0.8\ty\n")
     assert run(folder, "evaluate", *INT, "rising.tsv", "extra.tsv") == 0
@@ -395,6 +434,22 @@ def test_help_of_every_command_loads_numpy_alone() -> None:
         assert libraries <= {"numpy"}, words
 
 
+@pytest.mark.parametrize(
+    "words", [("per-article", "--out"), ("articles", "--doubtful", "--gold-out")]
+)
+def test_files_are_utf_8_in_any_locale(folder: Path, words: tuple[str, ...]) -> None:
+    for file in ("gold", "run"):
+        path = folder / f"{file}.tsv"
+        path.write_text(path.read_text().replace("a\t", "\u00e4\t"), "utf-8")
+    written = folder / "written.tsv"
+    inputs = (*words, str(written), "--task", "INT", "--gold", str(folder / "gold.tsv"))
+    command = [sys.executable, "-m", "scoring", *inputs, str(folder / "run.tsv")]
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    env = {**os.environ, **ascii_only, "PYTHONIOENCODING": "utf-8"}
+    subprocess.run(command, env=env, capture_output=True, check=True)
+    assert "\u00e4\t" in written.read_text("utf-8")
+
+
 def test_the_module_is_the_command() -> None:
     found = subprocess.run(
         [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
@@ -403,7 +458,19 @@ def test_the_module_is_the_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["evaluate"], ["compare"], ["usefulness"], ["plot", "--out", "plot.svg"]]
+    "command",
+    [
+        ["evaluate", *INT],
+        ["compare", *INT],
+        ["usefulness", *INT],
+        ["plot", "--out", "plot.svg", *INT],
+        ["articles", "--doubtful", *INT],
+        ["usefulness", *INT, "--authors"],  # the other file is the authors', not a run
+        ["ner", "--gold", "gold.tsv", "--run"],
+        ["bb", "--task", "event", "--gold", ".", "--run"],
+        ["ppi3d", "--gold", "gold.tsv", "--scores"],
+        ["ppi3d", "--out", "plot.svg", "--scores"],
+    ],
 )
 def test_two_files_of_one_name_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
@@ -411,7 +478,10 @@ def test_two_files_of_one_name_are_refused(
     (folder / "other").mkdir()
     other = folder / "other" / "run.tsv.gz"
     other.touch()
-    assert run(folder, *command, *INT, "run.tsv", str(other)) == 2
+    if "--authors" in command:
+        assert run(folder, *command[:-1], "run.tsv", "--authors", str(other)) == 2
+    else:
+        assert run(folder, *command, "run.tsv", str(other)) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert f"{folder / 'run.tsv'} and {other} are both runs 'run'" in err

@@ -54,7 +54,10 @@ def test_a_run_may_have_other_articles_and_types(gold: Path, tmp_path: Path) -> 
         ("a\t0\tMDM2\tprotein", 2, "expected inclusive ones"),
         ("a\t0-4\tMDM2\tprotein", 3, "text of 4 characters; expected 5 by its offsets"),
         ("\t0-3\tMDM2\tprotein", 1, "empty; expected an article"),
-        ("a\t0-3\tMDM2\t", 4, "empty; expected an article or a type"),
+        ("a\t0-3\tMDM2\t", 4, "empty; expected a type without spaces"),
+        ("a \t0-3\tMDM2\tprotein", 1, "'a '; expected an article without spaces"),
+        ("a\t0-3\tMDM2\tprotein ", 4, "'protein '; expected a type without spaces"),
+        ("c ", 1, "'c '; expected an article without spaces"),
         ("a\t11-13\tp53\tprotein", 0, "the same mention as line 2"),
     ],
 )
@@ -65,6 +68,39 @@ def test_a_bad_table_is_refused_by_line(gold: Path, line: str, column: int, expe
     [problem] = caught.value.problems
     assert (problem.file, problem.line, problem.column) == (str(gold), 5, column)
     assert expected in problem.message
+
+
+def test_an_empty_table_is_refused(gold: Path) -> None:
+    gold.write_text("")
+    with pytest.raises(FormatError, match="empty; expected lines of article, charOffset"):
+        read_ner_gold(gold)
+
+
+def test_a_space_around_an_article_of_a_run_is_refused(gold: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.tsv"
+    run.write_text("a \t0-3\tMDM2\tprotein\n")
+    with pytest.raises(FormatError, match="1:column 1: 'a '; expected an article without spaces"):
+        read_ner_run(run, read_ner_gold(gold))
+
+
+@pytest.mark.parametrize("options", [[], ["--compat", "semeval2013"]])
+def test_what_a_run_may_misspell_is_told(
+    options: list[str], gold: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = gold.with_name("run.tsv")
+    words = ["ner", "--gold", str(gold), "--run", str(run), "--resamples", "0", *options]
+    run.write_text("A\t0-3\tMDM2\tprotein\nA\t11-13\tp53\tprotein\nb\t0-1\tx\tprotein \n")
+    assert main(words) == 0
+    told = f"warning: {run}: "
+    lost = "the first of 'A'; 1 articles of the gold have none"
+    wrong = "the first of 'protein ': they are wrong"
+    assert capsys.readouterr().err.splitlines() == [
+        f"{told}2 lines of 1 articles that are not in the gold are ignored, {lost}",
+        f"{told}1 predictions are of types that the gold does not name, {wrong}",
+    ]
+    run.write_text("a\t0-3\tMDM2\tprotein\nelsewhere\t0-3\tMDM2\tgene\n")
+    assert main(words) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_the_command_reads_a_table(gold: Path, capsys: pytest.CaptureFixture[str]) -> None:

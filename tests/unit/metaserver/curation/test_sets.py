@@ -65,6 +65,14 @@ def test_seats_are_shared_fairly(curators: int, each: int, articles: int) -> Non
         assert places == list(range(len(places)))
 
 
+@pytest.mark.parametrize("name", ["a", "b", "c", "d"])
+def test_everybody_makes_gold_where_more_than_two_share_an_article(name: str) -> None:
+    found = seated(name, range(10), [1, 2, 3, 4, 5], 3)
+    of_gold = Counter(one.token_id for one in found if one.seat <= 2)
+    assert sum(of_gold.values()) == 20
+    assert min(of_gold[token] for token in range(1, 6)) >= 3
+
+
 def test_orders_differ_between_curators_and_sets() -> None:
     orders = {
         (name, token): [one.position for one in seated(name, range(20), [1, 2], 2)
