@@ -65,7 +65,7 @@ class Store(ReadStore):
 
     @property
     def failed_writes(self) -> int:
-        """How often `writing` has failed; where a connection broke, it may have been stored."""
+        """The number of failed writes; where a connection broke, one may be stored all the same."""
         return self._writer.failed_writes
 
     def record(self, entry: AttemptRecord) -> Awaitable[int]:
