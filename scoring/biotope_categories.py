@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
+from scoring.alignment import Span
 from scoring.biotope_scores import BiotopeScores, Item, MatchedPair, boundaries, paired, score
 from scoring.ontology import Ontology
 from scoring.standoff import Annotations, Entity
@@ -73,13 +75,22 @@ def similarity(kind: str, gold: set[str], found: set[str], ontology: Ontology) -
 
 
 def _categorized(corpus: Mapping[str, Annotations]) -> list[tuple[str, Entity]]:
-    """Return the entities that have, or may have, a category."""
+    """Return the entities that have, or may have, a category.
+
+    Their order, by which one of two equally good pairings is taken, is not that of their lines.
+    """
     return [
         (article, entity)
         for article, annotations in corpus.items()
-        for entity in annotations.entities.values()
+        for entity in sorted(annotations.entities.values(), key=partial(_place, annotations))
         if entity.type in (BACTERIA, HABITAT)
     ]
+
+
+def _place(annotations: Annotations, entity: Entity) -> tuple[Span, str, list[str], str]:
+    """Return what entities are sorted by; ids come last, which a run gives as it likes."""
+    referents = sorted(annotations.referents.get(entity.id, ()))
+    return entity.span, entity.type, referents, entity.id
 
 
 def _item(corpus: Mapping[str, Annotations], article: str, entity: Entity) -> Item:

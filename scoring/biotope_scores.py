@@ -17,6 +17,8 @@ from scoring.alignment import best_pairing, overlaps
 from scoring.intervals import RESAMPLES, Values, on_resamples
 from scoring.standoff import Entity
 
+_SAME_KIND = 1e-11  # far less than a further pair is worth (`scoring.alignment`)
+
 
 class Item(NamedTuple):
     """One predicted entity or event; filters select by its `kind`."""
@@ -128,11 +130,20 @@ class BiotopeScores:
 def paired(
     references: Sequence[Item], predictions: Sequence[Item], candidates: Candidates
 ) -> list[MatchedPair]:
-    """Return the pairing with the largest sum of S_p, then the items left over on either side."""
+    """Return the pairing with the largest sum of S_p, then the items left over on either side.
+
+    Among pairings of equal sums and as many pairs, the one with most pairs of one kind is taken.
+    """
     chosen = best_pairing(
         np.array([i for i, _, _ in candidates], dtype=np.int64),
         np.array([j for _, j, _ in candidates], dtype=np.int64),
-        np.array([s for _, _, s in candidates], dtype=np.float64),
+        np.array(
+            [
+                s + _SAME_KIND * (references[i].kind == predictions[j].kind)
+                for i, j, s in candidates
+            ],
+            dtype=np.float64,
+        ),
     )
     taken = {candidates[k][0]: candidates[k] for k in chosen.tolist()}
     pairs = [

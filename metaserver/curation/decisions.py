@@ -177,12 +177,19 @@ def receive(
     places = {event.key: seq for seq, event in enumerate(log)}
     own = {event.key for event in sent}
     new: dict[str, CurationEvent] = {}
-    for event in (normal(one, length) for one in sent):
+    for one in sent:
+        try:
+            event = normal(one, length)
+        except RefusedError as error:
+            if len(sent) == 1:
+                raise
+            message = f"event {one.key}: {error.message}"
+            raise RefusedError(error.refusal, message, field=error.field) from error
         known = log[places[event.key]] if event.key in places else new.get(event.key)
         if known is None:
             new[event.key] = event
         elif known != event:
-            raise RefusedError(Refusal.STATE, "this key has another event", field="key")
+            raise RefusedError(Refusal.STATE, f"key {event.key} has another event", field="key")
     if new:
         missing = [(seq, one) for seq, one in enumerate(log) if seq >= seen and one.key not in own]
         if missing:
@@ -192,7 +199,8 @@ def receive(
     earlier = {**places}
     for seq, event in enumerate(new.values(), start=len(log)):
         if event.kind is DecisionKind.UNDO and event.detail.undoes not in earlier:
-            raise RefusedError(Refusal.INVALID, "no earlier event has this key", field="undoes")
+            message = f"event {event.key}: no earlier event has the key {event.detail.undoes!r}"
+            raise RefusedError(Refusal.INVALID, message, field="undoes")
         earlier[event.key] = seq
     return Received(added=list(new.values()), seqs={key: earlier[key] for key in own})
 

@@ -39,7 +39,7 @@ async def fetch(
     """Return an article from the first source that has it; `RefusedError` where none has.
 
     The client's guard decides which addresses may be asked. A refusal has no reasons, which would
-    tell that the article is in no phase; in the log they have no word of an answer that failed, and
+    show that the article is in no phase; in the log they have no word of an answer that failed, and
     no address, which may have a key in it.
     """
     tried = []

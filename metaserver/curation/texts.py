@@ -142,7 +142,7 @@ def _print(text: str) -> bytes:
 
 
 class CorpusPrints(NamedTuple):
-    """What the articles of a corpus are recognised by: folded ids, and digests of texts."""
+    """The marks by which a corpus' articles are recognised: folded ids, and digests of texts."""
 
     ids: frozenset[str]
     texts: frozenset[bytes]

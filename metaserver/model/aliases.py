@@ -21,21 +21,25 @@ class Aliases:
     freeze of one says nothing of another. No real name has a space, so that none equals an alias.
     """
 
-    def __init__(self, key: bytes, phase: int) -> None:
+    def __init__(self, key: bytes, scope: int | str) -> None:
         self._key = key
-        self._phase = phase
+        self._scope = scope  # a phase's id
+
+    def of_curators(self) -> Aliases:
+        """Return the names that curators see, the same in all phases and of none."""
+        return Aliases(self._key, "curators")
 
     def team(self, id_: int) -> str:
         """Return the name of the team of this id (1 or more)."""
         block, place = divmod(id_ - 1, BLOCK)
-        return f"Team {block * BLOCK + _shuffled(self._key, self._phase)[place]}"
+        return f"Team {block * BLOCK + _shuffled(self._key, self._scope)[place]}"
 
     def run(self, team: str, run: str) -> str:
         """Return the name of a run, or a server; `team` is the anonymous name of its team.
 
         The letters depend on the team, so that runs of one name in two teams do not look alike.
         """
-        code = base64.b32encode(_digest(self._key, f"run {self._phase} {team} {run}"))[:LETTERS]
+        code = base64.b32encode(_digest(self._key, f"run {self._scope} {team} {run}"))[:LETTERS]
         return f"{team or 'Run'} {code.decode().lower()}"
 
 
@@ -44,6 +48,6 @@ def _digest(key: bytes, text: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _shuffled(key: bytes, phase: int) -> tuple[int, ...]:
+def _shuffled(key: bytes, scope: int | str) -> tuple[int, ...]:
     numbers = range(1, BLOCK + 1)
-    return tuple(sorted(numbers, key=lambda number: _digest(key, f"team {phase} {number}")))
+    return tuple(sorted(numbers, key=lambda number: _digest(key, f"team {scope} {number}")))

@@ -1,8 +1,9 @@
 """Names of servers and teams where curators read them: anonymous while a phase hides its teams.
 
 A curator sees the answers of servers beside their names. So while any phase hides its teams, every
-server has its anonymous name of that phase, also one that takes no part in it: names that changed
-when a server entered the phase would show which it is.
+server has an anonymous name, also one that takes no part in it: names that changed when a server
+entered the phase would show which it is. These names are on no board: who works out whose an answer
+is, from answers that have real names elsewhere, learns nothing of a board's names.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class CuratorNames:
             return cls(None, teams, caller.viewer)
         newest = max(hiding, key=lambda running: running.phase.id)
         await newest.know(TeamName(team) for team in teams.values() if team)
-        return cls(SeenNames(newest), teams, caller.viewer)
+        return cls(SeenNames(newest, newest.aliases.of_curators()), teams, caller.viewer)
 
     @property
     def hidden(self) -> bool:

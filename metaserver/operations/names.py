@@ -11,6 +11,7 @@ from itertools import groupby
 
 import msgspec
 
+from metaserver.model.aliases import Aliases
 from metaserver.model.boards import BoardRow
 from metaserver.model.plans import TeamNames
 from metaserver.model.records import ServerName, TeamName
@@ -20,10 +21,11 @@ from metaserver.phases.runtime import RunningPhase
 
 
 class SeenNames:
-    """The names of one phase, for its viewers."""
+    """The names of one phase, for its viewers; `aliases` are its own unless others are given."""
 
-    def __init__(self, running: RunningPhase) -> None:
+    def __init__(self, running: RunningPhase, aliases: Aliases | None = None) -> None:
         self._running = running
+        self._aliases = aliases or running.aliases
 
     @property
     def hidden(self) -> bool:
@@ -40,13 +42,13 @@ class SeenNames:
         if not team or not self.hidden_from(team, viewer):
             return team or ""
         known = self._running.teams.get(team)
-        return "" if known is None else self._running.aliases.team(known.id)
+        return "" if known is None else self._aliases.team(known.id)
 
     def run(self, run: str, team: TeamName | None, viewer: Viewer) -> str:
         """Return the name of a run, or of a server."""
         if not self.hidden_from(team, viewer):
             return run
-        return self._running.aliases.run(self.team(team, viewer), run)
+        return self._aliases.run(self.team(team, viewer), run)
 
     def rows(self, rows: Sequence[BoardRow], viewer: Viewer) -> Sequence[BoardRow]:
         """Return a board's rows; equal ones are in the order of their shown names."""
@@ -76,7 +78,7 @@ class SeenNames:
             return None if self.hidden_from(known.team, viewer) else known.server.name
         if " " not in shown or self._running.phase.plan.team_names is not TeamNames.HIDDEN:
             return None
-        aliases, teams = self._running.aliases, self._running.teams
+        aliases, teams = self._aliases, self._running.teams
         for name, registered in self._running.servers.items():
             team = teams.get(registered.team) if registered.team else None
             if aliases.run(aliases.team(team.id) if team else "", name) == shown:

@@ -24,6 +24,12 @@ pytestmark = pytest.mark.slow
 COUNT = 30
 REFUSED = re.compile(r"status of (409|422)|ERR_INTERNET_DISCONNECTED|ERR_FAILED")
 
+SELECT = """(start) => {
+  const words = document.createTreeWalker(
+    document.querySelectorAll("#article p")[2], NodeFilter.SHOW_TEXT).nextNode();
+  getSelection().setBaseAndExtent(words, start, words, start + 4);
+}"""
+
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[CuratorHub]:
@@ -219,6 +225,85 @@ def test_offline_and_back(hub: CuratorHub, visits: Visits) -> None:
     detail = detail_of(hub, again)
     assert (len(decisions(detail, "accepted")), len(decisions(detail, "rejected"))) == (2, 1)
     expect(again.locator("#list-INT [data-decision=rejected]")).to_have_count(1)
+
+
+def test_a_refused_decision_blocks_no_other(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    page.context.set_offline(True)
+    page.keyboard.press("a")
+    kept_note(page, "n" * 4_001)
+    page.keyboard.press("u")  # it is undone, and done again: neither is of use without it
+    page.keyboard.press("U")
+    for key in "xaxa":
+        page.keyboard.press(key)
+    expect(page.locator("#told")).to_contain_text("8 not saved yet")
+    address, name = page.url, page.locator("#list-INT .called").nth(1).inner_text()
+    page.close(run_before_unload=False)
+    again = visits.again(page.context)
+    page.context.set_offline(False)
+    again.goto(address)
+    saved(again)
+    told = again.locator("#alarm")
+    expect(told).to_contain_text(f"Not saved: note of {name}: ")
+    expect(told).to_contain_text("4000")
+    detail = detail_of(hub, again)
+    assert detail.seen == 5
+    assert (len(decisions(detail, "accepted")), len(decisions(detail, "rejected"))) == (3, 2)
+    again.keyboard.press("j")
+    kept_note(again, "short")
+    again.keyboard.press("a")
+    saved(again)
+    expect(told).to_contain_text("Not saved: note")  # the later ones leave it there
+    again.reload()
+    expect(again.locator("#told")).to_have_text("7 decisions kept")
+    expect(told).to_be_hidden()
+    again.keyboard.press("a")
+    saved(again)
+    assert detail_of(hub, again).seen == 8
+    visits.problems = [told for told in visits.problems if not REFUSED.search(told)]
+
+
+def test_what_cannot_be_saved_now_is_kept(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    caller = Caller(role=Role.CURATOR, token_id=hub.token_id, name="curator ana")
+    key = detail_of(hub, page).curation
+    hub.do(hub.running.do("curation.submit", caller, curation=key, undecided=True))
+    page.keyboard.press("a")
+    expect(page.locator("#alarm")).to_contain_text("it is submitted: reopen it first. Load the")
+    page.keyboard.press("x")
+    hub.do(hub.running.do("curation.reopen", caller, curation=key))
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    saved(page)
+    expect(page.locator("#alarm")).to_be_hidden()
+    assert detail_of(hub, page).seen == 2
+    visits.problems = [told for told in visits.problems if not REFUSED.search(told)]
+
+
+def kept_note(page: Page, text: str) -> None:
+    """Keep a note on the current candidate, also one that is longer than the field takes."""
+    page.keyboard.press("o")
+    field = page.locator("#chooser-text")
+    field.fill(text)
+    expect(field).to_have_value(text[:4_000])
+    field.fill("")
+    expect(page.locator("#chooser-options")).to_be_hidden()
+    field.evaluate("(field) => field.removeAttribute('maxlength')")
+    field.fill(text)
+    expect(page.locator("#chooser-options")).to_contain_text("Keep this note")
+    page.keyboard.press("Enter")
+
+
+def test_an_item_has_as_many_passages_as_the_hub_takes(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    for start in range(51):
+        page.evaluate(SELECT, start)
+        page.keyboard.press("e")
+    expect(page.locator("#announce")).to_have_text("An item has at most 50 passages.")
+    saved(page)
+    [one] = detail_of(hub, page).decisions
+    assert len(one.evidence) == 50
+    expect(page.locator("#alarm")).to_be_hidden()
 
 
 def test_two_tabs_know_of_each_other(hub: CuratorHub, visits: Visits) -> None:

@@ -28,10 +28,11 @@ from metaserver.config import (
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.texts import plain_id
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import Article, ArticleId, ServerName, ServerReport
+from metaserver.model.records import Article, ArticleId, ServerName, ServerReport, TeamName
 from metaserver.model.requests import ENDED, RequestState
 from metaserver.model.states import ReportedState
 from metaserver.operations.caller import Caller
+from metaserver.operations.names import SeenNames
 from metaserver.store import audit, leases, phases, requests, servers
 from metaserver.store.leases import Process
 from tests.fakes.web_peer import web_peer
@@ -238,6 +239,8 @@ async def test_curators_see_anonymous_names_while_a_phase_hides_them(tmp_path: P
         for told in (hidden, explained):
             text = msgspec.json.encode(told)
             assert re.search(rb"green|blue", text) is None, text
+        board = SeenNames(running.service.phase("test"))
+        assert not {board.run(one, TeamName(one), ana.viewer) for one in servers} & {*aliases}
         assert aliases == sorted(aliases)
         assert all(re.fullmatch(r"Team \d+ [a-z2-7]{4}", one) for one in aliases)
         assert [one.server.rpartition(" ")[0] for one in hidden.servers] == [

@@ -95,15 +95,14 @@ class CandidateRow:
 
 
 def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
-    """Return the rows of INT and IPT: candidates by rank, then what their curator added."""
+    """Return the rows of INT and IPT: candidates in their order, then what their curator added."""
     decided = {(one.task, one.item): one for one in detail.decisions}
     counts = Counter(span.accession for span in detail.spans)
     written = _written(detail)
     quotes = _quotes(detail)
     rows: dict[str, list[CandidateRow]] = {str(Task.INT): [], str(Task.IPT): []}
     known = {(one.task, one.item): one for one in detail.candidates}
-    ordered = sorted(known, key=lambda key: known[key].rank)
-    for task, item in [*ordered, *(key for key in decided if key not in known)]:
+    for task, item in [*known, *(key for key in decided if key not in known)]:
         candidate = known.get((task, item))
         rows[task].append(
             CandidateRow(

@@ -2,9 +2,11 @@
 import { choose } from "./curate_choose.js";
 import {
   article, byId, candidates, curation, decided, entries, isOpen, itemOf, journal, known, methodName,
-  methods, nameOf, pace, path, read, record, releaseName, say, showTask, state,
+  methods, nameOf, nameOfEvent, pace, path, read, record, releaseName, say, showTask, state,
 } from "./curate_desk.js";
 import { keyOf, pairOf } from "./curate_fold.js";
+
+const MOST_EVIDENCE = 50; // passages of an item, as metaserver/curation/decisions.py has it
 
 let first = null; // of a pair: the row that was marked
 
@@ -40,6 +42,7 @@ export function pick(place) {
   if (!row || !place) return;
   const chosen = (decided(row)?.evidence ?? []).map((one) => one.join("-"));
   const next = chosen.includes(place) ? chosen.filter((one) => one !== place) : [...chosen, place];
+  if (next.length > MOST_EVIDENCE) return say(`An item has at most ${MOST_EVIDENCE} passages.`);
   record("evidence", row, { evidence: next.map((one) => one.split("-").map(Number)) });
   say(chosen.includes(place) ? "evidence left out" : `evidence: ${article.words(place.split("-").map(Number))}`);
 }
@@ -52,7 +55,7 @@ function reached(event) {
     if (row.dataset.task !== candidates.task) showTask(row.dataset.task);
     move(row);
   }
-  say(`${event.kind}${row ? ` of ${nameOf(row)}` : ""}: ${row?.dataset.decision ?? "changed"}`);
+  say(`${nameOfEvent(event)}: ${row?.dataset.decision ?? "changed"}`);
 }
 
 async function addProtein() {
@@ -182,8 +185,9 @@ const commands = {
   task: () => showTask({ INT: "IPT", IPT: "ACT", ACT: "INT" }[candidates.task]),
   help: () => byId("keys").showModal(),
   submit: async () => {
+    const told = journal.refusals.length;
     await journal.flush();
-    if (!journal.waiting.length) location.assign(`${path}/submit`);
+    if (!journal.waiting.length && journal.refusals.length === told) location.assign(`${path}/submit`);
   },
 };
 const READING = new Set(["next", "previous", "down", "up", "mention", "back", "why", "task", "help"]);

@@ -53,17 +53,27 @@ function tell(what, detail) {
   if (what === "saving") told.textContent = "Saving…";
   if (what === "saved") {
     told.textContent = `Saved ${time}`;
-    if (!journal.refused) alarm("");
+    alarm(refused());
   }
   if (what === "offline") {
     told.textContent = `${journal.waiting.length} not saved yet`;
     alarm("The hub does not answer. Go on: your decisions are kept here, and sent when it does.");
   }
-  if (what === "refused") alarm(`Not saved: ${detail}. Load the page again.`);
+  if (what === "refused") {
+    told.textContent = "Not all saved";
+    alarm(refused());
+  }
+  if (what === "stopped") alarm(`Not saved: ${detail}. Load the page again.`);
   if (what === "others") {
     const count = `${detail.length} decision${detail.length === 1 ? "" : "s"}`;
     say(`${count} of another page of this article came in before yours.`);
   }
+}
+
+// A line for each decision that the hub does not take; the page goes on without them.
+function refused() {
+  const line = ({ event, reason }) => `Not saved: ${nameOfEvent(event)}: ${reason.replace(/\.$/, "")}.`;
+  return journal.refusals.map(line).join("\n");
 }
 
 function alarm(text) {
@@ -80,6 +90,10 @@ export function say(text) {
 
 export const itemOf = (row) => row.dataset.item.split(",");
 export const nameOf = (row) => row.querySelector(".called").textContent;
+export const nameOfEvent = ({ kind, task, item }) => {
+  const row = item?.length && candidates.find(keyOf(task, item));
+  return row ? `${kind} of ${nameOf(row)}` : [kind, ...(item ?? [])].join(" ");
+};
 export const decided = (row) => state.items.get(row.dataset.key);
 
 // After each event: the rows whose decision has changed, and what was added.

@@ -4,6 +4,7 @@ import { nextRedo, nextUndo } from "./curate_fold.js";
 
 const RETRY = 3_000; // ms until the next try where the hub does not answer
 const AT_ONCE = 100; // events of one message
+const OF_EVENTS = new Set([400, 413, 422]); // statuses of messages whose events are at fault
 const DATABASE = "curations";
 const STORE = "events"; // that have not arrived, by key
 
@@ -41,12 +42,15 @@ function newKey() {
 export class Journal {
   // `log` are the hub's events with their places ({seq, event}); `send(seen, events)` sends some
   // and gives {status, body}; `tell` is called with what has happened: "changed", "saving",
-  // "saved", "offline", "refused" (with a text), "others" (with the events of another page).
+  // "saved", "offline", "refused" (an event was), "stopped" (with a text: all are, until the page
+  // is loaded again), "others" (with the events of another page).
   constructor({ curation, log, send, tell }) {
     Object.assign(this, { curation, log, send, tell });
     this.waiting = []; // events that the hub is not known to have
+    this.refusals = []; // events that it does not take, each with its reason
+    this.most = AT_ONCE; // events of the next message
     this.sending = false;
-    this.refused = false;
+    this.stopped = false;
     this.timer = 0;
     addEventListener("online", () => this.flush());
     addEventListener("beforeunload", (event) => this.waiting.length && event.preventDefault());
@@ -103,7 +107,7 @@ export class Journal {
 
   async flush() {
     clearTimeout(this.timer);
-    if (this.sending || this.refused || !this.waiting.length) return;
+    if (this.sending || this.stopped || !this.waiting.length) return;
     this.sending = true;
     try {
       while (this.waiting.length && (await this.#batch()));
@@ -117,10 +121,11 @@ export class Journal {
 
   // Sends what waits; returns whether it can go on.
   async #batch() {
-    const batch = this.waiting.slice(0, AT_ONCE);
+    const batch = this.waiting.slice(0, this.most);
     const seen = 1 + Math.max(-1, ...this.log.map(({ seq }) => seq));
     const { status, body } = await this.send(seen, batch);
     if (status === 200) {
+      this.most = AT_ONCE;
       this.#arrived(batch.map((event) => ({ seq: body.seqs[event.key], event })));
       if (!this.waiting.length) this.tell("saved");
       return true;
@@ -134,15 +139,41 @@ export class Journal {
       return true;
     }
     if (status >= 500 || status === 429) throw new Error(`status ${status}`);
-    this.refused = true;
-    this.tell("refused", body.error?.message ?? `status ${status}`);
+    const reason = body.error?.message;
+    const atFault = OF_EVENTS.has(status) || (status === 409 && body.error?.field === "key");
+    if (atFault && batch.length > 1) {
+      // One of them is: halves find it, and what comes before it is saved.
+      this.most = Math.ceil(batch.length / 2);
+      return true;
+    }
+    if (atFault && reason) {
+      this.most = AT_ONCE;
+      this.#refuse(batch[0], reason);
+      return true;
+    }
+    this.stopped = true;
+    this.tell("stopped", reason ?? `status ${status}`);
     return false;
+  }
+
+  // Goes on without an event that the hub does not take, and without what undid it.
+  #refuse(event, reason) {
+    const gone = new Set([event.key]);
+    for (const { key, detail } of this.waiting) if (gone.has(detail.undoes)) gone.add(key);
+    this.#drop(gone);
+    this.refusals.push({ event, reason });
+    this.tell("changed");
+    this.tell("refused");
   }
 
   #arrived(entries) {
     const keys = new Set(entries.map(({ event }) => event.key));
     this.log = this.log.filter(({ event }) => !keys.has(event.key)).concat(entries);
     this.log.sort((a, b) => a.seq - b.seq);
+    this.#drop(keys);
+  }
+
+  #drop(keys) {
     this.waiting = this.waiting.filter(({ key }) => !keys.has(key));
     for (const key of keys) forget(key);
   }

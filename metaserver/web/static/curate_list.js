@@ -10,6 +10,7 @@ export class Candidates {
     this.current = new Map(); // by task: a row
     this.more = new WeakMap(); // by row: what speaks for it
     this.keys = new Map(); // by task and item: its row
+    this.order = new Map(); // by task and item: its place in the newest page
     this.task = "INT";
     this.filter = "";
     for (const list of root.querySelectorAll("ol.candidates")) {
@@ -22,6 +23,11 @@ export class Candidates {
         if (row) this.select(row, true);
       });
     }
+    this.#sort(root.querySelectorAll(".candidate"));
+  }
+
+  #sort(rows) {
+    this.order = new Map([...rows].map(({ dataset }, place) => [dataset.key, place]));
   }
 
   // A row is an option, which has no controls in it: its form goes, its details are kept beside.
@@ -109,6 +115,7 @@ export class Candidates {
 
   // Takes the figures of a newer page into rows that are there; none moves.
   renew(fresh) {
+    this.#sort(fresh);
     const added = [];
     for (const newer of fresh) {
       const row = this.find(newer.dataset.key);
@@ -135,8 +142,8 @@ export class Candidates {
     const free = rows.filter(
       (row, place) => place > rows.indexOf(this.row) && row.dataset.decision === "undecided",
     );
-    const rank = ({ dataset }) => (dataset.rank ? Number(dataset.rank) : Infinity);
-    const ordered = free.toSorted((a, b) => rank(a) - rank(b));
+    const place = ({ dataset }) => this.order.get(dataset.key) ?? this.order.size;
+    const ordered = free.toSorted((a, b) => place(a) - place(b));
     const order = rows.map((row) => (free.includes(row) ? ordered.shift() : row));
     order.forEach((row, place) => {
       if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);

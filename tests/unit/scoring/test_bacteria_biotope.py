@@ -116,6 +116,44 @@ def test_categories_of_found_entities(tmp_path: Path) -> None:
     assert scores["entities"]["ser"] == pytest.approx((1 - alike * 5 / 9) / 2)
 
 
+@given(
+    st.permutations(
+        [
+            "T1\tBacteria 16 25\tsea water",
+            "T2\tHabitat 16 25\tsea water",
+            "T3\tHabitat 16 19\tsea",
+            "T4\tHabitat 20 25\twater",
+            "T5\tHabitat 30 34\tsoil",
+            "T6\tHabitat 30 34\tsoil",
+            "N1\tOntoBiotope Annotation:T5 Referent:O:3",
+            "N2\tOntoBiotope Annotation:T6 Referent:O:2",
+        ]
+    )
+)
+def test_the_order_of_lines_changes_no_score_of_found_entities(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    """A reference may be paired with either of two entities of its characters."""
+    folder = tmp_path_factory.mktemp("order")
+    (folder / "pairs.tsv").write_text(PAIRS)
+    habitats = "".join(A1.splitlines(keepends=True)[1:3])
+    both = (
+        "N1\tOntoBiotope Annotation:T2 Referent:O:2\nN2\tOntoBiotope Annotation:T2 Referent:O:3\n"
+    )
+    gold = _folder(folder / "gold", txt=TEXT, a1="", a2=habitats + both)
+    scores = []
+    for name, order in (("one", sorted(lines)), ("other", lines)):
+        run = _folder(folder / name, a2="".join(f"{line}\n" for line in order))
+        scores.append(_scores("cat+ner", gold, run, folder / "pairs.tsv"))
+    assert scores[0] == scores[1]
+    for kind, predictions in (("Habitat", 5), ("Bacteria", 1)):
+        found = scores[0][f"categories ignored, {kind} only"]
+        assert (found["predictions"], found["pairs"]) == (
+            predictions,
+            2 if kind == "Habitat" else 0,
+        )
+
+
 def test_an_entity_without_category_in_the_run_counts_0(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text(PAIRS)
     both = (

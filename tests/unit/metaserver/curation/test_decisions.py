@@ -204,6 +204,15 @@ def test_invalid_events_are_refused(sent: CurationEvent, message: str) -> None:
         receive([], [sent], seen=0, length=LENGTH)
 
 
+def test_of_several_events_the_refused_one_is_named() -> None:
+    good, bad = event(1, "accept", "INT", EGFR), event(2, "accept")
+    with pytest.raises(RefusedError, match=f"^task: event {bad.key}: accept needs a task"):
+        receive([], [good, bad], seen=0, length=LENGTH)
+    undo = event(3, "undo", undoes="no such key")
+    with pytest.raises(RefusedError, match=f"event {undo.key}: no earlier event.*'no such key'"):
+        receive([], [good, undo], seen=0, length=LENGTH)
+
+
 def test_a_log_is_bounded() -> None:
     log = [event(number, "undecide", "INT", EGFR) for number in range(MOST_EVENTS)]
     with pytest.raises(RefusedError, match="more than 10,000"):

@@ -37,3 +37,13 @@ def test_a_run_is_called_after_its_team_and_by_no_name_that_a_server_may_have() 
     assert name != Aliases(KEY, 2).run("Team 7", "blue-1")
     others = aliases.run("Team 8", "blue-1")  # runs of one name in two teams do not look alike
     assert name.rpartition(" ")[2] != others.rpartition(" ")[2]
+
+
+def test_curators_see_names_of_no_phase_and_the_same_in_all() -> None:
+    one, other = (Aliases(KEY, phase).of_curators() for phase in (1, 2))
+    assert one.team(7) == other.team(7)
+    assert one.run("", "blue-1") == other.run("", "blue-1") != Aliases(KEY, 1).run("", "blue-1")
+    known = [one.team(number) for number in range(1, 16)]
+    for phase in (0, 1, 2):
+        board = [Aliases(KEY, phase).team(number) for number in range(1, 16)]
+        assert sum(a == b for a, b in zip(known, board, strict=True)) <= 1

@@ -80,7 +80,7 @@ DETAIL = CurationDetail(
     version=3,
     newest_version=3,
     release="",
-    candidates=(candidate("INT", GRB2, rank=2, probability=None), candidate("INT", EGFR)),
+    candidates=(candidate("INT", EGFR), candidate("INT", GRB2, rank=2, probability=None)),
     opinions=(),
     proteins={EGFR: CuratedProtein(accession=EGFR, entry_name="EGFR_HUMAN", symbols=("EGFR",))},
     spans=(
@@ -113,6 +113,13 @@ def test_rows_have_what_a_curator_decides_by() -> None:
     [pair] = rows["IPT"]
     assert (pair.candidate, pair.method_name, pair.mentions) == (None, "pull down", 3)
     assert (pair.chance, pair.answered, pair.written) == ("", 0, "EGFR – Grb2")
+
+
+def test_a_candidate_that_is_gone_stays_at_the_end() -> None:
+    new = (candidate("INT", GRB2, version=4), candidate("INT", "Q00987", rank=2, version=4))
+    gone = candidate("INT", EGFR)
+    detail = msgspec.structs.replace(DETAIL, candidates=(*new, gone))
+    assert [row.item for row in rows_of(detail)["INT"]] == [(GRB2,), ("Q00987",), (EGFR,)]
 
 
 def test_marks_are_shaded_by_agreement() -> None:
