@@ -91,7 +91,7 @@ def agree(
     """
     if len(annotators) < 2:
         raise OptionError("agreement needs at least two annotators")
-    articles = list(dict.fromkeys(article for one in annotators.values() for article in one))
+    articles = sorted({article for one in annotators.values() for article in one})
     if everywhere:
         if any(isinstance(value, bool) for one in annotators.values() for value in one.values()):
             raise OptionError("an ACT article without a class has none; count common articles")

@@ -88,13 +88,13 @@ def article_difficulty(gold: ItemGold, runs: Sequence[ItemScorecard]) -> list[Ar
     found = [
         ArticleDifficulty(
             article=article,
-            items=len(items),
+            items=int(gold.sizes[row]),
             runs=int(answered[row]),
             mean=float(means[row]),
             deviation=float(deviations[row]),
             best=float(np.nanmax(values[row])),
         )
-        for row, (article, items) in enumerate(gold.items.items())
+        for row, article in enumerate(gold.articles)
         if answered[row]
     ]
     return sorted(found, key=lambda one: -one.mean)

@@ -13,11 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scoring.bounds import Floats
+from scoring.bounds import TIE, Floats
 from scoring.resampling import CELLS, Matrix
 from scoring.sign_flips import PairTest, PairTests, Places
-
-_TIE = 1e-9
 
 
 def bootstrap_tests(
@@ -35,7 +33,7 @@ def bootstrap_tests(
     at_once = max(1, CELLS // len(resamples))
     for start in range(0, len(left), at_once):
         some = falling[::-1][start : start + at_once]
-        strays, reached = pairs.of(some), pairs.statistics[some, None] - _TIE
+        strays, reached = pairs.of(some), pairs.statistics[some, None] - TIE
         alone[some] = np.count_nonzero(strays >= reached, axis=1)
         for row in strays:
             greatest = np.maximum(row, greatest, out=row)
@@ -83,7 +81,7 @@ class _Strays:
         for start in range(0, len(left), at_once):
             some = slice(start, start + at_once)
             spread = (self._columns[left[some]] - self._columns[right[some]]).std(axis=1, ddof=1)
-            self._errors[some] = np.where(spread > _TIE, spread, 1.0)
+            self._errors[some] = np.where(spread > TIE, spread, 1.0)
         self.statistics = np.abs(self.differences) / self._errors
 
     def of(self, some: Places) -> Matrix:

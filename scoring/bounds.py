@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 IntervalKind: TypeAlias = Literal["expanded", "percentile", "bca"]
 KINDS: tuple[str, ...] = get_args(IntervalKind)
+TIE = 1e-9
+"""Differences of scores, and of statistics, that are due to rounding."""
 
 
 class Bias(NamedTuple):
@@ -83,7 +85,7 @@ def student_bounds(
     tail = ndtr(stdtrit(freedom, (1 - level) / 2))
     apart = strays[0] - strays[1]
     ordered = np.sort((observed + apart).T, axis=1)
-    reached = np.abs(apart) >= np.abs(observed) - 1e-9
+    reached = np.abs(apart) >= np.abs(observed) - TIE
     share = (np.count_nonzero(reached, axis=0) + 1) / (len(apart) + 1)
     p = 2 * stdtr(freedom, ndtri(share / 2))  # the tail of the normal, as Student's
     return _quantiles(ordered, tail), _quantiles(ordered, 1 - tail), p
@@ -97,7 +99,9 @@ def bias_of(observed: Floats, resamples: Floats, left_out: Floats) -> Bias:
     """
     from scipy.special import ndtri
 
-    below = ((resamples < observed).mean(axis=0) + (resamples <= observed).mean(axis=0)) / 2
+    below = (
+        (resamples < observed - TIE).mean(axis=0) + (resamples <= observed + TIE).mean(axis=0)
+    ) / 2
     least = 0.5 / len(resamples)
     away = left_out.mean(axis=0) - left_out
     squares = np.square(away).sum(axis=0)

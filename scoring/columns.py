@@ -6,6 +6,7 @@ multiplications read eight digits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
@@ -23,6 +24,7 @@ Truths: TypeAlias = NDArray[np.bool_]
 
 _LAST_SPACE = 0x3000  # no character beyond it is a space
 _TAB, _LINE_END, _SPACE, _HASH, _ASCII_END = 9, 10, 32, 35, 128
+_DELETE, _BYTE_ORDER_MARK, _CONTROL = b"\x7f", "\ufeff".encode(), re.compile(b"\xc2[\x80-\x9f]")
 _NUMERIC = b"0123456789.eE+-"
 _EIGHT_ZEROS = np.uint64(0x3030303030303030)
 _ABOVE_NINE = np.uint64(0x7676767676767676)
@@ -215,14 +217,14 @@ class Split(NamedTuple):
 def split_columns(block: bytes, width: int, names: int) -> Split | None:
     """Return the first `width` columns of a block of lines; None where any line is malformed.
 
-    Well-formed is UTF-8 without control characters, every line of `width` fields or more, none of
-    these empty, no line a comment or longer than `MOST_LINE`, and no space around the fields of
-    the first `names` columns.
+    Well-formed is UTF-8 without control characters and U+FEFF, every line of `width` fields or
+    more, none of these empty, no line a comment or longer than `MOST_LINE`, and no space around the
+    fields of the first `names` columns.
     """
     padded = block + bytes(24 - len(block) % 8)
     array = np.frombuffer(padded, dtype=np.uint8, count=len(block))
     ascii_only = bool(array.max() < _ASCII_END)
-    if not ascii_only and not _is_utf8(block):
+    if _DELETE in block or (not ascii_only and not _is_plain_utf8(block)):
         return None
     separators = np.flatnonzero(array <= _SPACE)
     found = _regular(array, separators, width) or _irregular(array, separators, width)
@@ -285,7 +287,10 @@ def _irregular(array: Bytes, separators: Places, width: int) -> _Ends | None:
     )
 
 
-def _is_utf8(block: bytes) -> bool:
+def _is_plain_utf8(block: bytes) -> bool:
+    """Return whether bytes are UTF-8 without U+0080 to U+009F and U+FEFF."""
+    if _BYTE_ORDER_MARK in block or _CONTROL.search(block):
+        return False
     try:
         block.decode()
     except UnicodeDecodeError:

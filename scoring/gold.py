@@ -40,7 +40,11 @@ class _Numbering:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemGold(_Numbering):
-    """The gold standard of INT or IPT: the items of each article, articles in file order."""
+    """The gold standard of INT or IPT: the items of each article, articles in file order.
+
+    What is computed is of the articles in the order of their ids (`articles`): articles that are
+    drawn or dealt by a seed are the same ones whatever the order of the file.
+    """
 
     task: Task
     items: Mapping[str, frozenset[Item]]
@@ -50,18 +54,18 @@ class ItemGold(_Numbering):
 
     @cached_property
     def articles(self) -> Sequence[str]:
-        """The articles' ids, in file order."""
-        return list(self.items)
+        """The articles' ids, sorted."""
+        return sorted(self.items)
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """The place of each article among them, from 0."""
-        return {article: place for place, article in enumerate(self.items)}
+        """The place of each article among the sorted ones, from 0."""
+        return {article: place for place, article in enumerate(self.articles)}
 
     @cached_property
     def sizes(self) -> Places:
-        """The number of items of each article."""
-        return np.array([len(items) for items in self.items.values()], dtype=np.int64)
+        """The number of items of each of the sorted articles."""
+        return np.array([len(self.items[article]) for article in self.articles], dtype=np.int64)
 
     @cached_property
     def index(self) -> GoldIndex:

@@ -20,7 +20,10 @@ _GOLD, _RUN = "pair<TAB>label, 0 or 1", "pair<TAB>confidence, a number"
 
 
 def read_labels(path: Path | str) -> dict[str, bool]:
-    """Return the label of each pair of a gold: `pair<TAB>label` lines; raises `FormatError`."""
+    """Return the label of each pair of a gold, sorted: lines of `pair<TAB>label`.
+
+    Raises `FormatError` with every problem.
+    """
     problems = Problems()
     labels: dict[str, bool] = {}
     for number, pair, text in _rows(path, _GOLD, problems):
@@ -33,7 +36,7 @@ def read_labels(path: Path | str) -> dict[str, bool]:
     if not problems and len(set(labels.values())) < 2:
         problems.add(path, 0, 0, "only one kind of label; expected pairs labelled 0 and 1")
     problems.finish()
-    return labels
+    return dict(sorted(labels.items()))  # what is drawn does not depend on the order of lines
 
 
 def read_confidences(path: Path | str, labels: Mapping[str, bool]) -> dict[str, float]:
@@ -64,7 +67,7 @@ def read_confidences(path: Path | str, labels: Mapping[str, bool]) -> dict[str, 
 
 
 def scored_pairs(run: Path | str, labels: Mapping[str, bool]) -> tuple[list[bool], list[float]]:
-    """Return labels and confidences in the order of the gold; raises `FormatError`."""
+    """Return labels and confidences in the order of the pairs; raises `FormatError`."""
     return list(labels.values()), list(read_confidences(run, labels).values())
 
 

@@ -15,6 +15,7 @@ _BETWEEN = re.compile(r"[\W_]+")
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
 )
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufeff]")
 
 GOLD_COLUMNS = {
     Task.ACT: ("article", "class"),
@@ -116,9 +117,13 @@ class TabFile:
 
 def name_fault(field: str, name: str) -> str | None:
     """Return what is wrong with an article id, an accession or another name; None: nothing."""
-    if field.strip() == field and field:
+    if field.strip() != field or not field:
+        lack = "spaces around it"
+    elif not field.isprintable() and _CONTROL.search(field):
+        lack = "control characters and byte order marks"
+    else:
         return None
-    expected = f"expected {'an' if name[0] in 'aeiou' else 'a'} {name} without spaces around it"
+    expected = f"expected {'an' if name[0] in 'aeiou' else 'a'} {name} without {lack}"
     return f"{f'{field!r}' if field else 'empty'}; {expected}"
 
 

@@ -124,7 +124,7 @@ class NerScorecard:
 
     def on_resamples(self, criterion: Criterion, resamples: int = RESAMPLES) -> Values:
         """Return the F-score by a criterion on resamples of the articles."""
-        rows = [table[criterion] for table in self.by_article.values()]
+        rows = [table[criterion] for _, table in sorted(self.by_article.items())]
         return on_resamples(
             rows, lambda *row: MentionCounts(*row).f_score(self.compat), resamples=resamples
         )

@@ -15,14 +15,13 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.bounds import TIE
 from scoring.resampling import CELLS, Matrix
 
 Vector: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 
 _FLIPS_AT_ONCE, _PAIRS_AT_ONCE = 2048, 256  # the statistics of a block, 4 MB, stay in a cache
-_TIE = 1e-9
-"""Differences of scores, and of statistics, that are due to rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +140,7 @@ class _Pairs:
     def _differences(self, some: Places) -> Matrix:
         """Return the differences of pairs (rows), 0 where one of the two is not scored."""
         differences = self._values[self.left[some]] - self._values[self.right[some]]
-        differences[~(np.abs(differences) > _TIE)] = 0.0
+        differences[~(np.abs(differences) > TIE)] = 0.0
         return differences
 
 
@@ -149,7 +148,7 @@ def _informative(values: Matrix, present: NDArray[np.bool_]) -> NDArray[np.bool_
     """Return, for each article, whether any two runs differ there: other signs have no effect."""
     highest = np.where(present, values, -np.inf).max(axis=1, initial=-np.inf)
     lowest = np.where(present, values, np.inf).min(axis=1, initial=np.inf)
-    telling: NDArray[np.bool_] = highest - lowest > _TIE
+    telling: NDArray[np.bool_] = highest - lowest > TIE
     return telling
 
 
@@ -184,11 +183,11 @@ class _Reached(NamedTuple):
 
 def _reached(pairs: _Pairs, blocks: Iterator[Matrix]) -> _Reached:
     alone, among = np.zeros((2, len(pairs.left)), dtype=np.intp)
-    extreme, most = 0, pairs.extremes.max(initial=0.0) - _TIE
+    extreme, most = 0, pairs.extremes.max(initial=0.0) - TIE
     for signs in blocks:
         greatest = np.zeros(len(signs))
         for some, statistics in pairs.flipped(signs):
-            bounds = pairs.statistics[some, None] - _TIE
+            bounds = pairs.statistics[some, None] - TIE
             alone[some] += np.count_nonzero(statistics >= bounds, axis=1)
             for row in statistics:  # ten times as fast as np.maximum.accumulate
                 greatest = np.maximum(row, greatest, out=row)

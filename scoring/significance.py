@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.bootstrap_tests import bootstrap_tests
-from scoring.bounds import KINDS, Floats, IntervalKind, bias_of, bounds
+from scoring.bounds import KINDS, TIE, Floats, IntervalKind, bias_of, bounds
 from scoring.differences import Differences
 from scoring.errors import OptionError
 from scoring.gold import Gold, ItemGold
 from scoring.resampling import Matrix, Scores, leave_one_out, on_resamples, resampled
-from scoring.scorecard import Scorecard, Signature
+from scoring.scorecard import ItemScorecard, Scorecard, Signature
 from scoring.sign_flips import PairTest, PairTests, sign_flip_tests
 
 LIST_MEASURES = ("auc_ipr", "mcc")
@@ -102,7 +102,7 @@ def compare(
     rng = np.random.default_rng(seed)
     values, scores = on_resamples(gold, scorecards, measure)
     found = np.concatenate([scores(weights) for weights in resampled(rng, len(values), resamples)])
-    observed = scores(np.ones((1, len(values))))[0]
+    observed = _observed(gold, scorecards, measure, scores)
     left_out = _left_out(scores, len(values)) if interval == "bca" else None
     articles = (~np.isnan(values)).sum(axis=0).astype(np.float64)
     bias = None if left_out is None else bias_of(observed, found, left_out)
@@ -150,6 +150,12 @@ def _check_runs(names: Sequence[str], *, pairs: bool) -> None:
         )
 
 
+def _observed(gold: Gold, scorecards: Sequence[Scorecard], measure: str, scores: Scores) -> Floats:
+    """Return the scores of the runs; means over articles to the last bit as `evaluate` has them."""
+    means = [getattr(card.means, measure) for card in scorecards if isinstance(card, ItemScorecard)]
+    return np.array(means) if means else scores(np.ones((1, len(gold))))[0]
+
+
 def _left_out(scores: Scores, articles: int) -> Matrix:
     """Return the scores with each article left out, a row an article."""
     if articles > MOST_LEFT_OUT:
@@ -189,11 +195,14 @@ def _intervals(
 
 
 def _ranked(scores: Matrix) -> NDArray[np.int64]:
-    """Return each row's ranks, 1 for the highest score; equal scores share the best rank."""
+    """Return each row's ranks, 1 for the highest score; equal scores share the best rank.
+
+    Scores that differ by rounding alone are equal: sums depend on the order of their parts.
+    """
     order = np.argsort(-scores, axis=1, kind="stable")
     ordered = np.take_along_axis(scores, order, axis=1)
     place = np.broadcast_to(np.arange(1, scores.shape[1] + 1), scores.shape).copy()
-    place[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = 0
+    place[:, 1:][ordered[:, :-1] - ordered[:, 1:] <= TIE] = 0
     ranks = np.empty_like(place)
     np.put_along_axis(ranks, order, np.maximum.accumulate(place, axis=1), axis=1)
     return ranks

@@ -78,9 +78,7 @@ def usefulness(
             for cutoff in cutoffs
         ]
     ideal = [
-        Matches(tuple(range(1, len(items) + 1)), len(items), len(items))
-        for items in gold.items.values()
-        if items
+        Matches(tuple(range(1, items + 1)), items, items) for items in gold.sizes.tolist() if items
     ]
     return found + [
         _useful(IDEAL, ideal, len(gold), cutoff, seconds, beta, resamples, seed)

@@ -103,11 +103,11 @@ def alpha_of_decisions(
     whole articles drawn again: candidates of one article are not independent.
     """
     decided = [one.decided(task) for one in works]
-    articles = list(dict.fromkeys(article for one in decided for article in one))
+    articles = sorted({article for one in decided for article in one})
     rows = np.zeros((len(articles), 3))  # disagreement, accepted and rejected of pairable values
     for row, article in enumerate(articles):
         shown = [one.get(article, {}) for one in decided]
-        for item in {item for one in shown for item in one}:
+        for item in sorted({item for one in shown for item in one}):
             values = [one[item] for one in shown if item in one]
             if len(values) > 1:
                 yes = sum(values)

@@ -12,6 +12,7 @@ from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.data_packages import sweep_data
 from metaserver.operations.fields import OneChallenge, OnePhase
 from metaserver.operations.table import operation
+from metaserver.operations.turns import turn
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import deletion
 
@@ -22,8 +23,7 @@ async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> No
 
     One with answers or uploaded runs is refused: close it instead.
     """
-    running = hub.phase(request.phase)
-    async with running.scoring, hub.scheduler.lanes.lock:
+    async with turn(hub, request.phase) as running, hub.scheduler.lanes.lock:
         await _delete(hub, caller, running)
 
 

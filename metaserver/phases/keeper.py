@@ -84,6 +84,8 @@ class AggregateKeeper:
         try:
             await running.follower.catch_up()
             while running.is_behind:
+                if running.scoring.locked():
+                    return  # a gold change may take minutes: other phases do not wait for it
                 async with running.scoring:  # uploads come between two offline runs
                     await running.catch_up_further()
         except UnavailableError:

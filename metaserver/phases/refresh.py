@@ -95,13 +95,20 @@ class StoreFollower:
             async with self._store.reading() as connection:
                 last = await audit.last(connection)
             if last != self._last_entry:
-                async with self._scheduler.lanes.lock:
-                    await self._refresh()
-                for running in list(self._scheduler.phases.values()):
-                    await self._scheduler.advance(running)
-                for take_in in self.listeners:
-                    await take_in()
                 self._last_entry = last
+                try:
+                    await self._read_changes()
+                except BaseException:
+                    self._last_entry = -1  # they are read again
+                    raise
+
+    async def _read_changes(self) -> None:
+        async with self._scheduler.lanes.lock:
+            await self._refresh()
+        for running in list(self._scheduler.phases.values()):
+            await self._scheduler.advance(running)
+        for take_in in self.listeners:
+            await take_in()
 
     async def look(self) -> None:
         """Bring memory up to date with the store."""
@@ -145,7 +152,11 @@ class StoreFollower:
     # -- changes ---------------------------------------------------------------------------------
 
     async def _refresh(self) -> None:
-        """Take in what other processes have changed."""
+        """Take in what other processes have changed.
+
+        The caller holds the lanes' lock: nothing here waits for `scoring`, which a gold change
+        holds for minutes, and which the deletion of a phase holds while it waits for that lock.
+        """
         async with self._store.reading() as connection:
             phases = await stored_phases.list_all(connection)
             registered = {one.id: one for one in await servers.list_all(connection)}
@@ -161,8 +172,7 @@ class StoreFollower:
                 await self._read_rest(connection, running)
             await self._show_servers(running, registered, controls)
             self._show_teams(running, known_teams)
-            async with running.scoring:
-                await self._show_runs(running)
+            await self._show_runs(running)
             await self._show_gold(running)
 
     async def _phase(self, phase: Phase) -> RunningPhase:
@@ -199,13 +209,15 @@ class StoreFollower:
                 running.retitle(team)
 
     async def _show_runs(self, running: RunningPhase) -> None:
+        before = dict(running.offline)
         async with self._store.reading() as connection:
             stored = {run.name: run for run in await runs.list_all(connection, running.phase.id)}
-        for name in running.offline.keys() - stored.keys():
-            running.drop_run(name)
-        for name, run in stored.items():
-            if running.offline.get(name) != run:
-                await running.add_run(run)
+        await running.know({run.team for run in stored.values()})
+        for name in before | stored:
+            known, run = before.get(name), stored.get(name)
+            # One that this process has changed meanwhile is compared at the next look.
+            if known != run and running.offline.get(name) is known:
+                running.expect_run(name, run)
 
     async def _show_gold(self, running: RunningPhase) -> None:
         """Score the tasks again whose gold another process has changed."""
@@ -225,6 +237,7 @@ class StoreFollower:
 
     def _regraded(self, key: tuple[int, TaskName], _work: asyncio.Task[None]) -> None:
         del self._regrading[key]
+        self._last_entry = -1  # it has failed, or a newer version has come meanwhile: look again
 
     async def _regrade(self, running: RunningPhase, gold: GoldVersion) -> None:
         """Show the scores on a gold that another process has stored, as soon as they are made."""
@@ -239,7 +252,6 @@ class StoreFollower:
                     board.show(gold)
         except Exception:
             log.exception("the gold of %s cannot be shown", gold.task)
-            self._last_entry = -1  # it is tried again
 
 
 def _shows(lane: SeenLane) -> Sequence[object]:

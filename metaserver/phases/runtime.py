@@ -94,7 +94,7 @@ class RunningPhase:
         self.offline: dict[ServerName, OfflineRun] = {}
         self.uploads: list[Upload] = []  # all that counted, in their order
         self.data: DataPackage | None = None  # that its organiser released
-        self._unscored: dict[ServerName, OfflineRun] = {}  # offline runs, until `catch_up`
+        self._unscored: dict[ServerName, OfflineRun | None] = {}  # until `catch_up`; None: deleted
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         self._ended = False  # nothing more is answered, though it is open
         monitor = ServerMonitor(
@@ -361,8 +361,11 @@ class RunningPhase:
         The caller holds `scoring`.
         """
         await self.follower.catch_up()
-        for run in list(self._unscored.values())[:1]:
-            await self._score_run(run)
+        for name, run in list(self._unscored.items())[:1]:
+            if run is None:
+                self.drop_run(name)
+            else:
+                await self._score_run(run)
 
     def _measuring(self) -> tuple[ServerMonitor, Windows]:
         limit = self.settings.limits.timeout
@@ -381,8 +384,22 @@ class RunningPhase:
         """
         async with self._store.reading() as connection:
             await self._know(connection, run.team)
+        self._unscored.pop(run.name, None)
         self._enter_run(run)
         await self._score_run(run)
+
+    def expect_run(self, name: ServerName, run: OfflineRun | None) -> None:
+        """Show an offline run that another process has stored, or that it has deleted (None).
+
+        Its scores are shown or forgotten by `catch_up`, since the runs may be being scored now.
+        """
+        if run is not None:
+            self._enter_run(run)
+        elif not self.scoring.locked():
+            self.drop_run(name)
+            return
+        self._unscored[name] = run
+        self.boards.touch()
 
     def _enter_run(self, run: OfflineRun) -> None:
         self.offline[run.name] = run
@@ -393,12 +410,13 @@ class RunningPhase:
         scored = await asyncio.to_thread(Scoreboard, tasks, self.phase.plan.ranking)
         await score_answers(self._store, scored, self.corpus, {}, [run])
         self.boards.scoreboard.adopt(scored, run.name)
-        self._unscored.pop(run.name, None)
+        if self._unscored.get(run.name) == run:  # else another process has replaced it meanwhile
+            del self._unscored[run.name]
         self.boards.touch()
 
     def drop_run(self, name: ServerName) -> None:
         """Remove an offline run from the boards."""
-        del self.offline[name]
+        self.offline.pop(name, None)
         self._unscored.pop(name, None)
         self.boards.leave(name)
 

@@ -34,7 +34,7 @@ class TeamChoice:
         if len(teams) != len(cards):
             raise OptionError(f"{len(teams)} teams; expected {len(cards)}, one a run")
         self._teams = teams
-        self._articles = list(gold.items)
+        self._articles = gold.articles
         self._values = article_values(gold, cards, criterion)
 
     def best(self, articles: frozenset[str]) -> list[int]:

@@ -52,7 +52,7 @@ def train_model(
     counted = counted_articles(gold, runs, articles)
     places = choice.best(counted) if choice else range(len(runs))
     answers = {runs[place].name: item_hits(runs[place]) for place in places}
-    of = [article for article in gold.items if article in counted]
+    of = [article for article in gold.articles if article in counted]
     training = Votes.of(answers, of, gold=gold.items, cutoff=training_cutoff)
     if method == AUTO:
         method = chosen_method(training)

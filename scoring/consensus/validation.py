@@ -136,7 +136,7 @@ def cross_validate(
         raise OptionError(f"method {method!r}; expected one of {', '.join(METHODS)}")
     members = [*runs, *([author] if author else [])]
     counted = counted_articles(gold, members, articles)
-    of = [article for article in gold.items if article in counted]
+    of = [article for article in gold.articles if article in counted]
     answers = {run.name: item_hits(run) for run in members}
     if len(answers) < len(members):
         raise OptionError("two runs of one name; expected a name a run")

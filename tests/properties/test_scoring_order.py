@@ -4,6 +4,7 @@ The ways are the fast reader, the line by line reader (whatever in a file sends 
 views, `RunScorer` and `scoring explain`.
 """
 
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,18 +22,24 @@ from scoring import (
     RunScorer,
     Scorecard,
     View,
+    compare,
     evaluate_files,
     evaluate_runs,
     pair,
     read_gold,
     read_run,
 )
+from scoring.agreement import agree
+from scoring.analysis import article_difficulty
 from scoring.bulk import match_file
+from scoring.consensus import cross_validate, train_model
 from scoring.explanation import explain_classification, explain_items
 from scoring.gold import ItemGold
 from scoring.tasks import Item, Task
 from scoring.text import line_blocks
+from scoring.usefulness import usefulness
 from tests.effort import examples
+from tests.unit.scoring.campaign import campaign as synthetic
 
 ARTICLES = ["10.1016/j.febslet.2008.01.001", "a2", "a3"]
 NAMES = [f"P{number:05d}" for number in range(6)]
@@ -102,8 +109,8 @@ UNUSUAL = {  # but read in bulk
     "a confidence of 17 digits": first_line(lambda fields: [*fields[:-1], "0.99346405228758172"]),
 }
 SLOW = {  # left to the reader of lines
-    "a control character": renamed("accession", "P\x01"),
-    "a carriage return inside": renamed("article", "a\r1"),
+    "a control character": first_line(lambda fields: [*fields, "\x01"]),
+    "a carriage return inside": first_line(lambda fields: [*fields, "1\r1"]),
     "a rank with a sign": first_line(lambda fields: [*fields[:-2], "+" + fields[-2], fields[-1]]),
     "a rank of nine digits": first_line(
         lambda fields: [*fields[:-2], fields[-2].zfill(9), fields[-1]]
@@ -153,6 +160,39 @@ def test_all_ways_give_the_same_score(
     if cutoff is None:
         explained = [explained_area(gold, run, article) for article in gold.items]
         assert sorted(explained) == sorted(f"{area:.5f}" for area in expected.values())
+
+
+GOLD, RUNS = synthetic(systems=3, articles=24)
+
+
+def drawn(gold: ItemGold) -> dict[str, object]:
+    """Return what depends on a seed: intervals, tests, trained weights, folds, agreement."""
+    scorers = [RunScorer("INT", gold, run=run.name, articles="all") for run in RUNS]
+    for run, scorer in zip(RUNS, scorers, strict=True):
+        for article, answer in run.answers.items():
+            scorer.put(article, answer)
+    cards = [card for one in scorers if isinstance(card := one.scorecard(), ItemScorecard)]
+    listed = {run.name: {a: frozenset([h[0].item]) for a, h in run.answers.items()} for run in RUNS}
+    validated = cross_validate(gold, RUNS, method="maxent", folds=3)
+    return {
+        "compared": compare(gold, cards, resamples=50, power=True),
+        "difficulty": article_difficulty(gold, cards),
+        "model": train_model(gold, RUNS, method="maxent", folds=3),
+        "validated": (validated.hits(), validated.macro("auc_ipr")),
+        "agreement": agree({"gold": gold.items, **listed}, resamples=50),
+        "usefulness": usefulness(gold, cards, resamples=50, cutoffs=[3]),
+    }
+
+
+EXPECTED = drawn(GOLD)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_gold_counts_nowhere(seed: int) -> None:
+    articles = random.Random(seed).sample(list(GOLD.items), len(GOLD))
+    found = drawn(ItemGold(task=GOLD.task, items={one: GOLD.items[one] for one in articles}))
+    for name, value in EXPECTED.items():
+        assert found[name] == value, name
 
 
 def write(path: Path, table: list[list[str]]) -> None:

@@ -27,6 +27,7 @@ LEFT_OUT = {
     "test_migrated.py",
     "test_packaging.py",
     "test_postgres_faults.py",
+    "test_process_changes.py",
     "test_process_database.py",
     "test_process_losses.py",
     "test_process_networks.py",

@@ -48,6 +48,18 @@ def problems(folder: Path, task: str, text: str | bytes, *, lenient: bool = Fals
         ("INT", "a\tP1\t2\t0.5", "F:1:column 3: rank 2 for article 'a'; expected 1"),
         ("INT", "a\t P1\t1\t0.5", "F:1:column 2: ' P1'; expected an accession without spaces"),
         ("INT", "\tP1\t1\t0.5", "F:1:column 1: empty; expected an article"),
+        (
+            "INT",
+            "a\tP1\0\t1\t0.5",
+            r"F:1:column 2: 'P1\x00'; expected an accession without control",
+        ),
+        ("INT", "a\x7f\tP1\t1\t0.5", r"F:1:column 1: 'a\x7f'; expected an article without control"),
+        ("IPT", "a\tP1\tP\u00801\t1\t1", r"F:1:column 3: 'P\x801'; expected an accession without"),
+        (
+            "ACT",
+            "\ufeffa\ufeff\t1\t1\t0.5",
+            r"F:1:column 1: 'a\ufeff'; expected an article without",
+        ),
         ("IPT", "a\tP1\t1\t0.5", "F:1: 4 columns; expected 5"),
         ("ACT", "a\tyes\t1\t0.5", "F:1:column 2: class 'yes'; expected 0 or 1"),
         ("ACT", "a\t1\t2\t0.5", "F:1:column 3: rank 2 for class 1; expected 1"),
@@ -217,6 +229,12 @@ def test_a_missing_file(tmp_path: Path) -> None:
         ("IPT", "a\tP1\tP2\na\tP2\tP1\n", "F:2:column 2: the pair 'P1', 'P2' again"),
         ("ACT", "a\t1\na\t0\n", "F:2:column 1: article 'a' again"),
         ("ACT", "a\t2\n", "F:1:column 2: class '2'; expected 0 or 1"),
+        ("INT", "a\tP1\0\n", r"F:1:column 2: 'P1\x00'; expected an accession without control"),
+        (
+            "INT",
+            "\ufeffa\tP1\n\ufeffb\tP1\n",
+            r"F:2:column 1: '\ufeffb'; expected an article without control characters and byte",
+        ),
     ],
 )
 def test_bad_gold(task: str, text: str, expected: str, tmp_path: Path) -> None:

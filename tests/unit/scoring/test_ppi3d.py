@@ -12,6 +12,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from scoring import figures
 from scoring.cli import main
 from scoring.errors import OptionError
+from scoring.pair_files import read_labels, scored_pairs
 from scoring.ppi3d import curves, evaluate, expected_score, intervals, simulate
 
 _PAIRS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30)
@@ -132,3 +133,14 @@ def test_drawn_curves_lie_in_the_unit_square_and_have_their_areas(
     assert np.trapezoid(found.roc_recall, found.false_rate) == pytest.approx(card.auroc)
     steps = np.diff(found.recall) * found.precision[1:]
     assert steps.sum() == pytest.approx(card.auprc)
+
+
+def test_intervals_do_not_depend_on_the_order_of_the_gold(tmp_path: Path) -> None:
+    labels = [f"p{n}\t{int(n % 3 == 0)}\n" for n in range(30)]
+    (tmp_path / "run").write_text("".join(f"p{n}\t{(n * 7 % 30) / 30}\n" for n in range(30)))
+    found = []
+    for order in (1, -1):
+        (tmp_path / "gold").write_text("".join(labels[::order]))
+        read = scored_pairs(tmp_path / "run", read_labels(tmp_path / "gold"))
+        found.append(intervals(*read, resamples=20))
+    assert found[0] == found[1]

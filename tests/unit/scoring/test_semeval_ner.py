@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from scoring.alignment import span
 from scoring.cli import main
 from scoring.errors import FormatError, OptionError
 from scoring.semeval_files import parse_offsets, read_ner_gold, read_ner_run, read_written_run
-from scoring.semeval_ner import TYPES, Criterion, MentionSpan, evaluate
+from scoring.semeval_ner import TYPES, Criterion, MentionSpan, NerScorecard, evaluate
 
 # The sentence and the mentions of Tables 1 and 2 of the task description.
 CORPUS = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -68,6 +69,11 @@ def test_counts_add_up_and_do_not_depend_on_order(
     shuffled = random.Random(seed)
     again = evaluate(shuffled.sample(gold, len(gold)), shuffled.sample(run, len(run)))
     assert card == again
+    reversed_rows = NerScorecard(
+        by_article=dict(reversed(card.by_article.items())), per_type=card.per_type
+    )
+    drawn, same = (one.on_resamples(Criterion.STRICT, 5) for one in (card, reversed_rows))
+    assert np.array_equal(drawn, same, equal_nan=True)
     for counts in card.micro.values():
         assert counts.pos == len(gold)
         assert counts.act == len(run)

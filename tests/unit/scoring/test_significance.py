@@ -12,7 +12,7 @@ from scoring.scorecard import ActScorecard, Scorecard
 from scoring.significance import LIST_MEASURES
 from scoring.tasks import Task
 
-ARTICLES = [f"a{number}" for number in range(40)]
+ARTICLES = [f"a{number:02}" for number in range(40)]
 GOLD = ItemGold(task=Task.INT, items={article: frozenset({"P1"}) for article in ARTICLES})
 ACT = ActGold(relevant={article: place % 3 == 0 for place, article in enumerate(ARTICLES)})
 
@@ -69,6 +69,18 @@ def test_equal_runs_share_a_place_wherever_they_stand() -> None:
         "same": 2,
         "bad": 4,
     }
+
+
+def test_scores_that_differ_by_rounding_alone_share_a_rank() -> None:
+    """The same scores of articles in another order, whose sums are rounded otherwise."""
+    ranks = np.random.default_rng(1).integers(1, 30, 40)
+    orders = [np.random.default_rng(seed).permutation(ranks) for seed in range(9)]
+    cards = [run(f"r{seed}", order.tolist()) for seed, order in enumerate(orders)]
+    values, scores = on_resamples(GOLD, cards, "auc_ipr")
+    assert len(set(scores(np.ones((1, len(values))))[0].tolist())) > 1
+    found = compare(GOLD, cards, resamples=10).intervals
+    assert {one.rank for one in found} == {1}
+    assert {one.score for one in found} == {cards[0].to_dict()["macro"]["auc_ipr"]}
 
 
 def test_the_same_seed_gives_the_same_digits_and_stands_in_the_signature() -> None:

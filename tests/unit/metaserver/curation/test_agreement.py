@@ -58,6 +58,16 @@ def test_alpha_counts_what_both_decided() -> None:
     assert found.bounds.low <= found.value <= found.bounds.high
 
 
+def test_intervals_do_not_depend_on_the_order_of_articles() -> None:
+    decided = [(f"+P{n} +Q{n}", f"{'+-'[n % 3 > 0]}P{n} {'+-'[n % 5 > 0]}Q{n}") for n in range(12)]
+    works = [work("ab"[at], {str(n): one[at] for n, one in enumerate(decided)}) for at in (0, 1)]
+    turned = [
+        CuratorWork(curator=one.curator, states=dict(reversed(one.states.items()))) for one in works
+    ]
+    one, other = (measure(both, "INT", resamples=50) for both in (works, turned))
+    assert (one.decisions, one.measured) == (other.decisions, other.measured)
+
+
 @settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from("+- "), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_alpha_is_that_of_the_package(votes) -> None:

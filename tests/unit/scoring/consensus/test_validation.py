@@ -152,7 +152,7 @@ def chosen_by(gold: ItemGold, runs: list[Run], criterion: str = "f_score") -> Te
 def test_a_teams_run_is_chosen_on_the_training_articles_alone() -> None:
     """Two runs that are each right where the other is wrong: the one right in training is taken."""
     gold = one_item(20)
-    dealt = np.random.default_rng(2009).permutation(list(gold.items))
+    dealt = np.random.default_rng(2009).permutation(gold.articles)
     halves = [set(half.tolist()) for half in np.array_split(dealt, 2)]
     pair = [
         answering(f"half{number}", {one: 1 if one in half else 0 for one in gold.items})
@@ -254,8 +254,8 @@ def test_held_out_gold_has_no_part_in_what_is_trained() -> None:
     changed = ItemGold(
         task=gold.task,
         items={
-            article: frozenset({"other"}) if fold == 1 else items
-            for (article, items), fold in zip(gold.items.items(), fold_of, strict=True)
+            article: frozenset({"other"}) if fold == 1 else gold.items[article]
+            for article, fold in zip(gold.articles, fold_of, strict=True)
         },
     )
     one, other = (cross_validate(g, runs, folds=3, thresholds=True) for g in (gold, changed))
