@@ -130,7 +130,7 @@ def name_fault(field: str, name: str) -> str | None:
 def lost_lines(path: Source, lines: Mapping[str, int], gold: Set[str]) -> tuple[FileProblem, ...]:
     """Return the warning that a run seems to name its articles otherwise than the gold.
 
-    `lines` are counted by article. A run may cover more articles than the gold: lines are told
+    `lines` are counted by article. A run may cover more articles than the gold: lines are lost
     where a gold article without a line has the same letters and digits, or where no line counts.
     """
     outside = [article for article in lines if article not in gold]
