@@ -137,12 +137,15 @@ class BecalmReading:
 
     def _names(self, at: str, ids: str, score: float | None) -> None:
         """Read the accessions among the ids of a protein."""
+        named: dict[str, None] = {}
         for one in filter(None, map(str.strip, _BETWEEN.split(ids, self._limits.values))):
             accession = self._found.accession(one, at)
             if accession is None:
                 self._report.note(at, "names no UniProt accession")
             else:
-                self._found.normalization(accession, score)
+                named[accession] = None
+        for accession in named:
+            self._found.normalization(accession, score)
 
     def _further(self, value: Mapping[str, Any]) -> None:
         """Read what BeCalm has no place for: pairs, and whether the article is relevant."""
@@ -162,7 +165,7 @@ class BecalmReading:
             relevance = as_type(value["interaction"], list, "/interaction")
             if len(relevance) != 2:
                 raise PeerError(Outcome.SHAPE, "/interaction: expected [true or false, confidence]")
-            score = number(relevance[1])
+            score = self._options.score(relevance[1])
             truth = as_type(relevance[0], bool, "/interaction/0")
             self._found.interaction = (truth, 1.0 if score is None else score)
 

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, Literal
+from urllib.parse import quote
 
 import msgspec
 
@@ -40,8 +41,9 @@ from metaserver.wire.values import Limits, Value
 
 SESSION: Final = "{session}"
 WAITING: Final = frozenset({202, 404})
-_TOKEN: Final = re.compile(rb"[A-Za-z0-9-]{4,64}")
-_SHOWN: Final = 1_000
+_WORD: Final = re.compile(rb'\s*([^\s\x00-\x1f\x7f-\xff<>[\]{}"]+)(?:\s|\Z)')
+_LONGEST: Final = 200
+"""Characters of the number of a session."""
 _BETWEEN: Final = re.compile(r"[,;|]")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}")
 GENE: Final = "Gene"
@@ -78,6 +80,12 @@ class BiocOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             if found is not None:
                 return (found - self.score_min) / (self.score_max - self.score_min)
         return None
+
+
+class _Begun(msgspec.Struct):
+    """A session that has begun."""
+
+    id: str | int
 
 
 class BiocJson:
@@ -171,7 +179,9 @@ async def _result(
         raise failed(sent)
     if options.style == "sync":
         return sent
-    address = options.result_url.replace(SESSION, _session(sent.value))
+    body = sent.value
+    session = await channel.work(session_of, body, size=len(body))
+    address = options.result_url.replace(SESSION, quote(session, safe=""))
     place = job_address(address, server.url, server.url, options.poll_origins, "result_url")
     pause = 1 / options.looks_a_second
     request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT, pause=pause)
@@ -186,19 +196,19 @@ async def _result(
         headers, state = response.headers, f"not ready ({response.status})"
 
 
-def _session(body: bytes) -> str:
-    """Return the number of a session: the first word of the body, or the id in an object."""
-    head = body[:_SHOWN]
-    if head.lstrip().startswith(b"{"):
-        try:
-            head = str(msgspec.json.decode(body[:_SHOWN], type=dict[str, Any])["id"]).encode()
-        except (msgspec.DecodeError, KeyError):
-            head = b""
-    found = _TOKEN.search(head)
-    if found is None:
+def session_of(body: bytes) -> str:
+    """Return the number of a session: JSON, the id in an object, else the first word."""
+    try:
+        found = msgspec.json.decode(body, type=_Begun | str)
+        session = str(found.id if isinstance(found, _Begun) else found)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        word = _WORD.match(body)
+        session = word[1].decode() if word else ""
+    if not 0 < len(session) <= _LONGEST or set(session) <= {"."}:
         shown = body[:200].decode("utf-8", "replace")
-        raise PeerError(Outcome.SHAPE, f"expected the number of a session, got {shown!r}")
-    return found[0].decode()
+        expected = f"the number of a session, of {_LONGEST} characters at most"
+        raise PeerError(Outcome.SHAPE, f"expected {expected}, got {shown!r}")
+    return session
 
 
 class BiocReading:
@@ -260,15 +270,17 @@ class BiocReading:
         annotations = list(_objects(passage, "annotations", pointer))
         for at, sentence in _objects(passage, "sentences", pointer):
             annotations += _objects(sentence, "annotations", at)
-        shift = self._shift(start, text, [one for _, one in annotations])
+        shift = self._shift(start, text, places, [one for _, one in annotations])
         if shift:
             self._report.note(f"{pointer}/annotations", f"offsets in the passage: moved by {shift}")
         for at, annotation in annotations:
             self._annotation(at, annotation, start - shift, start, places)
 
-    def _shift(self, start: int, text: str, annotations: Sequence[Mapping[str, Any]]) -> int:
+    def _shift(
+        self, start: int, text: str, places: Places, annotations: Sequence[Mapping[str, Any]]
+    ) -> int:
         """Return the offset of a passage whose annotations count from its own beginning, else 0."""
-        places = [
+        located = [
             (location.get("offset"), one.get("text"))
             for one in annotations
             if (location := _first_location(one)) is not None
@@ -276,9 +288,9 @@ class BiocReading:
         own = [
             isinstance(at, int)
             and isinstance(words, str)
-            and text.startswith(words, at)
-            and not self._text.startswith(words, at)
-            for at, words in places
+            and text.startswith(words, places.code_point(at))
+            and not self._text.startswith(words, places.code_point(at - start) + start)
+            for at, words in located
         ]
         return start if start and own and all(own) else 0
 
@@ -310,8 +322,9 @@ class BiocReading:
                 words if isinstance(words, str) and len(locations) == 1 else None,
             )
         name = str(annotation.get("id", ""))
-        for accession in self._named(infons, pointer):
-            self._accessions[name].append(accession)
+        for accession in dict.fromkeys(self._named(infons, pointer)):
+            if name:
+                self._accessions[name].append(accession)
             self._found.normalization(accession, score)
 
     def _named(self, infons: Mapping[str, Any], pointer: str) -> Iterator[str]:
@@ -391,16 +404,20 @@ async def _comes_back(
         sent = await _submit(channel, article, text)
         response = await _result(channel, server, options, sent)
         body = response.value
-        value = await channel.work(read_json, body, channel.limits, size=len(body))
-        reading = BiocReading(text, article, options, channel.limits, channel.report)
-        pointer, document = reading.document(value)
-        passages = list(_objects(document, "passages", pointer))
+
+        def read() -> tuple[Mapping[str, Any], Sequence[Any]]:
+            reading = BiocReading(text, article, options, channel.limits, channel.report)
+            pointer, document = reading.document(read_json(body, channel.limits))
+            return document, [
+                passage.get("text") for _, passage in _objects(document, "passages", pointer)
+            ]
+
+        document, found = await channel.work(read, size=len(body))
     except PeerError as error:
         return ConformanceStep(
             name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome
         )
     expected = [one["text"] for one in collection(article, text)["documents"][0]["passages"]]
-    found = [passage.get("text") for _, passage in passages]
     wrong = []
     if str(document.get("id")) != article:
         wrong.append("its id is another one")

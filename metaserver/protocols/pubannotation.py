@@ -101,7 +101,6 @@ class PubAnnotation:
             sent = await _submit(channel, options, {"text": part, "sourceid": call.article})
             response = await _result(channel, call.server, options, sent)
             body, found.begin = response.value, begin
-            found.size += len(body)
             size = max(len(body), len(part))
             await channel.work(
                 read_part, body, part, options, channel.limits, notes, found, size=size
@@ -249,6 +248,7 @@ def read_part(
 ) -> None:
     """Add the annotations of one part of an article to those found; notes go to the report."""
     value = read_json(body, limits)
+    found.size += len(body)
     pointer = ""
     if isinstance(value, list) and len(value) == 1:  # as batches are answered
         value, pointer = value[0], "/0"
@@ -295,7 +295,7 @@ class _Reading:
         self._found = found
         self._places = places
         self._report = report
-        self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by denotation
+        self._accessions: defaultdict[str, dict[str, None]] = defaultdict(dict)  # by denotation
         self._scores: dict[str, float] = {}  # by denotation or relation
         self._relevance: list[tuple[str, Any]] = []
 
@@ -322,25 +322,27 @@ class _Reading:
         ]
 
     def _attribute(self, at: str, one: Mapping[str, Any]) -> None:
-        options, subject = self._options, str(one.get("subj", ""))
+        options, subject = self._options, _name(one, "subj")
         predicate, value = member(one, "pred", str, at), one.get("obj")
-        if predicate in options.id_predicates:
+        if predicate in options.relevance_predicates:
+            self._relevance.append((_name(one, "id"), value))
+        elif not subject and predicate in (*options.id_predicates, *options.score_predicates):
+            self._report.note(f"{at}/subj", "missing: it is of no denotation or relation")
+        elif predicate in options.id_predicates:
             accession = self._found.accession(as_type(value, str, f"{at}/obj"), f"{at}/obj")
             if accession is None:
                 self._report.note(f"{at}/obj", "names no UniProt accession")
             else:
-                self._accessions[subject].append(accession)
+                self._accessions[subject][accession] = None
         elif predicate in options.score_predicates:
             score = options.score(value)
             if score is None:
                 self._report.note(f"{at}/obj", "is no number")
             else:
                 self._scores[subject] = score
-        elif predicate in options.relevance_predicates:
-            self._relevance.append((str(one.get("id", "")), value))
 
     def _denotation(self, at: str, one: Mapping[str, Any]) -> None:
-        name, kind = str(one.get("id", "")), member(one, "obj", str, at)
+        name, kind = _name(one, "id"), member(one, "obj", str, at)
         span, where = one.get("span"), f"{at}/span"
         if isinstance(span, list) and span:
             if len(span) > 1:
@@ -351,22 +353,29 @@ class _Reading:
         end = self._places.code_point(member(span, "end", int, where))
         score = self._scores.get(name)
         accession = self._found.accession(kind, f"{at}/obj")
+        named = self._accessions[name] if name else {}
         if accession is not None:
-            self._accessions[name].append(accession)
+            named[accession] = None
             kind = PROTEIN
         self._found.mention(at, begin, end, kind, score)
-        for accession in self._accessions.get(name, ()):
+        for accession in named:
             self._found.normalization(accession, score)
 
     def _relation(self, at: str, one: Mapping[str, Any]) -> None:
         if member(one, "pred", str, at) not in self._options.pair_predicates:
             return
-        ends = [self._accessions.get(str(one.get(name, "")), ()) for name in ("subj", "obj")]
+        ends = [self._accessions.get(_name(one, name), ()) for name in ("subj", "obj")]
         if not all(ends):
             self._report.note(at, "relates what has no accession")
-        score = self._scores.get(str(one.get("id", "")))
+        score = self._scores.get(_name(one, "id"))
         for one_end, other_end in product(*ends):
             self._found.pair(one_end, other_end, score)
+
+
+def _name(one: Mapping[str, Any], member: str) -> str:
+    """Return the id of a denotation or relation; those without one have an empty id."""
+    found = one.get(member)
+    return "" if found is None else str(found)
 
 
 async def _further_member(

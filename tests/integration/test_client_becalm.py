@@ -72,6 +72,13 @@ def _utf16(found: list[dict[str, Any]]) -> Any:
     return found
 
 
+def _of_hundred(found: list[dict[str, Any]]) -> Any:
+    """Score from 0 to 100."""
+    pair = {"dbid_a": "P04637", "dbid_b": "P38398", "confidence": 25}
+    marked = [one | {"score": 50} for one in found]
+    return {"annotations": marked, "pairs": [pair], "interaction": [True, 75]}
+
+
 def _with_pair(found: list[dict[str, Any]]) -> Any:
     pair = {"dbid_a": "P04637", "dbid_b": "uniprot:P38398", "confidence": 0.25}
     return {"annotations": found, "pairs": [pair], "interaction": [True, 0.75]}
@@ -88,6 +95,11 @@ def _with_pair(found: list[dict[str, Any]]) -> Any:
         (
             _with_pair,
             "",
+            FOUND | {"ACT": [True, 0.75], "IPT": [["P04637", "P38398", 1, 0.25]]},
+        ),
+        (
+            _of_hundred,
+            "score_max = 100",
             FOUND | {"ACT": [True, 0.75], "IPT": [["P04637", "P38398", 1, 0.25]]},
         ),
     ],

@@ -18,6 +18,8 @@ from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
 from metaserver.protocols.bioc_json import BIOC_JSON, collection
+from metaserver.protocols.offsets import Places, Unit
+from metaserver.protocols.plugin import AT_ONCE
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import ReleaseVocabulary, build_release
 from metaserver.wire.values import Limits
@@ -59,6 +61,32 @@ async def test_both_styles_give_the_same_answer(session: bool) -> None:
     assert peer.sent == [collection("a0", TEXT)]
     title, rest = peer.sent[0]["documents"][0]["passages"]
     assert (rest["offset"], TEXT[rest["offset"] :]) == (len(title["text"]) + 1, rest["text"])
+
+
+async def test_the_number_of_a_session_may_have_any_characters() -> None:
+    async with bioc_peer(session=True, looks=0, _numbers=iter(["a?b#c%d"])) as peer:
+        ended, _ = await sent(peer, options=SESSION)
+    assert (ended.outcome, ended.message) == (Outcome.OK, "")
+
+
+async def test_a_long_text_is_measured_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    real = Places.__init__
+
+    def measure(self: Places, text: str, unit: Unit) -> None:
+        threads.append(threading.get_ident())
+        real(self, text, unit)
+
+    monkeypatch.setattr(Places, "__init__", measure)
+    async with (
+        bioc_peer(change=lambda _: {"passages": []}) as peer,
+        article_caller("𝛼 " * AT_ONCE) as caller,
+    ):
+        registered = server(peer.url, protocol="bioc", options="offsets = utf8", tasks=TASKS)
+        ended, _ = await caller.call(registered, 0, 1)
+    assert ended.outcome is Outcome.OK
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 def _of_genes(answer: dict[str, Any]) -> Any:
@@ -108,6 +136,11 @@ def _moved(answer: dict[str, Any]) -> Any:
     return _each(answer, lambda _, at: at.update(offset=at["offset"] + 3))
 
 
+def _bytes_in_passage(answer: dict[str, Any]) -> Any:
+    """Count bytes from the beginning of each passage."""
+    return _in_passage(_bytes(answer))
+
+
 def _bytes(answer: dict[str, Any]) -> Any:
     """Count bytes in each passage."""
 
@@ -124,6 +157,7 @@ def _bytes(answer: dict[str, Any]) -> Any:
         (_in_passage, "", "moved by 11"),
         (_moved, "", "moved by -3"),
         (_bytes, "offsets = utf8", ""),
+        (_bytes_in_passage, "offsets = utf8", "moved by 11"),
         (lambda answer: answer["documents"], "", ""),
         (lambda answer: answer["documents"][0], "", ""),
         (lambda answer: {"PubTator3": answer["documents"]}, "", ""),
@@ -168,8 +202,12 @@ async def test_another_shape_is_named_at_its_place(
     ("reply", "options", "outcome", "message"),
     [
         (web.Response(text="[Warning] : wait"), "", Outcome.SYNTAX, "[Warning] : wait"),
-        (web.Response(text="no"), SESSION, Outcome.SHAPE, "number of a session, got 'no'"),
-        (web.Response(text='{"id": 1}'), SESSION, Outcome.SHAPE, "number of a session"),
+        (
+            web.Response(text="<html>"),
+            SESSION,
+            Outcome.SHAPE,
+            "the number of a session, of 200 characters at most, got '<html>'",
+        ),
         (web.Response(status=400), "", Outcome.HTTP, "HTTP status 400"),
         (
             web.Response(text="1000"),

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -24,6 +25,8 @@ from metaserver.model.conformance import StepState
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
+from metaserver.protocols.offsets import Places, Unit
+from metaserver.protocols.plugin import AT_ONCE
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.xmlrpc import Limits
 from tests.fakes.pubannotation import SOON, PubAnnotationPeer, pubannotation_peer
@@ -160,6 +163,61 @@ async def test_another_shape_is_named_at_its_place(
     async with pubannotation_peer(change=lambda _: answer) as peer:
         ended, _ = await sent(peer)
     assert (ended.outcome, ended.message) == (outcome, message)
+
+
+def _without_ids(answer: dict[str, Any]) -> Any:
+    """Find three names, as PubDictionaries does: without ids, and so without relations."""
+    spans = [(0, 4, "P04637"), (20, 25, "P38398"), (20, 25, "uniprot:P38398")]
+    denotations = [
+        {"span": {"begin": begin, "end": end}, "obj": accession} for begin, end, accession in spans
+    ]
+    attributes = [
+        {"pred": "id", "obj": "Q00987"},
+        {"subj": None, "pred": "score", "obj": 0.5},
+        {"id": "A1", "subj": "", "pred": "id", "obj": "P00533"},
+    ]
+    relation = {"pred": "ppi"}
+    return {"denotations": denotations, "attributes": attributes, "relations": [relation]}
+
+
+async def test_denotations_without_ids_are_counted_each_by_itself() -> None:
+    async with pubannotation_peer(change=_without_ids) as peer:
+        ended, answer = await sent(peer)
+    assert answer is not None
+    assert answer.payloads["INT"] == [["P38398", 1, 1.0], ["P04637", 2, 0.75]]
+    assert answer.payloads["IPT"] == []
+    notes = [str(problem) for problem in ended.problems if problem.path.startswith("/attributes")]
+    missing = "subj: missing: it is of no denotation or relation"
+    assert notes == [f"/attributes/{place}/{missing}" for place in range(3)]
+
+
+def _named_twice(answer: dict[str, Any]) -> Any:
+    """Name the accession of the first denotation again, by an attribute."""
+    attribute = {"id": "A1", "subj": "T1", "pred": "uniprot", "obj": "P04637"}
+    return answer | {"attributes": [attribute]}
+
+
+async def test_a_denotation_counts_an_accession_once() -> None:
+    async with pubannotation_peer(change=_named_twice) as peer:
+        _, answer = await sent(peer)
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+
+
+async def test_a_long_text_is_measured_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    real = Places.__init__
+
+    def measure(self: Places, text: str, unit: Unit) -> None:
+        threads.append(threading.get_ident())
+        real(self, text, unit)
+
+    monkeypatch.setattr(Places, "__init__", measure)
+    async with pubannotation_peer(change=lambda _: {}) as peer:
+        ended, _ = await sent(peer, text="𝛼 " * AT_ONCE, options="offsets = utf8")
+    assert ended.outcome is Outcome.OK
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 def _multiplied(_answer: dict[str, Any]) -> Any:
