@@ -15,10 +15,10 @@ article, so that one matrix product serves all resamples of the articles (`scori
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ Annotations: TypeAlias = Mapping[str, Value]
 """One annotator's value of each article: items (INT, IPT) or relevance (ACT)."""
 Measure: TypeAlias = Callable[[Matrix], NDArray[np.float64]]
 """Measures agreement on resamples: weights (resamples, articles) in, NaN where undefined."""
+
+SIMILAR_AT_ONCE = 1 << 20
+"""Similarities of values that are computed at a time: some 60 MB."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,20 +259,21 @@ def _fleiss(annotators: Sequence[Annotations], articles: Sequence[str]) -> Measu
 def _alpha(annotators: Sequence[Annotations], articles: Sequence[str]) -> Measure:
     """Return Krippendorff's alpha, 1 - observed / expected disagreement of pairs of values.
 
-    Articles with fewer than two values have no pairs. Most sets share no item, so the similarities
-    of all distinct values are a sparse matrix.
+    Articles with fewer than two values have no pairs.
     """
     from scipy.sparse import coo_array
 
     values: dict[Value, int] = {}
-    units = []
-    for article in articles:
+    units: list[list[int]] = []
+    observed = np.zeros(len(articles))
+    for row, article in enumerate(articles):
         given = [one[article] for one in annotators if article in one]
-        units.append(
-            [values.setdefault(value, len(values)) for value in given] if len(given) > 1 else []
-        )
-    kinds = list(values)
-    similar = _similar_kinds(kinds)
+        if len(given) < 2:
+            units.append([])
+            continue
+        units.append([values.setdefault(value, len(values)) for value in given])
+        unlike = added(1 - _similarity(a, b) for a, b in combinations(given, 2))
+        observed[row] = 2 * unlike / (len(given) - 1)
     counts = coo_array(
         (
             np.ones(sum(map(len, units))),
@@ -278,40 +282,61 @@ def _alpha(annotators: Sequence[Annotations], articles: Sequence[str]) -> Measur
                 np.array([value for unit in units for value in unit], dtype=np.int64),
             ),
         ),
-        shape=(len(units), len(kinds)),
+        shape=(len(units), len(values)),
     ).tocsr()
-    observed = np.zeros(len(units))
-    for row, unit in enumerate(units):
-        pairs = [1 - similar.get((a, b), 0.0) for a in unit for b in unit]
-        observed[row] = added(pairs) / (len(unit) - 1) if unit else 0.0
-    left, right = (np.array([key[side] for key in similar], dtype=np.int64) for side in (0, 1))
-    shape = (len(kinds), len(kinds))
-    matrix = coo_array((np.array(list(similar.values())), (left, right)), shape=shape).tocsr()
+    kinds = _Kinds(list(values))
 
     def measure(weights: Matrix) -> NDArray[np.float64]:
-        drawn = np.asarray(weights @ counts)
-        total = drawn.sum(axis=1)
-        expected = total**2 - (drawn * np.asarray(drawn @ matrix)).sum(axis=1)
+        drawn = np.ascontiguousarray(np.asarray(weights @ counts).T)
+        total = drawn.sum(axis=0)
+        expected = total**2
+        for some, similar in kinds.similarities():
+            expected -= (drawn[some] * (similar @ drawn)).sum(axis=0)
         return 1 - _share((weights @ observed) * (total - 1), expected)
 
     return measure
 
 
-def _similar_kinds(kinds: Sequence[Value]) -> dict[tuple[int, int], float]:
-    """Return the similarity of every two values that have any, each with itself included."""
-    similar = {(place, place): 1.0 for place in range(len(kinds))}
-    by_item: defaultdict[Item, list[int]] = defaultdict(list)
-    for place, kind in enumerate(kinds):
-        for item in kind if isinstance(kind, frozenset) else ():
-            by_item[item].append(place)
-    for places in by_item.values():
-        for a, b in combinations(places, 2):
-            if (a, b) not in similar:
-                one, other = kinds[a], kinds[b]
-                assert isinstance(one, frozenset)
-                assert isinstance(other, frozenset)
-                similar[a, b] = similar[b, a] = masi(one, other)
-    return similar
+def _similarity(a: Value, b: Value) -> float:
+    if isinstance(a, frozenset) and isinstance(b, frozenset):
+        return masi(a, b)
+    return float(a == b)
+
+
+class _Kinds:
+    """The distinct values of annotators, and how similar they are.
+
+    Where most sets share an item their similarities are as many as their pairs, so these are made
+    again whenever they are needed, some rows at a time.
+    """
+
+    def __init__(self, kinds: Sequence[Value]) -> None:
+        from scipy.sparse import coo_array
+
+        # A value without items is like itself alone: it is its own item.
+        items = [kind if isinstance(kind, frozenset) and kind else (kind,) for kind in kinds]
+        self._sizes = np.array([len(one) for one in items], dtype=np.int64)
+        number: dict[object, int] = {}
+        columns = [number.setdefault(item, len(number)) for one in items for item in one]
+        rows = np.repeat(np.arange(len(items)), self._sizes)
+        shape = (len(items), len(number))
+        self._members = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
+        self._turned = self._members.T.tocsr()
+
+    def similarities(self) -> Iterator[tuple[slice, Any]]:
+        """Yield blocks of rows of the matrix of similarities: sparse, unless most are above 0."""
+        count = len(self._sizes)
+        at_once = max(1, SIMILAR_AT_ONCE // max(1, count))
+        for start in range(0, count, at_once):
+            some = slice(start, start + at_once)
+            product = self._members[some] @ self._turned
+            product.sort_indices()  # so that sums are rounded alike whatever the order of a set
+            found = product.tocoo()
+            shared, a, b = found.data, self._sizes[found.row + start], self._sizes[found.col]
+            contained = (shared == a).astype(np.float64) + (shared == b)
+            found.data = (1 + contained) / 3 * shared / (a + b - shared)
+            many = found.nnz * 10 > found.shape[0] * count
+            yield some, found.toarray() if many else found.tocsr()
 
 
 def _group_measures(

@@ -11,6 +11,7 @@ from scoring.tasks import Item, Task, pair
 from scoring.text import Source, read_lines
 
 _RANK = re.compile(r"[+-]?\d+", re.ASCII)
+_BETWEEN = re.compile(r"[\W_]+")
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
 )
@@ -127,19 +128,29 @@ def name_fault(field: str, name: str) -> str | None:
 
 
 def lost_lines(path: Source, lines: Mapping[str, int], gold: Set[str]) -> tuple[FileProblem, ...]:
-    """Return the warning that a run may name its articles as the gold does not.
+    """Return the warning that a run seems to name its articles otherwise than the gold.
 
-    `lines` are counted by article. None where each article of the gold has a line: a run may cover
-    more articles than the gold.
+    `lines` are counted by article. A run may cover more articles than the gold: lines are lost
+    where a gold article without a line has the same letters and digits, or where no line counts.
     """
     outside = [article for article in lines if article not in gold]
-    without = len(gold) + len(outside) - len(lines)
-    if not outside or not without:
+    if not outside:
         return ()
-    count = sum(lines[article] for article in outside)
-    ignored = f"{count} lines of {len(outside)} articles that are not in the gold are ignored"
-    message = f"{ignored}, the first of {outside[0]!r}; {without} articles of the gold have none"
+    without = {_folded(article): article for article in gold if article not in lines}
+    lost = [article for article in outside if _folded(article) in without]
+    if not lost and len(outside) < len(lines):
+        return ()
+    lost = lost or outside
+    count = sum(lines[article] for article in lost)
+    ignored = f"{count} lines of {len(lost)} articles that are not in the gold are ignored"
+    meant = without.get(_folded(lost[0]))
+    message = f"{ignored}, the first of {lost[0]!r}{f': the gold has {meant!r}' if meant else ''}"
     return (FileProblem(str(path), 0, 0, message),)
+
+
+def _folded(article: str) -> str:
+    """Return an id's letters and digits without case: 10.1/X.2 is 10.1_x.2 as a file's name."""
+    return _BETWEEN.sub("", article).lower()
 
 
 def extra_columns(path: Source, columns: Sequence[str], line: int) -> FileProblem:

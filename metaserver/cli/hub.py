@@ -110,7 +110,7 @@ async def open_hub(
             ),
             version("biocreative-metaserver"),
         )
-        scheduler.listeners.append(metrics.publish)
+        scheduler.listeners.append(metrics.attempt)
         state_recorder = ServerStateRecorder(
             led, scheduler.phases.values, clock, alone=member.is_alone
         )

@@ -148,7 +148,7 @@ class StoreFollower:
         for lane in named.values():
             before = self._shown.get(lane.key)
             if before is None or _shows(before) != _shows(lane):
-                self._scheduler.show(running, _event(running, lane))
+                running.shown(_event(running, lane), at_work=lane.is_due or bool(lane.worker))
             self._shown[lane.key] = lane
             self._scheduler.lanes.elsewhere(lane.key, at_work=bool(lane.worker))
 
@@ -269,7 +269,7 @@ class StoreFollower:
 
 
 def _shows(lane: SeenLane) -> Sequence[object]:
-    return (lane.worker, lane.in_flight, lane.down, lane.ended)
+    return (lane.worker, lane.is_due, lane.in_flight, lane.down, lane.ended)
 
 
 def _event(running: RunningPhase, lane: SeenLane) -> LaneChanged:

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import random
+import tracemalloc
 from itertools import combinations, permutations, product
 from pathlib import Path
 
@@ -104,6 +105,31 @@ def test_sets_agree_with_plain_loops(annotators: list[dict[str, frozenset[str]]]
         assert close(
             pair.measures["masi"].value, sum(masi(a[one], b[one]) for one in common) / len(common)
         )
+
+
+def test_alpha_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(3)
+    annotators = {
+        name: {str(a): frozenset(rng.sample("pqrstuvw", rng.randrange(4))) for a in range(30)}
+        for name in "xyz"
+    }
+    whole = agree(annotators, resamples=0).overall["krippendorff_alpha"].value
+    monkeypatch.setattr("scoring.agreement.SIMILAR_AT_ONCE", 100)
+    assert close(agree(annotators, resamples=0).overall["krippendorff_alpha"].value, whole or 0)
+    assert close(whole, plain_alpha(list(annotators.values())))
+
+
+def test_articles_that_share_a_protein_need_little_memory() -> None:
+    """Each of 1,600 sets has an item in common with each other one."""
+    annotators = {
+        name: {str(a): frozenset(["P04637", f"{name}{a}"]) for a in range(800)} for name in "xy"
+    }
+    tracemalloc.start()
+    found = agree(annotators, resamples=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 150e6  # a number for each two sets of items would be some 600 MB
+    assert close(found.overall["krippendorff_alpha"].value, 0)  # any two sets are as unlike
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_what_a_run_may_misspell_is_told(
     run.write_text("A\t0-3\tMDM2\tprotein\nA\t11-13\tp53\tprotein\nb\t0-1\tx\tprotein \n")
     assert main(words) == 0
     told = f"warning: {run}: "
-    lost = "the first of 'A'; 1 articles of the gold have none"
+    lost = "the first of 'A': the gold has 'a'"
     wrong = "the first of 'protein ': they are wrong"
     assert capsys.readouterr().err.splitlines() == [
         f"{told}2 lines of 1 articles that are not in the gold are ignored, {lost}",
