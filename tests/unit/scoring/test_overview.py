@@ -43,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "gold": GOLD,
         "run": RUN,
         "poor": POOR,
+        "authors": POOR,
         "ipt": "a\tP1\tP2\na\tP1\tP3\nb\tP4\tP4\n",
         "ipt_run": "a\tP2\tP1\t1\t0.9\nb\tP4\tP5\t1\t0.9\n",
         "act": ACT_GOLD,
@@ -66,12 +67,12 @@ USEFUL = ("usefulness", "--task", "INT", "--gold", "gold.tsv", "run.tsv", "poor.
 
 
 def test_usefulness_by_cutoff(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [*USEFUL, "--cutoffs", "2,1,30", "--authors", "poor.tsv", "--resamples", "50"]
+    words = [*USEFUL, "--cutoffs", "2,1,30", "--authors", "authors.tsv", "--resamples", "50"]
     assert main([*words, "--format", "csv"]) == 0
     found = {(row["run"], row["cutoff"]): row for row in rows_of(capsys)}
     assert list(found) == [
         *((run, cutoff) for run in ("run", "poor", "ideal") for cutoff in ("1", "2", "30")),
-        ("poor", "all"),
+        ("authors", "all"),
     ]
     at_2 = found["run", "2"]
     assert float(at_2["recall"]) == (1 / 2 + 1) / 2
@@ -83,7 +84,7 @@ def test_usefulness_by_cutoff(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert [found[IDEAL, cutoff]["recall"] for cutoff in ("1", "2")] == ["0.75", "1.0"]
     assert float(found[IDEAL, "30"]["candidates"]) == 1.5
     assert found["poor", "30"]["articles"] == "1/2"
-    assert float(found["poor", "all"]["minutes"]) == 15
+    assert float(found["authors", "all"]["minutes"]) == 15
     low, high = json.loads(at_2["95 % of recall"])
     assert low <= 0.75 <= high
 
@@ -91,7 +92,7 @@ def test_usefulness_by_cutoff(folder: Path, capsys: pytest.CaptureFixture[str]) 
 def test_usefulness_is_drawn_and_in_every_format(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [*USEFUL, "--resamples", "0", "--authors", "poor.tsv"]
+    words = [*USEFUL, "--resamples", "0", "--authors", "authors.tsv"]
     assert main([*words, "--out", "a.svg", "--html", "a.html", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert {one["recall_bounds"] for one in values} == {None}
