@@ -48,6 +48,7 @@ from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.sign_up_mail import SignUpMailer
 from metaserver.phases.state_log import ServerStateRecorder
+from metaserver.store.place import PostgresUrl
 from metaserver.store.store import open_store
 from metaserver.uniprot import Release
 from metaserver.web.ui.live import open_streams
@@ -109,7 +110,7 @@ async def open_hub(
             ),
             version("biocreative-metaserver"),
         )
-        scheduler.listeners.append(metrics.publish)
+        scheduler.listeners.append(metrics.attempt)
         state_recorder = ServerStateRecorder(
             led, scheduler.phases.values, clock, alone=member.is_alone
         )
@@ -171,6 +172,8 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
             if not hub.member.is_alone:
                 group.create_task(hub.follower.run(), name="follower")
                 group.create_task(hub.job_board.run(), name="job board")
+            elif isinstance(hub.store.place, PostgresUrl):
+                group.create_task(hub.follower.mend(), name="follower")
             group.create_task(hub.keeper.run(), name="keeper")
             group.create_task(hub.requests.run(), name="requests")
             group.create_task(hub.metrics.watch_loop(), name="loop lag")

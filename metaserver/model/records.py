@@ -121,3 +121,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     problem_count: int = 0  # all of them
     raw: bytes = b""  # the answer's body as it came, cut at the size limit; zstd-compressed
     usage: DeclaredUsage | None = None  # what the answer took, as its team declares
+
+    @property
+    def ended_at(self) -> float:
+        """The time it ended, in seconds since the Unix epoch."""
+        return self.started_at + self.timings.total

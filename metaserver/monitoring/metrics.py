@@ -1,4 +1,4 @@
-"""The hub's metrics for Prometheus: counters of the lanes' events, gauges read on each scrape.
+"""The hub's metrics for Prometheus: counters of attempts, gauges read on each scrape.
 
 docs/monitoring.md explains each metric. Labels are servers' names, outcomes, states and phases of
 an attempt, which bounds the number of series.
@@ -25,8 +25,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from metaserver.client.watchdog import Watchdog
-from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.model.records import ServerName
+from metaserver.model.records import Attempt, ServerName
 from metaserver.model.states import ServerState
 from metaserver.monitoring.series import AttemptCounts, AttemptSums
 from metaserver.monitoring.snapshots import Monitor
@@ -86,12 +85,10 @@ class Metrics:
         registry.register(_Hub(sources))
         ProcessCollector(registry=registry)
 
-    def publish(self, event: AttemptEnded | LaneChanged) -> None:
-        """Count a lane's event; the states of lanes are read from the monitors instead."""
-        if isinstance(event, LaneChanged):
-            return
-        self._attempts.add(event.attempt)
-        self._sums.add(event.attempt, event.answer.hits_kept if event.answer else 0)
+    def attempt(self, attempt: Attempt, hits: int) -> None:
+        """Count an attempt that has ended, and the hits kept of its answer."""
+        self._attempts.add(attempt)
+        self._sums.add(attempt, hits)
 
     def forget(self, server: ServerName) -> None:
         """Drop the series of a removed server."""

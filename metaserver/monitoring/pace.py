@@ -67,11 +67,18 @@ class Paces:
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
         """Record an event of a lane."""
-        pace = self._paces[event.server.name]
         if isinstance(event, LaneChanged):
-            pace.turn(self._clock(), working=event.end in (None, LaneEnd.SLICE))
+            self.turn(event.server.name, working=event.end in (None, LaneEnd.SLICE))
         elif event.decision.final:
-            pace.ended(self._clock())
+            self.ended(event.server.name, self._clock())
+
+    def turn(self, server: ServerName, *, working: bool) -> None:
+        """Record that a server is sent articles from now on, or that it is not."""
+        self._paces[server].turn(self._clock(), working=working)
+
+    def ended(self, server: ServerName, at: float) -> None:
+        """Record the end of an article, at `at` by the clock of the machine that had sent it."""
+        self._paces[server].ended(min(at, self._clock()))
 
     def measured(self, server: ServerName) -> MeasuredPace:
         """Return a server's pace as of now."""

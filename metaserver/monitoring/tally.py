@@ -39,7 +39,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> Ended:
         """Return the measurements of an attempt."""
         return cls(
-            at=attempt.started_at + attempt.timings.total,
+            at=attempt.ended_at,
             outcome=attempt.outcome,
             timings=attempt.timings,
             hits=hits,

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.leaderboards.gold import scored_tasks
 from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.boards import RAW, FrozenBoard
+from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ServerName, TaskName
 from metaserver.model.scores import Score
@@ -54,10 +55,14 @@ class ScoreChanges(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A board that has scored all answers of a phase on another gold, except those in `landed`."""
+    """A board that has scored all answers of a phase on another gold, except those in `landed`.
+
+    `replaces` is the version of the gold that it was compared with, 0 for none.
+    """
 
     running: RunningPhase
     task: TaskName
+    replaces: int
     board: Scoreboard
     landed: list[Landed]
     store: Store
@@ -93,10 +98,17 @@ class Candidate:
     async def adopt(
         self, content: bytes, source: str, before: ReplacedBoard | None, note: GoldAuditWriter
     ) -> AdoptedGold:
-        """Keep the gold, the board before and the audit entry at once; then show this board."""
+        """Keep the gold, the board before and the audit entry at once; then show this board.
+
+        `RefusedError` where another process has kept a version meanwhile.
+        """
         phase_id, frozen = self.running.phase.id, None
         document = b"" if before is None else await asyncio.to_thread(before.board.encode)
         async with self.store.writing() as connection:
+            versions = await phases.gold_numbers(connection, phase_id)
+            if versions.get(self.task, 0) != self.replaces:
+                message = "another version was set meanwhile: preview the changes again"
+                raise RefusedError(Refusal.STATE, message, field="content")
             if before is not None:
                 frozen = await boards.add(
                     connection,
@@ -135,7 +147,15 @@ async def candidate(
     """
     board = await asyncio.to_thread(_board, plugin, gold, running)
     with running.boards.landing(board) as landed:
-        made = Candidate(running=running, task=plugin.name, board=board, landed=landed, store=store)
+        known = running.gold.get(plugin.name)
+        made = Candidate(
+            running=running,
+            task=plugin.name,
+            replaces=known.version if known is not None else 0,
+            board=board,
+            landed=landed,
+            store=store,
+        )
 
         async def scored(count: int) -> None:
             progress.advance(count)

@@ -29,7 +29,7 @@ from metaserver.phases.live import LiveBoards
 from metaserver.phases.log_reader import CHUNK, LogReader
 from metaserver.store import checkpoints, states
 from metaserver.store.checkpoints import StoredCheckpoint
-from metaserver.store.logs import LogEnd
+from metaserver.store.logs import LogEnd, LoggedAttempt
 from metaserver.store.store import Store
 
 LANES = 32
@@ -59,7 +59,9 @@ class MadeCheckpoint:
 class Follower:
     """The follower of the lanes of one phase; `clock` returns Unix seconds.
 
-    `measuring` returns an empty monitor and empty windows, as those of the phase.
+    `measuring` returns an empty monitor and empty windows, as those of the phase. `hear` is called
+    with each attempt that is stored while the lane is followed, once: for a process that does not
+    make them itself.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Follower:
         basis: Basis,
         measuring: Callable[[], tuple[ServerMonitor, Windows]],
         clock: Callable[[], float],
+        hear: Callable[[LoggedAttempt], None] | None = None,
     ) -> None:
         self._store = store
         self._boards = boards
@@ -79,7 +82,12 @@ class Follower:
         self._corpus = corpus
         self._basis = basis
         self._reader = LogReader(
-            store=store, boards=boards, windows=windows, corpus=corpus, measuring=measuring
+            store=store,
+            boards=boards,
+            windows=windows,
+            corpus=corpus,
+            measuring=measuring,
+            hear=hear,
         )
         self._clock = clock
         self._lanes: dict[ServerName, FollowedLane] = {}
@@ -103,7 +111,8 @@ class Follower:
         if lane is not None:
             lane.server = server
             return
-        lane = self._lanes[server.name] = FollowedLane(server=server, key=key, end=end)
+        lane = FollowedLane(server=server, key=key, end=end, told=end.serial)
+        self._lanes[server.name] = lane
         if end.serial or has_changed:
             self._fall_behind(lane)
         else:

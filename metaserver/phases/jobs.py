@@ -155,7 +155,7 @@ class Jobs:
             job.state = JobState.DONE
         except UnavailableError as error:
             job.state = JobState.FAILED
-            job.error = f"nothing was done, the hub can store nothing now: {error.reason}"
+            job.error = f"perhaps nothing was done, the hub can store nothing now: {error.reason}"
         except MetaserverError as error:
             job.state, job.error = JobState.FAILED, str(error)
         except Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from metaserver.files.compression import unpack_json
@@ -30,7 +30,8 @@ CHUNK = 256
 class LogReader:
     """The reader of the logs of a phase's lanes; their answers are scored on its boards.
 
-    `measuring` returns an empty monitor and empty windows, as those of the phase.
+    `measuring` returns an empty monitor and empty windows, as those of the phase; for `hear` see
+    `Follower`.
     """
 
     store: Store
@@ -38,6 +39,7 @@ class LogReader:
     windows: Windows
     corpus: Corpus
     measuring: Callable[[], tuple[ServerMonitor, Windows]]
+    hear: Callable[[LoggedAttempt], None] | None = None
 
     async def read(self, lane: FollowedLane) -> bool:
         """Read the next part of a lane's log, of most logs all, and count it.
@@ -59,6 +61,7 @@ class LogReader:
         monitor.adopt(tail.monitor, lane.server.name)
         self.windows.adopt(tail.windows, lane.server.name)
         lane.read, lane.scored = tail.read, max(lane.scored, tail.read)
+        self._tell(lane, tail.new)
         return True
 
     async def read_new(self, lanes: Sequence[FollowedLane]) -> None:
@@ -81,6 +84,16 @@ class LogReader:
                 monitor = self.boards.server_monitor
                 count(logged, lane.server.name, self.corpus, monitor, self.windows)
                 lane.read, lane.scored = logged[-1].serial, max(lane.scored, logged[-1].serial)
+                self._tell(lane, logged)
+
+    def _tell(self, lane: FollowedLane, logged: Iterable[LoggedAttempt]) -> None:
+        """Pass on the attempts of a lane that were stored since it is followed, each once."""
+        if self.hear is None:
+            return
+        for one in logged:
+            if one.serial > lane.told:
+                self.hear(one)
+                lane.told = one.serial
 
     def _decoded(
         self, lanes: Iterable[FollowedLane], rows: Iterable[Any]
@@ -113,6 +126,8 @@ class LogReader:
         logged = logs.decode(rows, lane.server.name, self.corpus)
         count(logged, lane.server.name, self.corpus, tail.monitor, tail.windows)
         tail.read = logged[-1].serial
+        if self.hear is not None and tail.read > lane.told:
+            tail.new += [one._replace(payloads=None) for one in logged if one.serial > lane.told]
         return list(batches(_to_be_scored([lane], [logged])))
 
     async def _score(self, lane: FollowedLane, answered: Sequence[LoggedAttempt]) -> None:
@@ -122,11 +137,15 @@ class LogReader:
 
 @dataclass(kw_only=True, slots=True)
 class _Tail:
-    """The measures of a lane while its log is read in a thread; they replace the shown ones."""
+    """The measures of a lane while its log is read in a thread; they replace the shown ones.
+
+    `new` are the attempts that are to be passed on.
+    """
 
     monitor: ServerMonitor
     windows: Windows
     read: int
+    new: list[LoggedAttempt] = field(default_factory=list)
 
     @classmethod
     def of(

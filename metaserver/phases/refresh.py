@@ -83,6 +83,20 @@ class StoreFollower:
             taken = asyncio.get_running_loop().time() - began
             await asyncio.sleep(max(PAUSE_SECONDS, LOOK_SECONDS - taken))
 
+    async def mend(self) -> None:
+        """Take in what a process that is alone has stored without knowing it, until cancelled.
+
+        Where a connection breaks in a commit, nobody hears whether it was carried out.
+        """
+        mended = 0
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            failed, before = self._store.failed_writes, self._last_entry
+            if failed != mended and self._store.blocked is None:
+                await self.freshen()
+                if self._last_entry == before >= 0:  # else it failed, or more was changed
+                    mended = failed
+
     async def freshen(self) -> None:
         """Take in what others have changed before now; where that fails, later."""
         try:
@@ -134,7 +148,7 @@ class StoreFollower:
         for lane in named.values():
             before = self._shown.get(lane.key)
             if before is None or _shows(before) != _shows(lane):
-                self._scheduler.show(running, _event(running, lane))
+                running.shown(_event(running, lane), at_work=lane.is_due or bool(lane.worker))
             self._shown[lane.key] = lane
             self._scheduler.lanes.elsewhere(lane.key, at_work=bool(lane.worker))
 
@@ -255,7 +269,7 @@ class StoreFollower:
 
 
 def _shows(lane: SeenLane) -> Sequence[object]:
-    return (lane.worker, lane.in_flight, lane.down, lane.ended)
+    return (lane.worker, lane.is_due, lane.in_flight, lane.down, lane.ended)
 
 
 def _event(running: RunningPhase, lane: SeenLane) -> LaneChanged:

@@ -40,7 +40,7 @@ from metaserver.store import servers as stored_servers
 from metaserver.store import teams as stored_teams
 from metaserver.store import uploads as stored_uploads
 from metaserver.store.keys import digest_key
-from metaserver.store.logs import LogEnd
+from metaserver.store.logs import LogEnd, LoggedAttempt
 from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
@@ -69,6 +69,7 @@ class RunningPhase:
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+        hear: Callable[[LoggedAttempt], None] | None,
         clock: Callable[[], float],
         patience: float | None,
     ) -> None:
@@ -89,6 +90,7 @@ class RunningPhase:
         self.paces = Paces(clock)
         self._store = store
         self._publish = publish
+        self._hear = hear
         self._clock = clock
         self._patience = patience
         self.offline: dict[ServerName, OfflineRun] = {}
@@ -127,6 +129,7 @@ class RunningPhase:
             basis=basis_of(settings, vocabulary),
             measuring=self._measuring,
             clock=clock,
+            hear=None if hear is None else self._heard,
         )
         self.tasks = asked_tasks(gold, phase.plan.tasks)
         self._client = client
@@ -142,11 +145,14 @@ class RunningPhase:
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+        hear: Callable[[LoggedAttempt], None] | None,
         clock: Callable[[], float],
         patience: float | None,
     ) -> RunningPhase:
         """Load a phase from the store; its boards are made by `catch_up`.
 
+        `publish` is called with the events of its lanes; where others work them, `hear` is with
+        each attempt that they store.
         A server that is down is left after `patience` seconds; None: it is probed for ever.
         """
         async with store.reading() as connection:
@@ -175,6 +181,7 @@ class RunningPhase:
             store=store,
             client=client,
             publish=publish,
+            hear=hear,
             clock=clock,
             patience=patience,
         )
@@ -376,6 +383,18 @@ class RunningPhase:
         """Record an event of a lane."""
         self.paces.publish(event)
         self.follower.publish(event)
+
+    def shown(self, event: LaneChanged, *, at_work: bool) -> None:
+        """Record a change of a lane of another process; `at_work`, or to be as soon as it can."""
+        self.paces.turn(event.server.name, working=at_work)
+        self.follower.publish(event)
+
+    def _heard(self, one: LoggedAttempt) -> None:
+        """Record an attempt that another process has stored."""
+        assert self._hear is not None
+        if one.final:
+            self.paces.ended(one.attempt.server, one.attempt.ended_at)
+        self._hear(one)
 
     async def add_run(self, run: OfflineRun) -> None:
         """Show an offline run, replacing the one of its name if there is one.

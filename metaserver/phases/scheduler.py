@@ -20,7 +20,7 @@ from metaserver.lanes.lane import Lane
 from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import LaneKey, TakenLane
 from metaserver.model.phases import Phase
-from metaserver.model.records import PhaseName
+from metaserver.model.records import Attempt, PhaseName
 from metaserver.model.states import OPEN_STATES, PhaseState, ProcessRole
 from metaserver.phases.holder import LaneHolder, LaneSource
 from metaserver.phases.lane_control import LaneController
@@ -29,6 +29,7 @@ from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import audit, leases
 from metaserver.store import phases as stored_phases
+from metaserver.store.logs import LoggedAttempt
 from metaserver.store.store import Store
 from metaserver.uniprot import Release
 
@@ -40,7 +41,8 @@ log = logging.getLogger(__name__)
 class Scheduler:
     """The scheduler of all phases: it advances them by the clock and runs their lanes.
 
-    `listeners` are called with every event that lanes publish; `clock` returns Unix seconds.
+    `listeners` are called with every attempt that has ended, of whichever process, and the hits
+    that were kept of its answer; `clock` returns Unix seconds.
     A server that is down is left after `patience` seconds; None: it is probed until its phase is
     over. `releases` are UniProt releases that are open already, by name; others are opened in the
     folder of the settings.
@@ -59,7 +61,7 @@ class Scheduler:
     ) -> None:
         self.phases: dict[PhaseName, RunningPhase] = {}
         self.last_id = 0  # the highest id of a phase: those of deleted ones are not used again
-        self.listeners: list[Callable[[AttemptEnded | LaneChanged], None]] = []
+        self.listeners: list[Callable[[Attempt, int], None]] = []
         source = LaneSource(may_take=self._may_take, make=self._make, ended=self._ended)
         self.lanes = LaneController(store, self.phases, LaneHolder(store, source, member))
         self._member = member
@@ -95,6 +97,7 @@ class Scheduler:
             store=self._store,
             client=self._client,
             publish=self._published,
+            hear=None if self._member.is_alone else self._heard,
             clock=self._clock,
             patience=self._patience,
         )
@@ -128,8 +131,15 @@ class Scheduler:
 
     def _published(self, running: RunningPhase, event: AttemptEnded | LaneChanged) -> None:
         running.published(event)
+        if isinstance(event, AttemptEnded):
+            self._tell(event.attempt, event.answer.hits_kept if event.answer else 0)
+
+    def _heard(self, one: LoggedAttempt) -> None:
+        self._tell(one.attempt, one.hits_kept)
+
+    def _tell(self, attempt: Attempt, hits: int) -> None:
         for listener in self.listeners:
-            listener(event)
+            listener(attempt, hits)
 
     async def _drive(self) -> None:
         while True:
@@ -219,10 +229,6 @@ class Scheduler:
             await self.open(phase)
         else:
             running.replan(phase, self._settings)
-
-    def show(self, running: RunningPhase, event: LaneChanged) -> None:
-        """Show a change of a lane that another process works."""
-        self._published(running, event)
 
     # -- lanes -----------------------------------------------------------------------------------
 

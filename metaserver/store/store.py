@@ -63,6 +63,11 @@ class Store(ReadStore):
         """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
+    @property
+    def failed_writes(self) -> int:
+        """The number of failed writes; where a connection broke, one may be stored all the same."""
+        return self._writer.failed_writes
+
     def record(self, entry: AttemptRecord) -> Awaitable[int]:
         """Commit one ended attempt; awaiting it returns its serial in the lane's log.
 

@@ -42,6 +42,7 @@ class Writer(ABC):
         self._wake = asyncio.Event()
         self._broken: set[tuple[LaneKey, int]] = set()  # lanes by epoch with an entry missing
         self.blocked: str | None = None
+        self.failed_writes = 0  # of other code; some may have been carried out all the same
 
     @abstractmethod
     async def _commit(self, batch: Sequence[AttemptRecord]) -> Sequence[int | HubError]:
@@ -76,6 +77,7 @@ class Writer(ABC):
 
     def mark_unwritable(self, reason: str) -> None:
         """Record that a write failed: nothing more is written until a trial succeeds."""
+        self.failed_writes += 1
         self._block(reason)
         self._wake.set()
 

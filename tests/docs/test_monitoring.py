@@ -7,9 +7,8 @@ import pytest
 from prometheus_client.core import Metric
 
 from metaserver.client.watchdog import Watchdog
-from metaserver.lanes.events import AttemptEnded
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName
-from metaserver.model.states import Outcome, RetryDecision
+from metaserver.model.records import ArticleId, Attempt, ServerName
+from metaserver.model.states import Outcome
 from metaserver.monitoring.measures import Availability, Timing, Tips
 from metaserver.monitoring.metrics import HubProcesses, Metrics, Sources
 from metaserver.monitoring.tally import PHASES
@@ -29,21 +28,15 @@ NOTHING = Sources(
 def collected() -> list[Metric]:
     """All metrics, each with at least one series."""
     metrics = Metrics(NOTHING, "")
-    metrics.publish(
-        AttemptEnded(
-            server=Server(name=ServerName("one"), url="http://127.0.0.1/"),
-            serial=1,
-            position=0,
-            attempt=Attempt(
-                server=ServerName("one"),
-                article=ArticleId("100"),
-                number=1,
-                started_at=0.0,
-                outcome=Outcome.FAULT,
-            ),
-            answer=None,
-            decision=RetryDecision(given_up=True),
-        )
+    metrics.attempt(
+        Attempt(
+            server=ServerName("one"),
+            article=ArticleId("100"),
+            number=1,
+            started_at=0.0,
+            outcome=Outcome.FAULT,
+        ),
+        hits=0,
     )
     return list(metrics.registry.collect())
 

@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from metaserver.model.boards import RAW
+from metaserver.model.errors import UnavailableError
 from metaserver.model.records import ServerName, TaskName
-from tests.hubs.inside import Running, plan_phase
+from metaserver.store import audit
+from metaserver.store.phases import set_gold
+from metaserver.store.store import Store
+from tests import stores
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.several import two
 from tests.integration.test_service_gold import INT_GOLD, run_file
 from tests.waiting import patience
@@ -87,3 +92,43 @@ async def test_gold_is_shown_that_came_while_the_version_before_was_scored(tmp_p
                 await one.do("gold.set", **given, content=gold_without(count))
                 await other.service.freshen()
         await other.until(lambda: scored.gold[INT].version == 3)
+
+
+async def test_two_processes_do_not_replace_the_same_gold(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        await plan_phase(one)
+        await other.service.freshen()
+        given = {"phase": "test", "task": "INT", "source": "gold.tsv"}
+        async with other.service.phase("test").scoring:
+            second = asyncio.create_task(
+                other.do("gold.set", **given, content=gold_without(2), replaces=1)
+            )
+            jobs = other.service.jobs
+            await other.until(
+                lambda: [job.progress.step for job in jobs.list_all()] == ["waiting for its turn"]
+            )
+            change = await one.do("gold.set", **given, content=gold_without(1), replaces=1)
+        assert change.version == 2
+        with pytest.raises(AssertionError, match="another version was set meanwhile"):
+            await second
+        kept = await one.do("gold.list", phase="test")
+        assert [gold.version for gold in kept if gold.task == INT] == [2, 1]
+
+
+async def test_a_lone_process_shows_what_was_stored_unheard_of(tmp_path: Path) -> None:
+    url = stores.database_of(tmp_path / "hub").secret
+    async with at_work(await settings(tmp_path, store=url)) as running:
+        await plan_phase(running)
+        store, phase = running.service.store, running.service.phase("test")
+        with pytest.raises(UnavailableError):
+            await commit_unheard_of(store, phase.phase.id)
+        await running.until(lambda: phase.gold[INT].version == 2)
+
+
+async def commit_unheard_of(store: Store, phase_id: int) -> None:
+    """Store a gold, and break as where the connection is lost in the commit."""
+    async with store.writing() as connection:
+        await set_gold(connection, phase_id, INT, "gold.tsv", gold_without(1))
+        await audit.add(connection, actor="ana", action="gold.set", subject="test")
+        await connection.commit()
+        raise UnavailableError("the connection was closed")

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 import sqlalchemy as sa
+from prometheus_client.parser import text_string_to_metric_families
 
+from metaserver.cli.lane_worker import work_lanes
 from metaserver.model.records import ServerName
 from metaserver.model.states import Control, ServerState
+from metaserver.monitoring.pace import KEPT, MeasuredPace
 from metaserver.monitoring.windows import ServerWindow, Window
+from metaserver.phases import follower
 from metaserver.store import audit, leases, servers
 from metaserver.store.tables import lanes, leader
 from tests.hubs.inside import Running, plan_phase
 from tests.hubs.several import process, two
+from tests.integration.kits import asked_server
 from tests.waiting import until
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
@@ -24,7 +32,9 @@ NAME = ServerName("blue-1")
 
 
 @asynccontextmanager
-async def due(folder: Path, url: str = "http://127.0.0.1:9/") -> AsyncIterator[Sequence[Running]]:
+async def due(
+    folder: Path, url: str = "http://127.0.0.1:9/", *, is_due: bool = True
+) -> AsyncIterator[Sequence[Running]]:
     """Run two processes with pages, and a lane that is to be at work; no worker lives."""
     async with two(folder) as (first, second):
         await plan_phase(first)
@@ -35,9 +45,12 @@ async def due(folder: Path, url: str = "http://127.0.0.1:9/") -> AsyncIterator[S
             registered = await servers.get(connection, NAME)
             assert registered is not None
             key = first.service.phase("test").key(registered)
-            await servers.set_control(connection, key, Control.RUNNING)
-            await leases.order(connection, key, due=True)
+            await servers.set_control(
+                connection, key, Control.RUNNING if is_due else Control.PAUSED
+            )
+            await leases.order(connection, key, due=is_due)
             await audit.add(connection, actor="a test", action="servers.start", subject=NAME)
+        await second.service.follower.freshen()
         yield first, second
 
 
@@ -84,3 +97,56 @@ async def test_each_process_has_the_states_that_the_leader_stores(tmp_path: Path
             assert {one.availability.failures for one in seen} == {1}
             assert len({one.availability.neither for one in seen}) == 1  # the same times
             assert all(one.availability.down > 0.0 for one in seen)
+
+
+@asynccontextmanager
+async def worker(running: Running, folder: Path) -> AsyncIterator[None]:
+    """Run a process that works lanes alone, on a machine of its own."""
+    given = msgspec.structs.replace(running.service.settings, folder=str(folder / "worker"))
+    task = asyncio.create_task(work_lanes(given))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def counted(running: Running) -> Mapping[str, float]:
+    """Return the metrics of attempts, by name, all servers together."""
+    found: Counter[str] = Counter()
+    for family in text_string_to_metric_families(running.service.metrics.render()[0].decode()):
+        for sample in family.samples:
+            found[sample.name] += sample.value
+    return found
+
+
+@pytest.mark.parametrize("chunk", [256, 0], ids=["together", "one by one"])
+async def test_each_process_counts_what_workers_store_while_it_lives(
+    tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "CHUNK", chunk)  # above it, a lane is behind and read by itself
+    async with asked_server() as asked, due(tmp_path, asked.url) as (first, second):
+        articles = len(first.service.phase("test").corpus)
+        async with worker(first, tmp_path):
+            for running in (first, second):
+                await until(lambda hub=running: counted(hub)["metaserver_attempts_total"])
+                await all_in(ServerState.FINISHED, running)
+        for running in (first, second):
+            found = counted(running)
+            assert found["metaserver_attempts_total"] == articles
+            assert found["metaserver_response_seconds_count"] == articles
+            assert found["metaserver_hits_kept_total"] > 0
+            assert found["metaserver_sent_bytes_total"] > 0
+            pace = running.service.phase("test").paces.measured(NAME)
+            assert pace.articles == min(articles, KEPT)
+        async with process(tmp_path) as third:
+            await third.caught_up()
+            assert counted(third)["metaserver_attempts_total"] == 0  # it counts from its start
+
+
+async def test_a_server_that_was_never_started_is_not_at_work(tmp_path: Path) -> None:
+    async with due(tmp_path, is_due=False) as processes:
+        await all_in(ServerState.PAUSED, *processes)
+        for running in processes:
+            assert running.service.phase("test").paces.measured(NAME) == MeasuredPace(0, 0.0)

@@ -62,7 +62,9 @@ async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | Refu
             return error
         raise
     except UnavailableError as error:
-        message = f"nothing was done, the hub can store nothing now: {error.reason}; try again"
+        message = (
+            f"perhaps nothing was done, the hub can store nothing now: {error.reason}; try again"
+        )
         return RefusedError(Refusal.STATE, message)
 
 

@@ -50,10 +50,10 @@ class MeasuredServers:
         self.metrics = Metrics(sources, "1.2.3")
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
-        self.metrics.publish(event)
         if isinstance(event, LaneChanged):
             self.server_monitor.lane(event)
         else:
+            self.metrics.attempt(event.attempt, event.answer.hits_kept if event.answer else 0)
             self.server_monitor.attempt(event.attempt, 0, final=event.decision.final)
 
     def samples(self) -> dict[tuple[str, ...], float]:
