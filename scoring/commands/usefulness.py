@@ -79,7 +79,8 @@ def measure_usefulness(args: argparse.Namespace) -> int:
     check_pictures(args)
     if args.cutoff:
         raise OptionError("--cutoff does not apply here; expected --cutoffs")
-    check_names([*args.runs, *([args.authors] if args.authors else [])])
+    if args.authors and args.authors not in args.runs:  # the same file may be both
+        check_names([*args.runs, args.authors])
     gold = read_gold(args.task, args.gold)
     assert isinstance(gold, ItemGold)
     cards = [card for card in scorecards_of(args, gold) if isinstance(card, ItemScorecard)]
