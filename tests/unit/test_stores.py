@@ -38,6 +38,7 @@ LEFT_OUT = {
     "test_serve_blocked.py",
     "test_shared_counts.py",
     "test_shared_limits.py",
+    "test_shared_states.py",
     "test_stop.py",
     "test_tasks.py",
 }
