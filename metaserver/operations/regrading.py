@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.concurrency import run_uncancelled
 from metaserver.leaderboards.gold_diff import label_changes, run_changes
-from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.gold_changes import GoldChange
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -24,6 +23,7 @@ from metaserver.phases.candidate import (
     ReplacedBoard,
     ScoreChanges,
     candidate,
+    overtaken,
 )
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
@@ -49,8 +49,7 @@ class Proposal:
         newest = running.gold.get(self.plugin.name)
         found = newest.version if newest is not None else 0
         if self.replaces not in (None, found):
-            message = "another version was set meanwhile: preview the changes again"
-            raise RefusedError(Refusal.STATE, message, field="content")
+            raise overtaken()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,6 +46,12 @@ class ReplacedBoard(NamedTuple):
     board: FrozenBoard
 
 
+def overtaken() -> RefusedError:
+    """Return the refusal of a gold in place of one that is not the newest any more."""
+    message = "another version was set meanwhile: preview the changes again"
+    return RefusedError(Refusal.STATE, message, field="content")
+
+
 class ScoreChanges(NamedTuple):
     """The scores of runs before and after, each pair of the same answers."""
 
@@ -107,8 +113,7 @@ class Candidate:
         async with self.store.writing() as connection:
             versions = await phases.gold_numbers(connection, phase_id)
             if versions.get(self.task, 0) != self.replaces:
-                message = "another version was set meanwhile: preview the changes again"
-                raise RefusedError(Refusal.STATE, message, field="content")
+                raise overtaken()
             if before is not None:
                 frozen = await boards.add(
                     connection,
