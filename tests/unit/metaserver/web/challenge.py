@@ -47,12 +47,13 @@ def make_score(task: TaskPlugin, skill: float, answered: int, jitter: float = 0.
     reach = min(0.95, 0.25 + 0.8 * skill)
     steps = [(reach * (i + 1) / 14, top * math.exp(-2.2 * i / 14)) for i in range(14)]
     auc = sum(p * reach / 14 for _, p in steps)
-    f_score = 0.9 * skill * top
+    found, precision = round(252 * reach), steps[-1][1]
+    f_score = 2 * precision * reach / (precision + reach)
     values = {
-        "tp": round(252 * reach),
-        "fp": round(900 * (1 - skill) ** 4),
-        "fn": 252 - round(252 * reach),
-        "precision": f_score * 0.8,
+        "tp": found,
+        "fp": round(found / precision) - found,
+        "fn": 252 - found,
+        "precision": precision,
         "recall": reach,
         "f_score": f_score,
         "auc_ipr": auc,
@@ -223,7 +224,10 @@ class Challenge:
             )
             for i, (lane, score) in enumerate(scored)
         ]
-        rows = [changed(row, usage=self.usages.get(row.run), protocol="xmlrpc") for row in rows]
+        rows = [
+            changed(row, usage=self.usages.get(row.run), protocol="" if row.offline else "xmlrpc")
+            for row in rows
+        ]
         return Board(
             task=task,
             rows=rows,
