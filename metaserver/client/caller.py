@@ -145,6 +145,7 @@ class ArticleCaller:
             problem_count=checked.problem_count if checked else 0,
             raw=exchange.raw(),
             usage=checked.usage if checked else None,
+            asked_wait=exchange.asked_wait,
         )
         return attempt, checked
 

@@ -105,6 +105,7 @@ class HttpChannel:
                     if not isinstance(error, BusyError):
                         raise
                     if waits == MAX_WAITS or self._loop.time() + error.wait >= self._end:
+                        self._exchange.asked_wait = min(error.wait, self._deadline)
                         raise error.out_of_time() from None
                     pause = error.wait
             await asyncio.sleep(pause)

@@ -31,10 +31,12 @@ class Exchange:
     a busy server asked to wait, the request is sent again, and only the last time counts; after
     `answered` the next requests are those of a job that the server works on: its time is waiting
     time. `bytes_in` counts the bytes of all answers, `bytes_opened` those after decompression.
+    `asked_wait` are the seconds that a busy server asked to wait when no time was left to do so.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self.secrets: Sequence[bytes] = ()
+        self.asked_wait = 0.0
         self._followed = False
         self._clock = asyncio.get_running_loop().time
         self._max_bytes = max_bytes

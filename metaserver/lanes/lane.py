@@ -255,7 +255,12 @@ class Lane:
         tries = Tries(number, work.tries.charged + RULES[attempt.outcome].charged)
         limits = self._limits
         decision = decide(
-            attempt.outcome, tries.charged, limits.attempts, limits.backoff, self._rng
+            attempt.outcome,
+            tries.charged,
+            limits.attempts,
+            limits.backoff,
+            self._rng,
+            attempt.asked_wait,
         )
         if decision.final:
             self._queue.finish(work.position)

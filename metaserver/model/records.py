@@ -121,6 +121,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     problem_count: int = 0  # all of them
     raw: bytes = b""  # the answer's body as it came, cut at the size limit; zstd-compressed
     usage: DeclaredUsage | None = None  # what the answer took, as its team declares
+    asked_wait: float = 0.0  # seconds before the next, as a busy server asked; not stored
 
     @property
     def ended_at(self) -> float:

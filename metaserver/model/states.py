@@ -202,15 +202,21 @@ class RetryDecision:
 
 
 def decide(
-    outcome: Outcome, charged: int, max_attempts: int, backoff: Backoff, rng: random.Random
+    outcome: Outcome,
+    charged: int,
+    max_attempts: int,
+    backoff: Backoff,
+    rng: random.Random,
+    asked: float = 0.0,
 ) -> RetryDecision:
     """Decide on an article after an attempt.
 
     `charged` is the number of attempts charged so far, this one included where it is charged.
+    `asked` are the seconds that the server asked to wait, which are the least.
     """
     rule = RULES[outcome]
     if not rule.retry:
         return RetryDecision(answered=True)
     if charged >= max_attempts:
         return RetryDecision(given_up=True)
-    return RetryDecision(wait=backoff.wait(max(charged, 1), rng))
+    return RetryDecision(wait=max(asked, backoff.wait(max(charged, 1), rng)))

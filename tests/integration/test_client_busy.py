@@ -100,6 +100,7 @@ async def test_a_wait_beyond_the_time_limit_ends_the_attempt_at_once(after: str)
     assert ended.outcome is Outcome.HTTP
     assert ended.message.startswith("HTTP status 503 Service Unavailable; expected 200; the server")
     assert "for which no time or try is left" in ended.message
+    assert ended.asked_wait == 60.0  # until the next attempt; no longer than the limit
     assert len(ended.message) < 300
     assert len(there.requests) == 1
     assert unpack(ended.raw) == PAGE

@@ -7,14 +7,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import AttemptRecord, LaneKey, LaneState, Tries
-from metaserver.model.records import Server
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey, LaneState, Tries
+from metaserver.model.records import Attempt, Server
 from metaserver.model.states import Backoff, Outcome
 from tests import virtual
 from tests.fakes.caller import FakeCaller
@@ -80,6 +81,25 @@ async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
     assert await lane(peer, memory, state=state).run(100) is LaneEnd.FINISHED
     assert peer.calls == [(1, 1), (2, 3)]  # 3 and 4 are finished; 2 has one attempt left
     assert all(entry.epoch == 2 for entry in memory.entries)
+
+
+class BusyCaller(FakeCaller):
+    """A caller of a server that asks to wait for a minute."""
+
+    async def call(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        """Return the attempt by the script, with the wait that was asked for."""
+        attempt, answer = await super().call(server, position, number)
+        return msgspec.structs.replace(attempt, asked_wait=60.0), answer
+
+
+async def test_an_article_is_sent_again_no_sooner_than_its_server_asked() -> None:
+    events: list[AttemptEnded | LaneChanged] = []
+    peer = BusyCaller({(0, 1): Outcome.HTTP})
+    one = lane(peer, FakeRecorder(), articles=1, publish=events.append)
+    assert await one.run(1) is LaneEnd.SLICE
+    assert [e.decision.wait for e in events if isinstance(e, AttemptEnded)] == [60.0]
 
 
 async def test_a_server_that_is_down_is_probed_while_its_articles_wait() -> None:

@@ -62,6 +62,14 @@ def test_an_attempt_that_was_not_charged_waits_as_after_the_first() -> None:
     assert 0.0 <= decision.wait <= 1.0
 
 
+def test_the_wait_is_no_shorter_than_a_server_asked() -> None:
+    decision = decide(Outcome.HTTP, 1, 5, BACKOFF, RNG, 40.0)
+    assert decision == RetryDecision(wait=40.0)
+    assert decide(Outcome.HTTP, 5, 5, BACKOFF, RNG, 40.0) == RetryDecision(given_up=True)
+    longer = Backoff(base=1e9, cap=1e9)
+    assert decide(Outcome.HTTP, 1, 5, longer, random.Random(1), 40.0).wait > 40.0
+
+
 @pytest.mark.parametrize(
     ("retry", "longest"), [(1, 1.0), (2, 2.0), (3, 4.0), (6, 32.0), (7, 60.0), (10_000, 60.0)]
 )
