@@ -48,6 +48,7 @@ def test_the_best_score_counts() -> None:
         ("https://www.uniprot.org/uniprot/P04637", "P04637"),
         ("http://uniprot.org/uniprotkb/P04637/entry", "P04637"),
         ("https://identifiers.org/uniprot:P04637-2", "P04637"),
+        ("http://purl.uniprot.org/uniprot/P04637", "P04637"),
         ("protein", None),
         ("7157", None),
         ("P53_HUMAN", None),
