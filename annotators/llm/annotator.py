@@ -27,12 +27,13 @@ REPAIR = "That was {reason}. Answer again with the JSON object alone, of the agr
 
 @dataclass(slots=True)
 class Spent:
-    """Requests and tokens that one article took."""
+    """Requests and tokens that one article took, and what wrote the answers."""
 
     requests: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     model: str = ""
+    fingerprint: str = ""
 
     def add(self, one: ModelReply) -> None:
         """Count a request."""
@@ -40,6 +41,7 @@ class Spent:
         self.tokens_in += one.tokens_in
         self.tokens_out += one.tokens_out
         self.model = one.model or self.model
+        self.fingerprint = one.fingerprint or self.fingerprint
 
 
 @dataclass(kw_only=True)
@@ -73,10 +75,13 @@ class LlmAnnotator:
                 raise AnswerError(f"{len(parts)} parts; expected at most {MAX_PARTS}")
             outputs = await self._ask_all(parts, spent, begun + limit)
         answer, dropped = await asyncio.to_thread(self._grounded, text, outputs)
-        price = self.config.price
+        price, form = self.config.price, self._asked.form
         answer["meta"] = {
             "model": spent.model or self.config.model,
+            "fingerprint": spent.fingerprint,
             "prompt": self.config.digest,
+            "format": form.output,
+            "left_out": ", ".join(form.left_out),
             "requests": spent.requests,
             "tokens_in": spent.tokens_in,
             "tokens_out": spent.tokens_out,
@@ -87,6 +92,11 @@ class LlmAnnotator:
             cost = (spent.tokens_in * price.input + spent.tokens_out * price.output) / 1e6
             answer["meta"] |= {"cost": cost, "currency": price.currency}
         return answer
+
+    @property
+    def _asked(self) -> Endpoint:
+        assert self._endpoint is not None, "annotate is called while the application runs"
+        return self._endpoint
 
     def _grounded(self, text: str, outputs: Sequence[Output]) -> tuple[Answer, int]:
         kept = Grounded(text, self.known)
@@ -143,7 +153,6 @@ class LlmAnnotator:
     async def _complete(
         self, messages: Messages, max_tokens: int, spent: Spent, deadline: float
     ) -> ModelReply:
-        assert self._endpoint is not None, "annotate is called while the application runs"
-        found = await self._endpoint.complete(messages, max_tokens, deadline)
+        found = await self._asked.complete(messages, max_tokens, deadline)
         spent.add(found)
         return found

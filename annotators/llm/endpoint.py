@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from annotators.llm.errors import (
     CredentialsError,
     EndpointError,
     FormatRefusedError,
+    ParameterRefusedError,
     TooLongError,
 )
 from annotators.llm.output import SCHEMA
@@ -29,6 +31,14 @@ MAX_COUNT = 10_000_000  # tokens of one request that are believed
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 FORMATS: Sequence[str] = ("json_schema", "guided_json", "json_object", "text")
 """Forms of output from the strictest on: where one is refused, the next is tried."""
+LIMITS: Sequence[str] = ("max_tokens", "max_completion_tokens")
+"""Names of the limit of an answer's tokens: models that reason take the second alone."""
+OPTIONAL = frozenset({"temperature", "seed"})
+"""Parameters that some models or endpoints do not take: they are left out then."""
+REFUSES = re.compile(r"unsupported|not support|not permitted|not allowed|unrecognized|unknown")
+NAMED = re.compile(rf"""["'`]({"|".join((*LIMITS, *OPTIONAL))})["'`]""")
+SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
+MOST_SECONDS = 1e6
 LEAST_KEY = 4  # characters of a key that is looked for in what an endpoint says
 CHARACTERS_PER_TOKEN = 3  # for estimates; names and tables have fewer than prose
 
@@ -55,16 +65,38 @@ class _Reply(msgspec.Struct, frozen=True):
     choices: tuple[_Choice, ...]
     usage: _Usage | None = None
     model: str | None = None
+    system_fingerprint: str | None = None
 
 
 class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A model's text, whether it was cut, and the tokens that it took."""
+    """A model's text, whether it was cut, the tokens that it took, and what wrote it."""
 
     content: str
     cut: bool
     tokens_in: int
     tokens_out: int
     model: str
+    fingerprint: str
+
+
+class RequestForm(msgspec.Struct, frozen=True, kw_only=True):
+    """The form of requests that an endpoint takes, as far as it is known."""
+
+    output: str
+    limit: str = LIMITS[0]
+    left_out: tuple[str, ...] = ()
+
+    def after(self, error: FormatRefusedError | ParameterRefusedError) -> RequestForm | None:
+        """Return the form to try after a refusal, None where there is no other."""
+        if isinstance(error, FormatRefusedError):
+            rest = FORMATS[FORMATS.index(self.output) + 1 :]
+            return msgspec.structs.replace(self, output=rest[0]) if rest else None
+        if error.parameter == self.limit == LIMITS[0]:
+            return msgspec.structs.replace(self, limit=LIMITS[1])
+        if error.parameter in OPTIONAL.difference(self.left_out):
+            left_out = (*self.left_out, error.parameter)
+            return msgspec.structs.replace(self, left_out=left_out)
+        return None
 
 
 class Budget:
@@ -88,14 +120,17 @@ class Budget:
 
 
 class Endpoint:
-    """A model behind an address; at most `at_once` requests are in flight."""
+    """A model behind an address; at most `at_once` requests are in flight.
+
+    `form` is what it is asked in: what it refused is not tried again.
+    """
 
     def __init__(self, config: LlmConfig, session: aiohttp.ClientSession, budget: Budget) -> None:
         self._config = config
         self._session = session
         self._budget = budget
         self._places = asyncio.Semaphore(config.at_once)
-        self._format = FORMATS[0] if config.format == "auto" else config.format
+        self.form = RequestForm(output=FORMATS[0] if config.format == "auto" else config.format)
 
     async def complete(self, messages: Messages, max_tokens: int, deadline: float) -> ModelReply:
         """Ask once, again where the endpoint is busy; `deadline` is on `time.monotonic`'s clock.
@@ -107,27 +142,29 @@ class Endpoint:
             self._budget.reserve(estimate)
             used = 0
             try:
-                found = await self._in_some_format(messages, max_tokens, deadline)
+                found = await self._in_some_form(messages, max_tokens, deadline)
                 used = found.tokens_in + found.tokens_out
                 return found
             finally:
                 self._budget.settle(estimate, used)
 
-    async def _in_some_format(
+    async def _in_some_form(
         self, messages: Messages, max_tokens: int, deadline: float
     ) -> ModelReply:
         while True:
-            form = self._format
+            form = self.form
             try:
                 return await self._until_answered(messages, max_tokens, form, deadline)
-            except FormatRefusedError:
-                if self._config.format != "auto" or form == FORMATS[-1]:
+            except (FormatRefusedError, ParameterRefusedError) as error:
+                fixed = isinstance(error, FormatRefusedError) and self._config.format != "auto"
+                other = None if fixed else form.after(error)
+                if other is None:
                     raise
-                if self._format == form:
-                    self._format = FORMATS[FORMATS.index(form) + 1]
+                if self.form == form:  # else another request was faster: its form is tried
+                    self.form = other
 
     async def _until_answered(
-        self, messages: Messages, max_tokens: int, form: str, deadline: float
+        self, messages: Messages, max_tokens: int, form: RequestForm, deadline: float
     ) -> ModelReply:
         body = self._body(messages, max_tokens, form)
         reason = ""
@@ -166,19 +203,21 @@ class Endpoint:
                     raise EndpointError(f"an answer above {MAX_ANSWER_BYTES:,} bytes")
             return response.status, response.headers, bytes(content)
 
-    def _body(self, messages: Messages, max_tokens: int, form: str) -> bytes:
+    def _body(self, messages: Messages, max_tokens: int, form: RequestForm) -> bytes:
         config = self._config
         body: dict[str, Any] = {
             "model": config.model,
             "messages": messages,
             "temperature": config.temperature,
-            "max_tokens": max_tokens,
+            form.limit: max_tokens,
             "n": 1,
             "stream": False,
         }
         if config.seed is not None:
             body["seed"] = config.seed
-        match form:
+        for parameter in form.left_out:
+            body.pop(parameter, None)
+        match form.output:
             case "json_schema":
                 schema = {"name": "annotations", "strict": True, "schema": SCHEMA}
                 body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -202,6 +241,9 @@ def _refusal(status: int, reason: str) -> EndpointError:
         return CredentialsError(f"the endpoint refused the key: {reason}")
     if status == 413 or "context_length" in words or "context length" in words:
         return TooLongError(reason)
+    parameter = NAMED.search(words)
+    if status in {400, 422} and parameter and REFUSES.search(words):
+        return ParameterRefusedError(parameter[1], reason)
     named = ("response_format", "json_schema", "guided_json", "json_object", "schema")
     if status in {400, 404, 415, 422} and any(name in words for name in named):
         return FormatRefusedError(reason)
@@ -229,6 +271,7 @@ def _completion(content: bytes, messages: Messages, hidden: Hide) -> ModelReply:
         tokens_in=_believed(usage.prompt_tokens, _estimate(messages)),
         tokens_out=_believed(usage.completion_tokens, len(text) // CHARACTERS_PER_TOKEN),
         model=_printable(hidden(reply.model or "")),
+        fingerprint=_printable(hidden(reply.system_fingerprint or "")),
     )
 
 
@@ -255,8 +298,8 @@ def _pause(attempt: int) -> float:
 
 def retry_after(value: str) -> float:
     """Return the seconds that a `Retry-After` asks for, 0 where it has none that can be read."""
-    if value.strip().isascii() and value.strip().isdigit():
-        return float(min(int(value.strip()[:9]), 10**6))
+    if SECONDS.fullmatch(value.strip()):
+        return min(float(value), MOST_SECONDS)
     try:
         moment = parsedate_to_datetime(value)
     except (TypeError, ValueError, OverflowError):

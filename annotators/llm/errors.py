@@ -4,6 +4,7 @@ EndpointError             the endpoint cannot be used, or gave up
 ├── CredentialsError      it refused the key: asking again is useless
 ├── TooLongError          the text does not fit into the model's context
 ├── FormatRefusedError    it does not know the form of output that was asked for
+├── ParameterRefusedError it does not take a parameter of the request
 └── AnswerError           its answer is no JSON of the agreed shape, or was cut or refused
 BudgetError               the tokens that the configuration allows are used up
 """
@@ -27,6 +28,14 @@ class TooLongError(EndpointError):
 
 class FormatRefusedError(EndpointError):
     """A form of output that the endpoint does not know."""
+
+
+class ParameterRefusedError(EndpointError):
+    """A parameter that the endpoint, or its model, does not take."""
+
+    def __init__(self, parameter: str, reason: str) -> None:
+        self.parameter = parameter
+        super().__init__(reason)
 
 
 class AnswerError(EndpointError):

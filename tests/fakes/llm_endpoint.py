@@ -75,7 +75,8 @@ def completion(content: object, *, finish: str = "stop", **message: Any) -> Repl
     def reply(fake: FakeEndpoint, body: Mapping[str, Any]) -> web.Response:
         choice = {"message": {"content": text, **message}, "finish_reason": finish}
         usage = {"prompt_tokens": 100, "completion_tokens": 20}
-        return web.json_response({"model": "fake-1", "choices": [choice], "usage": usage})
+        names = {"model": "fake-1", "system_fingerprint": "fp_1"}
+        return web.json_response({**names, "choices": [choice], "usage": usage})
 
     return reply
 

@@ -234,6 +234,42 @@ async def test_a_form_of_output_that_is_not_known_is_left_for_good() -> None:
             await annotated(fake, format="json_schema")
 
 
+MODERN = (
+    "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+    "Unsupported value: 'temperature' does not support 0 with this model.",
+    '{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}',
+)
+"""What endpoints say to parameters that a model does not take."""
+
+
+async def test_a_parameter_that_is_not_taken_is_left_out_for_good() -> None:
+    first, *others = (status(400, text) for text in MODERN)
+    async with llm_endpoint(first, *others, GOOD) as fake, annotator(fake) as model:
+        await model.annotate(TEXT, {})
+        answer = await model.annotate(TEXT, {})
+    names = ("max_tokens", "max_completion_tokens", "temperature", "seed")
+    assert [[name for name in names if name in body] for body in fake.asked] == [
+        ["max_tokens", "temperature", "seed"],
+        ["max_completion_tokens", "temperature", "seed"],
+        ["max_completion_tokens", "seed"],
+        ["max_completion_tokens"],
+        ["max_completion_tokens"],
+    ]
+    assert fake.asked[-1]["max_completion_tokens"] == 4096
+    meta = answer["meta"]
+    assert (meta["left_out"], meta["format"]) == ("temperature, seed", "json_schema")
+    assert meta["fingerprint"] == "fp_1"
+    assert list(problems(answer)) == []
+
+
+@pytest.mark.parametrize("text", MODERN)
+async def test_a_parameter_is_left_out_only_once(text: str) -> None:
+    async with llm_endpoint(status(400, text)) as fake:
+        with pytest.raises(EndpointError, match="HTTP status 400"):
+            await annotated(fake)
+    assert len(fake.asked) == 2
+
+
 @pytest.mark.parametrize("code", [401, 403])
 async def test_a_refused_key_is_not_tried_again(code: int) -> None:
     async with llm_endpoint(status(code, "who are you?")) as fake:

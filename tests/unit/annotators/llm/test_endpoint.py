@@ -18,7 +18,8 @@ from annotators.llm.errors import BudgetError
         ("9" * 400, 10**6),
         ("-1", 0),
         ("soon", 0),
-        ("1.5", 0),
+        ("1.5", 1.5),
+        ("1.5e9", 0),
         ("²", 0),
     ],
 )
