@@ -34,7 +34,7 @@ from metaserver.protocols.json_body import (
 from metaserver.protocols.offsets import Places, Unit
 from metaserver.protocols.options import Words, read_options
 from metaserver.protocols.plugin import ArticleCall, OpenChannel, Request, Response, ServerChannel
-from metaserver.protocols.polling import Looks, Pauses, job_address
+from metaserver.protocols.polling import Looks, Pauses, check_origins, job_address
 from metaserver.wire.report import Report
 from metaserver.wire.usage import DECLARED
 from metaserver.wire.values import Limits, Value
@@ -70,6 +70,7 @@ class BiocOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def __post_init__(self) -> None:
         if self.score_min >= self.score_max:
             raise ValueError("score_min must be below score_max")
+        check_origins(self.poll_origins)
         if self.style == "session" and SESSION not in self.result_url:
             raise ValueError(f"a session needs result_url with {SESSION} in it")
 

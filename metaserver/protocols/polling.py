@@ -94,6 +94,14 @@ def job_address(
     return str(place)
 
 
+def check_origins(origins: Collection[str]) -> None:
+    """Raise `ValueError` for one of `poll_origins` that no job can be at."""
+    for origin in origins:
+        place = URL(origin)
+        if place.scheme not in ("http", "https") or not place.host:
+            raise ValueError(f"poll_origins: expected https://HOST:PORT, got {origin[:80]!r}")
+
+
 def origin_of(url: URL) -> tuple[str, str | None, int | None]:
     """Return the scheme, host and port of an address: what a server's secrets may be sent to."""
     return url.scheme, url.host, url.port

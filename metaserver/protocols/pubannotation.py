@@ -36,7 +36,7 @@ from metaserver.protocols.offsets import Places, Unit
 from metaserver.protocols.options import Words, read_options
 from metaserver.protocols.parts import best, parts_of, pass_on, summed
 from metaserver.protocols.plugin import ArticleCall, OpenChannel, Request, Response, ServerChannel
-from metaserver.protocols.polling import Looks, Pauses, job_address
+from metaserver.protocols.polling import Looks, Pauses, check_origins, job_address
 from metaserver.wire.report import Report
 from metaserver.wire.usage import META
 from metaserver.wire.values import Fault, FaultError, Limits, Value
@@ -68,6 +68,7 @@ class PubAnnotationOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     def __post_init__(self) -> None:
         if self.score_min >= self.score_max:
             raise ValueError("score_min must be below score_max")
+        check_origins(self.poll_origins)
         if 0 < self.max_chars < LEAST_PART:
             raise ValueError(f"max_chars must be 0 (any length) or at least {LEAST_PART}")
 
@@ -183,10 +184,8 @@ async def _when_there(
         response = await _get(channel, place, options)
         if response.status == 200:
             return response
-        if response.status == 410:
-            raise FaultError(Fault(code=410, string="the result is gone already"))
         if response.status not in WAITING:
-            raise failed(response)
+            raise _lost(response)
         headers, state = response.headers, f"not ready ({response.status})"
 
 
@@ -207,7 +206,7 @@ async def _of_task(
             headers, expected = response.headers, None
             continue
         if response.status != 200:
-            raise failed(response)
+            raise _lost(response)
         body = response.value
         task = await channel.work(read_json, body, channel.limits, size=len(body))
         if isinstance(task, list) or "denotations" in as_type(task, dict, ""):
@@ -234,8 +233,15 @@ async def _fetched(
 ) -> Response[bytes]:
     response = await _get(channel, place, options)
     if response.status != 200:
-        raise failed(response)
+        raise _lost(response)
     return response
+
+
+def _lost(response: Response[bytes]) -> PeerError:
+    """Return the error of a job without a result; in either dialect 410 says that it had one."""
+    if response.status == 410:
+        return FaultError(Fault(code=410, string="the result is gone already"))
+    return failed(response)
 
 
 def read_part(

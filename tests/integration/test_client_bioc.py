@@ -308,7 +308,16 @@ async def test_a_conformance_run_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", ["style=session", "score_min=1", "style=later", "nonsense", "extra=1"]
+    "options",
+    [
+        "style=session",
+        "score_min=1",
+        "style=later",
+        "nonsense",
+        "extra=1",
+        "poll_origins=jobs.example.org",
+        "poll_origins=https://[::1",
+    ],
 )
 def test_unusable_options_are_refused(options: str) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -316,6 +316,7 @@ LOOKS: list[tuple[str, Callable[[], web.Response], Outcome, str]] = [
      "500: sorry"),
     ("201", lambda: web.json_response({"status": "ERROR", "error_message": "out of memory"}),
      Outcome.FAULT, "ERROR: out of memory"),
+    ("201", lambda: web.Response(status=410), Outcome.FAULT, "410: the result is gone already"),
     ("201", lambda: web.json_response({"status": "DONE"}), Outcome.HTTP, "without result_location"),
     ("201", lambda: web.json_response({}), Outcome.SHAPE, "/status: missing"),
 ]  # fmt: skip
