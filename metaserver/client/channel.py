@@ -165,6 +165,10 @@ class HttpChannel:
         assert self._end is not None, "nothing was sent yet"
         return self._end
 
+    def elapsed(self) -> float:
+        """Return the seconds since the first request was begun."""
+        return self._loop.time() - (self.end - self._deadline)
+
     def late(self, state: str) -> PeerError:
         """Return the failure of a server that did not answer in time."""
         self._state = state

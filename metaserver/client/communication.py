@@ -30,9 +30,11 @@ class HttpCommunication:
         """True where the callback is there."""
         return self._awaited.callback is not None
 
-    async def acknowledged(self) -> None:
-        """Note that the server has the request: it is not sent it again."""
+    async def acknowledged(self) -> float:
+        """Note that the server has the request; return the seconds since it was begun."""
+        seconds = self._channel.elapsed()
         await self._desk.acknowledge(self._awaited)
+        return seconds
 
     async def answer(self, state: str) -> Callback:
         """Wait for the callback; raises `PeerError` where none comes in time."""

@@ -70,7 +70,10 @@ def _other_step(reply: Reply, seconds: float) -> ConformanceStep:
         return reply.failed(STATE, seconds)
     report = reply.value
     unavailable = isinstance(report, ServerReport) and report.state in UNAVAILABLE_STATES
-    said = f"the server says it is {report.state}" if isinstance(report, ServerReport) else report
+    said = report
+    if isinstance(report, ServerReport):
+        said = f"the server says it is {report.state}"
+        said += f"; documents it takes: {report.documents}" if report.documents else ""
     return ConformanceStep(
         name=STATE,
         state=StepState.FAILED if unavailable else StepState.PASSED,

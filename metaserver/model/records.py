@@ -67,11 +67,13 @@ class Server:
 class ServerReport:
     """The state that a server reports; `max_concurrent` (>= 1) is None where it reports none.
 
-    `version` is empty where it reports none.
+    `version` is empty where it reports none. `documents` is how many it takes, in its own words: of
+    a day in BeCalm, so that nothing follows from it.
     """
 
     state: ReportedState = ReportedState.RUNNING
     version: str = ""
+    documents: str = ""
     max_concurrent: int | None = None
 
 

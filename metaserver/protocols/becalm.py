@@ -45,7 +45,8 @@ STATES: Final[Mapping[str, ReportedState]] = {
     "shutdown": ReportedState.SHUTDOWN,
 }
 """The states of BeCalm; the others, Unknown and Pending, say nothing."""
-ACKNOWLEDGED: Final = "acknowledged, but no saveAnnotations"
+SOON: Final = 10.0
+"""Seconds in which a request should be acknowledged: the work comes after that."""
 _WRONG_KEY: Final = "0" * 40
 _UNKNOWN_TYPE: Final = "BCMS_UNKNOWN"
 
@@ -84,9 +85,11 @@ class Becalm:
         known = STATES.get(said.strip().lower())
         if known is None:
             return None
-        version = data.get("version")
-        shown = isinstance(version, str | int) and str(version).isprintable()
-        return ServerReport(state=known, version=str(version)[:MOST_VERSION] if shown else "")
+        return ServerReport(
+            state=known,
+            version=_shown(data.get("version")),
+            documents=_shown(data.get("max_analyzable_documents")),
+        )
 
     async def touch(self, channel: ServerChannel, server: Server) -> str:
         """Ask for the state, whatever it is."""
@@ -103,6 +106,12 @@ class Becalm:
 
 
 BECALM: Final = Becalm()
+
+
+def _shown(value: Any) -> str:
+    """Return what a server says of itself, as it is shown; empty where it cannot be."""
+    shown = isinstance(value, str | int) and str(value).isprintable()
+    return str(value)[:MOST_VERSION] if shown else ""
 
 
 def check_callback(callback: Callback, article: ArticleId, server: Server, limits: Limits) -> None:
@@ -131,7 +140,7 @@ async def _called_back(
 ) -> Callback:
     """Return the callback to a request; a server may bring it before it has acknowledged."""
     async with channel.communication(about) as communication:
-        refused = ""
+        refused, acknowledged = "", None
         if not communication.resumed:
             expires = datetime.fromtimestamp(communication.expires_at, UTC)
             parameters = {
@@ -147,8 +156,12 @@ async def _called_back(
                     raise
                 refused = str(error)
             else:
-                await communication.acknowledged()
-        callback = await communication.answer(ACKNOWLEDGED)
+                acknowledged = await communication.acknowledged()
+        after = "" if acknowledged is None else f" after {acknowledged:.1f} s"
+        callback = await communication.answer(f"acknowledged{after}, but no saveAnnotations")
+    if acknowledged is not None and acknowledged > SOON:
+        message = f"came{after}: acknowledge first, then annotate"
+        channel.report.note("acknowledgement", message)
     if refused:
         channel.report.note("acknowledgement", f"{refused}; but the answer came")
     return callback

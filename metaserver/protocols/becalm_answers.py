@@ -20,6 +20,7 @@ from metaserver.protocols.json_body import array, as_type, member, number, read_
 from metaserver.protocols.offsets import Places, Unit
 from metaserver.protocols.options import Words
 from metaserver.wire.report import Report
+from metaserver.wire.usage import META
 from metaserver.wire.values import Limits, Value
 
 COLUMNS: Final = (
@@ -87,6 +88,8 @@ class BecalmReading:
         value, pointer = read_json(body, self._limits), ""
         if isinstance(value, dict):
             self._further(value)
+            meta = value.get(META)
+            self._found.meta = meta if isinstance(meta, dict) else None
             value, pointer = member(value, "annotations", list, ""), "/annotations"
         for place, one in enumerate(as_type(value, list, pointer)):
             at = f"{pointer}/{place}"

@@ -102,8 +102,11 @@ class OpenCommunication(Protocol):
     def answered(self) -> bool:
         """True where the callback is there."""
 
-    async def acknowledged(self) -> None:
-        """Note that the server has the request: it is not sent it again."""
+    async def acknowledged(self) -> float:
+        """Note that the server has the request: it is not sent it again.
+
+        Returns the seconds since the request was begun.
+        """
 
     async def answer(self, state: str) -> Callback:
         """Wait for the callback; raises `PeerError` where none comes in time.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from aiohttp import web
 from metaserver.client import communication
 from metaserver.client.http import HttpLimits
 from metaserver.conformance.procedure import conformance
-from metaserver.files.compression import pack
+from metaserver.files.compression import pack, unpack
 from metaserver.model.conformance import StepState
 from metaserver.model.errors import UnavailableError
 from metaserver.model.states import Outcome
+from metaserver.protocols import becalm
 from metaserver.protocols.becalm import BECALM
 from metaserver.store import communications
 from metaserver.store.store import Store
@@ -180,7 +182,7 @@ async def test_an_acknowledgement_alone_is_a_timeout(tmp_path: Path) -> None:
     async with calling_hub(tmp_path) as hub, becalm_peer(calls=_never) as peer:
         ended, _ = await hub.send(peer, time_limit=1.0)
         assert ended.outcome is Outcome.TIMEOUT
-        assert "acknowledged, but no saveAnnotations" in ended.message
+        assert re.search(r"acknowledged after 0\.\d s, but no saveAnnotations", ended.message)
         late = await peer.call(peer.asked[0]["parameters"], "[]")
         assert (late.status, late.answer["errorCode"]) == (400, "9")
 
@@ -407,6 +409,52 @@ async def test_an_answer_is_taken_where_only_the_acknowledgement_fails(tmp_path:
     assert "HTTP status 500" in str(ended.problems[0])
 
 
+async def test_a_late_acknowledgement_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(becalm, "SOON", 0.0)
+    async with calling_hub(tmp_path) as hub, becalm_peer() as peer:
+        ended, _ = await hub.send(peer)
+    assert ended.outcome is Outcome.OK
+    [note] = [one.message for one in ended.problems if one.path == "acknowledgement"]
+    assert note.endswith("acknowledge first, then annotate")
+
+
+async def test_a_callback_may_say_what_it_took(tmp_path: Path) -> None:
+    meta = {"tokens_in": 900, "tokens_out": 30, "cost": 0.01, "currency": "EUR", "model": "m"}
+    async with (
+        calling_hub(tmp_path) as hub,
+        becalm_peer(change=lambda found: {"annotations": found, "meta": meta}) as peer,
+    ):
+        ended, _ = await hub.send(peer)
+    assert ended.usage is not None
+    assert (ended.usage.tokens_in, ended.usage.cost, ended.usage.currency) == (900, 0.01, "EUR")
+
+
+async def test_a_secret_that_is_a_word_of_the_protocol_harms_no_callback(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(becalm_key="section") as peer:
+        ended, _ = await hub.send(peer)
+    assert (ended.outcome, ended.message) == (Outcome.OK, "")
+
+
+@pytest.mark.parametrize("key", ["a-key-of-blue", "0.50"])
+async def test_a_callback_that_repeats_a_secret_is_stored_without_it(
+    tmp_path: Path, key: str
+) -> None:
+    def repeated(found: list[dict[str, Any]]) -> Any:
+        return [one | {"score": 0.50, "becalm_key": key} for one in found]
+
+    async with (
+        calling_hub(tmp_path) as hub,
+        becalm_peer(change=repeated, becalm_key=key) as peer,
+    ):
+        ended, answer = await hub.send(peer)
+    assert (ended.outcome, bool(answer and answer.payloads["INT"])) == (Outcome.OK, True)
+    [(body,)] = stored(tmp_path, "SELECT body FROM communications")
+    assert key.encode() not in unpack(body)
+    assert key.encode() not in unpack(ended.raw)
+
+
 async def test_a_conformance_run_passes(tmp_path: Path) -> None:
     async with calling_hub(tmp_path) as hub, becalm_peer(becalm_key="secret") as peer:
         registered = await hub.register(peer)
@@ -416,6 +464,8 @@ async def test_a_conformance_run_passes(tmp_path: Path) -> None:
     states = {step.name: step.state for step in found.steps}
     for name in ("state", "wrong key", "unknown type", "no documents"):
         assert states[name] is StepState.PASSED, found.steps
+    [said] = [step.message for step in found.steps if step.name == "state"]
+    assert said == "the server says it is Running; documents it takes: 515"
     assert "secret" not in str(found)
 
 

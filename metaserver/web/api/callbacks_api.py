@@ -103,7 +103,7 @@ class CallbackApi:
                 body += piece
             callback = Callback(format=form, body=bytes(body))
             try:
-                await aside(request, len(body) > AT_ONCE, check, callback)
+                callback = await aside(request, len(body) > AT_ONCE, check, callback)
             except PeerError as error:
                 self.callbacks.refuse(communication, error)
                 raise
