@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from metaserver.model.states import Role
 from metaserver.operations import requests
@@ -16,6 +15,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.requests import RequestDetail, RequestQuery
 from metaserver.operations.table import ask
+from metaserver.web.access.event_streams import HEADERS, OpenStreams, write
 from metaserver.web.access.roles import reserved
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.access.visitor import caller_of
@@ -24,15 +24,8 @@ BEAT_SECONDS = 15.0
 """Seconds without news after which a beat is sent, so that a lost hub is noticed."""
 PAUSE_SECONDS = 0.2
 """Seconds between two events: what changes meanwhile is sent together."""
-STALLED_SECONDS = 30.0
-"""Seconds after which a reader who takes no bytes is let go."""
 
 VERSION = re.compile(r"[0-9]{1,12}", re.ASCII)
-HEADERS = {
-    hdrs.CONTENT_TYPE: "text/event-stream",
-    hdrs.CACHE_CONTROL: "no-store",
-    "X-Accel-Buffering": "no",  # nginx would hold events back
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +37,7 @@ class RequestEvents:
     """
 
     hub: HubContext
-    _streams: set[asyncio.Task[Any]] = field(default_factory=set)
+    _streams: OpenStreams = field(default_factory=OpenStreams)
 
     def mount(self, app: web.Application) -> None:
         """Add the streams to an application; they end when it stops."""
@@ -64,49 +57,36 @@ class RequestEvents:
         self, request: web.Request, caller: Caller, found: RequestDetail, since: int
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers=HEADERS)
-        task = asyncio.current_task()
-        assert task is not None
-        self._streams.add(task)
-        try:
-            await response.prepare(request)
-            await self._feed(response, caller, found, since)
-        except ConnectionError:
-            pass  # the reader has gone
-        except TimeoutError:  # it takes nothing, so that no end of the answer would reach it
-            if request.transport is not None:
-                request.transport.abort()
-        finally:
-            self._streams.discard(task)
-        return response
+        feed = self._feed(request, response, caller, found, since)
+        return await self._streams.serve(request, response, feed)
 
     async def _feed(
-        self, response: web.StreamResponse, caller: Caller, found: RequestDetail, since: int
+        self,
+        request: web.Request,
+        response: web.StreamResponse,
+        caller: Caller,
+        found: RequestDetail,
+        since: int,
     ) -> None:
+        await response.prepare(request)
         while True:
             if found.version > since:
                 since = found.version
-                await _write(
+                await write(
                     response, b"id: %d\nevent: request\ndata: %s\n\n" % (since, _json(found))
                 )
             else:
-                await _write(response, b"event: beat\ndata: 1\n\n")
+                await write(response, b"event: beat\ndata: 1\n\n")
             if found.settled:
-                await _write(response, b"event: done\ndata: 1\n\n")
+                await write(response, b"event: done\ndata: 1\n\n")
                 return
             await asyncio.sleep(PAUSE_SECONDS)
             query = RequestQuery(request=found.request, since=since, wait=BEAT_SECONDS)
             found = await ask(self.hub, caller, requests.get, query)
 
     async def _close(self, _: web.Application) -> None:
-        for task in self._streams:
-            task.cancel()
-        await asyncio.gather(*self._streams, return_exceptions=True)
+        await self._streams.close()
 
 
 def _json(found: RequestDetail) -> bytes:
     return msgspec.json.encode(found)
-
-
-async def _write(response: web.StreamResponse, data: bytes) -> None:
-    async with asyncio.timeout(STALLED_SECONDS):
-        await response.write(data)

@@ -35,6 +35,7 @@ from aiohttp import hdrs, web
 from metaserver.files.compression import GZIP_BEGIN, deflated
 from metaserver.model.errors import MetaserverError
 from metaserver.web.access.encodings import Encoding, preferred
+from metaserver.web.access.event_streams import HEADERS, OpenStreams, write
 from metaserver.web.access.loop_time import Measured
 from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.assets import release
@@ -43,9 +44,6 @@ log = logging.getLogger(__name__)
 
 ASKED_SHARE = 0.1
 """Of the event loop's time: what the pages that are asked for may take, however many there are."""
-
-STALLED = 30.0
-"""Seconds after which a viewer who takes no bytes is let go; its browser connects again."""
 
 REFRESH_SHARE = 0.25
 """Of the event loop's time: what the refreshing of watched pages may take, however many."""
@@ -425,7 +423,7 @@ class Broadcaster:
         self._interval = interval
         self._heartbeat = heartbeat
         self._channels: dict[str, Channel] = {}
-        self._streams: set[asyncio.Task[None]] = set()
+        self._streams = OpenStreams()
         self._making = asyncio.Lock()  # of events, one at a time in the order of asking
         self._make_at = 0.0  # by the loop's clock
         _broadcasters.add(self)
@@ -505,19 +503,12 @@ class Broadcaster:
         Only a page of another release gets one event alone, `OUTDATED`.
         """
         encoding = preferred(request, (Encoding.GZIP,))
-        headers = {
-            hdrs.CONTENT_TYPE: "text/event-stream",
-            hdrs.CACHE_CONTROL: "no-store",
-            hdrs.VARY: hdrs.ACCEPT_ENCODING,
-            "X-Accel-Buffering": "no",  # nginx would hold events back
-        }
+        headers = {**HEADERS, hdrs.VARY: hdrs.ACCEPT_ENCODING}
         if encoding is Encoding.GZIP:
             headers[hdrs.CONTENT_ENCODING] = encoding
         response = web.StreamResponse(headers=headers)
-        task = asyncio.current_task()
-        assert task is not None
-        self._streams.add(task)
-        try:
+
+        async def feed() -> None:
             async with self._watch(key, render) as channel:
                 await response.prepare(request)
                 if request.query.get("release", release()) != release():
@@ -525,14 +516,8 @@ class Broadcaster:
                     await response.write(begin + OUTDATED.encoded(encoding))
                 else:
                     await self._feed(response, channel, subscription, encoding)
-        except ConnectionError:
-            pass  # the viewer has gone
-        except TimeoutError:  # it takes nothing, so that no end of the answer would reach it
-            if request.transport is not None:
-                request.transport.abort()
-        finally:
-            self._streams.discard(task)
-        return response
+
+        return await self._streams.serve(request, response, feed())
 
     async def _feed(
         self,
@@ -547,8 +532,7 @@ class Broadcaster:
         while True:
             if pieces:
                 sent += b"".join(piece.encoded(encoding) for piece in pieces)
-                async with asyncio.timeout(STALLED):
-                    await response.write(sent)
+                await write(response, sent)
                 sent = b""
                 silent_until = asyncio.get_running_loop().time() + self._heartbeat
             seen = frame.number
@@ -588,6 +572,4 @@ class Broadcaster:
 
     async def close(self) -> None:
         """End every stream: a shutdown does not wait for viewers."""
-        for stream in self._streams:
-            stream.cancel()
-        await asyncio.gather(*self._streams, return_exceptions=True)
+        await self._streams.close()

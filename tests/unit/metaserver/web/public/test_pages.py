@@ -15,6 +15,7 @@ from yarl import URL
 
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
+from metaserver.web.access import event_streams
 from metaserver.web.public.monitor import server_id
 from metaserver.web.public.source import VIEWER
 from metaserver.web.ui import live
@@ -449,7 +450,7 @@ async def test_only_rows_that_changed_are_sent():
 
 @pytest.mark.slow
 async def test_the_connection_of_a_viewer_who_takes_nothing_is_ended(monkeypatch):
-    monkeypatch.setattr(live, "STALLED", 0.2)
+    monkeypatch.setattr(event_streams, "STALLED_SECONDS", 0.2)
     source = Challenge(names=[f"S{number:03}" for number in range(MOST_ROWS)])
     rows = ",".join(server_id(lane.name) for lane in source.lanes)
     async with browsing(source) as client:
