@@ -23,6 +23,7 @@ from metaserver.operations.jobs import JobDetail, when_ended
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
+from metaserver.store.jobs import StoredJob
 
 KIND = "servers.test"
 
@@ -133,19 +134,35 @@ async def test(hub: HubContext, caller: Caller, request: ServerTest) -> JobDetai
     async with hub.store.writing() as connection:
         await audit_log(connection, caller, KIND, request.server, **detail)
     conditions = Conditions.of(registered.server, running, hub.settings)
+    name, team = registered.server.name, registered.team or ""
+    subject = f"{name} {conditions.terms.phase}".strip()
+
+    def is_of_server(job: StoredJob) -> bool:
+        return job.kind == KIND and job.subject.split()[0] == name
+
+    if (other := await hub.job_board.elsewhere(team, is_of_server)) is not None:
+        return _joined(other, subject)
     found = hub.conformance.begin(registered, conditions)
     if (known := hub.jobs.get(found.job)) is not None:
         return JobDetail.of(known)
-    subject = f"{registered.server.name} {conditions.terms.phase}".strip()
     try:
-        job = hub.jobs.begin(KIND, subject, caller.name, found.ended, team=registered.team or "")
+        job = hub.jobs.begin(KIND, subject, caller.name, found.ended, team=team)
     except RefusedError:
         found.task.cancel()
         raise
     found.job = job.id
     when_ended(hub, job.id, found.task.cancel)  # a job that was cancelled ends its test
-    await hub.job_board.post(job)
+    if (other := await hub.job_board.post(job, is_of_server)) is not None:  # of the same moment
+        return _joined(other, subject)
     return JobDetail.of(job)
+
+
+def _joined(other: StoredJob, subject: str) -> JobDetail:
+    """Return another process's test of a server for a request of the same; `RefusedError` else."""
+    if other.subject != subject:
+        message = "it is being tested for another phase: wait until that has ended"
+        raise RefusedError(Refusal.STATE, message, field="server")
+    return JobDetail.of_stored(other)
 
 
 @operation("Servers.testStatus", "GET /servers/{server}/test", Role.TEAM)

@@ -21,7 +21,7 @@ from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, NAME, require_one_of
-from metaserver.operations.jobs import JobDetail, at_work, begun
+from metaserver.operations.jobs import JobDetail, begun_alone
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.jobs import Progress
 from metaserver.phases.processes import in_process
@@ -107,17 +107,18 @@ async def train_(hub: HubContext, caller: Caller, request: NewModel) -> JobDetai
     """
     require_one_of(request.task, LEARNED, "task")
     chosen = _chosen(hub, request)
-    if (running_job := await at_work(hub, KIND)) is not None:
-        message = f"a model of {running_job.subject} is being trained: wait, or cancel its job"
-        raise RefusedError(Refusal.STATE, message)
-    hub.store.require_writable()
     order = TrainingOrder(
         task=request.task,
         method=request.method,
         phases=tuple(running.name for running in chosen),
         guarded=tuple(corpus.id for corpus in hub.rules.guarded()),
     )
-    return await begun(hub, caller, KIND, request.task, partial(_train, hub, caller, order))
+    work = partial(_train, hub, caller, order)
+    job, is_new = await begun_alone(hub, caller, KIND, request.task, work)
+    if not is_new:
+        message = f"a model of {job.subject} is being trained: wait, or cancel its job"
+        raise RefusedError(Refusal.STATE, message)
+    return job
 
 
 async def _train(

@@ -21,7 +21,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.data_rules import check_release, data_maker, offered
 from metaserver.operations.fields import OnePhase, PhaseField
-from metaserver.operations.jobs import JobDetail, at_work, begun, newest
+from metaserver.operations.jobs import JobDetail, begun_alone, newest
 from metaserver.operations.kept import DATA, fetch, keep, kept_file, offer
 from metaserver.operations.results import License, PackageContent, PackagePart, read_part
 from metaserver.operations.table import operation
@@ -91,13 +91,12 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
     if request.gold and request.without_gold:
         raise RefusedError(Refusal.INVALID, "choose one of the two", field="without_gold")
     await _check(hub, running, request)
-    if (running_job := await at_work(hub, KIND)) is not None:
-        message = (
-            f"the data of phase {running_job.subject} are being packed: wait, or cancel its job"
-        )
+    work = partial(_release, hub, caller, request)
+    job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
+    if not is_new:
+        message = f"the data of phase {job.subject} are being packed: wait, or cancel its job"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    hub.store.require_writable()
-    return await begun(hub, caller, KIND, running.name, partial(_release, hub, caller, request))
+    return job
 
 
 async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -> None:

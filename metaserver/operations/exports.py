@@ -12,7 +12,7 @@ from metaserver.concurrency import run_uncancelled
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.jobs import JobDetail, at_work, begun, newest
+from metaserver.operations.jobs import JobDetail, begun_alone, newest
 from metaserver.operations.kept import clear_workplaces, copy_of, keep, kept_file, offer, workplace
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.jobs import Job, Progress
@@ -37,11 +37,9 @@ async def export(hub: HubContext, caller: Caller, _request: Nothing) -> JobDetai
 
     It has no tokens, but it has the gold. It replaces the archive that there is.
     """
-    if (running := await at_work(hub, KIND)) is not None:
-        return running
-    hub.store.require_writable()
-    job = await begun(hub, caller, KIND, "hub", partial(_export, hub, caller))
-    hub.last_export.job = hub.jobs.get(job.job)
+    job, is_new = await begun_alone(hub, caller, KIND, "hub", partial(_export, hub, caller))
+    if is_new:
+        hub.last_export.job = hub.jobs.get(job.job)
     return job
 
 

@@ -16,7 +16,7 @@ from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.table import Nothing, operation
-from metaserver.phases.jobs import MOST_KEPT, Job, Work
+from metaserver.phases.jobs import MOST_KEPT, Job, Progress, Work
 from metaserver.store.jobs import StoredJob
 
 LONGEST_WAIT = 30.0
@@ -111,12 +111,34 @@ async def begun(
     return JobDetail.of(job)
 
 
-async def at_work(hub: HubContext, kind: str) -> JobDetail | None:
-    """Return a running job of the organisers of a kind, of any process, if there is one."""
-    if (job := hub.jobs.at_work(kind)) is not None:
-        return JobDetail.of(job)
-    others = map(JobDetail.of_stored, await hub.job_board.newest("", kind))
-    return next((job for job in others if job.state is JobState.RUNNING), None)
+async def begun_alone(
+    hub: HubContext, caller: Caller, kind: str, subject: str, work: Work
+) -> tuple[JobDetail, bool]:
+    """Begin a job of the organisers, and True, unless one of its kind is at work in any process.
+
+    That one is returned then, and False.
+    """
+
+    def is_alike(job: StoredJob) -> bool:
+        return job.kind == kind
+
+    other = await hub.job_board.elsewhere("", is_alike)
+    if (own := hub.jobs.at_work(kind)) is not None:
+        return JobDetail.of(own), False
+    if other is not None:
+        return JobDetail.of_stored(other), False
+    hub.store.require_writable()
+    posted = asyncio.Event()
+
+    async def work_once_posted(progress: Progress) -> msgspec.Struct:
+        await posted.wait()
+        return await work(progress)
+
+    job = hub.jobs.begin(kind, subject, caller.name, work_once_posted)
+    if (other := await hub.job_board.post(job, is_alike)) is not None:  # of the same moment
+        return JobDetail.of_stored(other), False
+    posted.set()
+    return JobDetail.of(job), True
 
 
 async def newest(hub: HubContext, kind: str, subject: str) -> JobDetail | None:

@@ -18,7 +18,7 @@ from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, OnePhase, PhaseField
-from metaserver.operations.jobs import JobDetail, at_work, begun, newest
+from metaserver.operations.jobs import JobDetail, begun_alone, newest
 from metaserver.operations.kept import clear_workplaces, copy_of, keep, kept_file, offer, workplace
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
@@ -97,14 +97,12 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
     if not running.gold:
         message = f"phase {running.name} has no gold: nothing was scored"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    if (running_job := await at_work(hub, KIND)) is not None:
-        message = (
-            f"the package of phase {running_job.subject} is being made: wait, or cancel its job"
-        )
-        raise RefusedError(Refusal.STATE, message, field="phase")
-    hub.store.require_writable()
     order = PackageOrder(phase=running.name, gold=request.gold, license=request.license)
-    job = await begun(hub, caller, KIND, running.name, partial(_make, hub, caller, order))
+    work = partial(_make, hub, caller, order)
+    job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
+    if not is_new:
+        message = f"the package of phase {job.subject} is being made: wait, or cancel its job"
+        raise RefusedError(Refusal.STATE, message, field="phase")
     known = hub.jobs.get(job.job)
     assert known is not None
     hub.last_packages[running.name] = known

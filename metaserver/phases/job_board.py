@@ -10,10 +10,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from metaserver.files.compression import pack_json
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.model.states import JobState
-from metaserver.phases.jobs import MOST_KEPT, Job, Jobs
+from metaserver.phases.jobs import MOST_KEPT, Job, Jobs, require_room
 from metaserver.phases.membership import HubMember
 from metaserver.store import jobs as stored_jobs
 from metaserver.store.jobs import StoredJob
@@ -43,20 +45,54 @@ class JobBoard:
         """True where other processes may do jobs too."""
         return not self._member.is_alone
 
-    async def post(self, job: Job) -> None:
-        """Store a job that has begun; where that fails it is cancelled: `UnavailableError`."""
+    async def post(
+        self, job: Job, excludes: Callable[[StoredJob], bool] = lambda _: False
+    ) -> StoredJob | None:
+        """Store a job that has begun, unless another process does one that it `excludes`.
+
+        That one is returned then, and this one is withdrawn. So it is where all processes have as
+        many at work as may be (`RefusedError`). Where nothing can be stored it is cancelled
+        (`UnavailableError`). Those who ask at the same moment are heard one after the other.
+        """
         if not self.is_shared:
-            return
+            return None
+        other: StoredJob | None = None
         try:
             async with self._store.writing() as connection:
-                before = self._clock() - KEPT_SECONDS
-                await stored_jobs.forget(connection, job.team, MOST_KEPT - 1, before)
-                await stored_jobs.put(connection, [self._stored(job)])
-        except UnavailableError:
+                elsewhere = await self._elsewhere(connection, job.team)
+                other = next(filter(excludes, elsewhere), None)
+                if other is None:
+                    own = self._jobs.list_all(job.team)
+                    here = sum(one.state is JobState.RUNNING for one in own if one is not job)
+                    require_room(job.team, here + len(elsewhere))
+                    before = self._clock() - KEPT_SECONDS
+                    await stored_jobs.forget(connection, job.team, MOST_KEPT - 1, before)
+                    await stored_jobs.put(connection, [self._stored(job)])
+        except RefusedError:
+            self._jobs.withdraw(job)
+            raise
+        except BaseException:
             assert job.task is not None
             job.task.cancel()
+            self._posted[job] = ()  # it may be stored all the same, and then not as running
             raise
-        self._posted[job] = ()
+        if other is not None:
+            self._jobs.withdraw(job)
+        else:
+            self._posted[job] = ()
+        return other
+
+    async def elsewhere(self, team: str, meant: Callable[[StoredJob], bool]) -> StoredJob | None:
+        """Return a job of a team (of the organisers) that is `meant` and another process does."""
+        if not self.is_shared:
+            return None
+        async with self._store.reading() as connection:
+            return next(filter(meant, await self._elsewhere(connection, team)), None)
+
+    async def _elsewhere(self, connection: AsyncConnection, team: str) -> Sequence[StoredJob]:
+        """Return the jobs that other processes do; its own are in memory, as they are now."""
+        known = await stored_jobs.at_work(connection, team)
+        return [job for job in known if job.process != self._member.id]
 
     async def run(self) -> None:
         """Store how jobs stand, and cancel those that others want cancelled, until cancelled."""

@@ -100,10 +100,9 @@ class Jobs:
 
     def begin(self, kind: str, subject: str, asked_by: str, work: Work, *, team: str = "") -> Job:
         """Begin a job; `RefusedError` where its owner has as many running as may be."""
-        at_work = sum(job.state is JobState.RUNNING for job in self.list_all(team))
-        if at_work >= (TEAM_AT_WORK if team else MOST_AT_WORK) or self._closed:
-            reason = "the hub stops" if self._closed else f"{at_work} jobs are running already"
-            raise RefusedError(Refusal.STATE, f"{reason}: try again later")
+        if self._closed:
+            raise RefusedError(Refusal.STATE, "the hub stops: try again later")
+        require_room(team, sum(job.state is JobState.RUNNING for job in self.list_all(team)))
         key = secrets.token_hex(ID_BYTES)
         job = Job(
             id=key,
@@ -131,6 +130,12 @@ class Jobs:
         """Return a running job of a kind, if there is one."""
         running = (job for job in self._jobs.values() if job.state is JobState.RUNNING)
         return next((job for job in running if job.kind == kind), None)
+
+    def withdraw(self, job: Job) -> None:
+        """Cancel a job that was not to begin, and forget it."""
+        assert job.task is not None
+        job.task.cancel()
+        del self._jobs[job.id]
 
     def cancel(self, job: Job) -> None:
         """Cancel a job that has changed nothing yet; `RefusedError` for any other."""
@@ -173,3 +178,10 @@ class Jobs:
         ended = [job for job in reversed(known) if job.state is not JobState.RUNNING]
         for job in ended[: max(0, len(known) - MOST_KEPT)]:
             del self._jobs[job.id]
+
+
+def require_room(team: str, at_work: int) -> None:
+    """Check that an owner who has so many jobs at work may begin another one."""
+    if at_work >= (TEAM_AT_WORK if team else MOST_AT_WORK):
+        message = f"{at_work} jobs are running already: try again later"
+        raise RefusedError(Refusal.STATE, message)

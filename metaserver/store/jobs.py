@@ -71,6 +71,12 @@ async def newest(
     return [_read(row) for row in await connection.execute(query)]
 
 
+async def at_work(connection: AsyncConnection, team: str) -> Sequence[StoredJob]:
+    """Return the jobs of a team (of the organisers) that are running, those that are lost not."""
+    query = _SELECT.where(jobs.c.team == team, jobs.c.state == JobState.RUNNING.value, ~_LOST)
+    return [_read(row) for row in await connection.execute(query)]
+
+
 async def ask_to_cancel(connection: AsyncConnection, key: str) -> None:
     """Ask the process that does a job to cancel it."""
     await connection.execute(sa.update(jobs).where(jobs.c.id == key).values(to_cancel=True))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,20 +12,29 @@ from typing import Any
 import msgspec
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.errors import MetaserverError, RefusedError
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.model.errors import MetaserverError, RefusedError, UnavailableError
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
-from metaserver.operations.jobs import LOST, JobDetail, begun
-from metaserver.phases.jobs import MOST_KEPT, Progress
+from metaserver.operations.jobs import LOST, JobDetail, begun, begun_alone
+from metaserver.operations.table import perform
+from metaserver.phases.jobs import MOST_AT_WORK, MOST_KEPT, Progress
 from metaserver.store import jobs as stored_jobs
 from metaserver.store import leases
 from metaserver.store.jobs import LOST_SECONDS
 from metaserver.store.leases import Process
+from metaserver.store.place import PostgresUrl
+from metaserver.store.postgres import WRITES
 from metaserver.store.tables import jobs, workers
-from tests.hubs.inside import ORGANISER, Running
+from tests import stores
+from tests.hubs.inside import ORGANISER, Running, plan_phase
 from tests.hubs.several import process, two
+from tests.integration.kits import answer_for, served
 from tests.waiting import until
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
@@ -42,8 +53,10 @@ class Gated:
         self.gate = asyncio.Event()
         self.failure = failure
         self.fixed = False
+        self.begun = False
 
     async def __call__(self, progress: Progress) -> Made:
+        self.begun = True
         progress.begin("counting", 10)
         progress.advance(3)
         if self.fixed:
@@ -151,6 +164,97 @@ async def test_a_stopped_process_leaves_its_jobs_cancelled(tmp_path: Path) -> No
         assert (await look(other, job)).state is JobState.CANCELLED
 
 
+async def test_of_two_processes_asked_at_once_one_begins_a_job_of_a_kind(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        work = [Gated(), Gated()]
+        place = one.service.store.place
+        assert isinstance(place, PostgresUrl)
+        with stores.server().locked(WRITES, place.database):  # so that neither is first
+            asked = [
+                asyncio.create_task(begun_alone(hub.service, ORGANISER, "test", "subject", gated))
+                for hub, gated in zip((one, other), work, strict=True)
+            ]
+            await until(lambda: all(hub.service.jobs.at_work("test") for hub in (one, other)))
+            assert not any(gated.begun for gated in work)
+        (job, is_new), (again, is_newer) = await asyncio.gather(*asked)
+        assert is_new != is_newer
+        assert job.job == again.job
+        assert [gated.begun for gated in work] == [is_new, is_newer]
+        for running in (one, other):
+            assert [listed.job for listed in await running.do("jobs.list")] == [job.job]
+        for hub, gated in zip((other, one), work, strict=True):  # later, too
+            later = await begun_alone(hub.service, ORGANISER, "test", "another", gated)
+            assert (later[0].job, later[1]) == (job.job, False)
+        work[is_newer].gate.set()
+        assert (await look(one, job, wait=30.0)).state is JobState.DONE
+        assert (await begun_alone(other.service, ORGANISER, "test", "subject", Gated()))[1]
+
+
+async def test_the_bound_on_jobs_at_work_is_that_of_all_processes(tmp_path: Path) -> None:
+    async with two(tmp_path) as (one, other):
+        for number in range(MOST_AT_WORK):
+            await begin((one, other)[number % 2].service, Gated())
+        for running in (one, other):
+            with pytest.raises(RefusedError, match=f"{MOST_AT_WORK} jobs are running already"):
+                await begin(running.service, Gated())
+            assert len(await running.do("jobs.list")) == MOST_AT_WORK
+        await begin(other.service, Gated(), team="blue")  # which has a bound of its own
+
+
+async def test_a_job_that_was_stored_unheard_of_is_not_left_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with two(tmp_path) as (one, other):
+        writing = one.service.store.writing
+
+        @asynccontextmanager
+        async def unheard() -> AsyncIterator[AsyncConnection]:
+            async with writing() as connection:
+                yield connection
+            raise UnavailableError("the connection was lost")
+
+        monkeypatch.setattr(one.service.store, "writing", unheard)
+        with pytest.raises(UnavailableError):
+            await begun_alone(one.service, ORGANISER, "test", "subject", Gated())
+        [job] = await other.do("jobs.list")
+        assert (await look(other, job, wait=30.0)).state is JobState.CANCELLED
+        assert (await begun_alone(other.service, ORGANISER, "test", "subject", Gated()))[1]
+
+
+async def test_a_server_is_tested_by_one_process_at_a_time(tmp_path: Path) -> None:
+    held = asyncio.Event()
+
+    async def waits(text: str, _context: Context) -> Answer:
+        await held.wait()
+        return answer_for(text)
+
+    async with served(Kit(waits)) as url, two(tmp_path) as (one, other):
+        await plan_phase(one, "early", opens="2031-01-01T00:00")
+        await plan_phase(one, "late", opens="2031-02-01T00:00")
+        await one.do("teams.create", team="blue")
+        blue = one.team("blue")
+        await one.do("servers.register", blue, server="blue-1", url=url)
+        await other.service.freshen()
+        begun = await begin_test(one, blue, "early")
+        again = await begin_test(other, blue, "early")
+        assert again.job == begun.job
+        assert other.service.conformance.under_way("blue-1") is None
+        with pytest.raises(RefusedError, match="tested for another phase"):
+            await begin_test(other, blue, "late")
+        held.set()
+        assert (await perform_get(other, blue, begun, wait=30.0)).state is JobState.DONE
+        later = await begin_test(other, blue, "late")
+        assert later.subject == "blue-1 late"
+
+
+async def begin_test(running: Running, team: Caller, phase: str) -> JobDetail:
+    """Begin to test blue-1, without waiting for the end."""
+    values = {"server": "blue-1", "phase": phase}
+    found = await perform(OPERATIONS["servers.test"], running.service, team, values)
+    assert isinstance(found, JobDetail)
+    return found
+
+
 async def test_a_job_is_its_owners_and_the_oldest_are_forgotten(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         gated = Gated()
@@ -170,7 +274,7 @@ async def test_a_job_is_its_owners_and_the_oldest_are_forgotten(tmp_path: Path) 
         assert (await perform_get(other, other.team("blue"), mine)).job == mine.job
 
 
-async def perform_get(running: Running, caller: Caller, job: JobDetail) -> JobDetail:
-    found = await running.do("jobs.get", caller, job=job.job)
+async def perform_get(running: Running, caller: Caller, job: JobDetail, **values: Any) -> JobDetail:
+    found = await running.do("jobs.get", caller, job=job.job, **values)
     assert isinstance(found, JobDetail)
     return found
