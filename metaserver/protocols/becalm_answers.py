@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-import msgspec
-
 from metaserver.model.communications import Callback
 from metaserver.model.errors import PeerError
 from metaserver.model.records import ArticleId
@@ -16,9 +14,9 @@ from metaserver.model.states import Outcome
 from metaserver.protocols.bioc_json import BiocOptions, BiocReading
 from metaserver.protocols.bioc_xml import collection_of_xml
 from metaserver.protocols.findings import Findings
-from metaserver.protocols.json_body import array, as_type, member, number, read_json
-from metaserver.protocols.offsets import Places, Unit
-from metaserver.protocols.options import Words
+from metaserver.protocols.json_body import array, as_type, member, read_json
+from metaserver.protocols.offsets import Places
+from metaserver.protocols.options import AnswerOptions, Words
 from metaserver.wire.report import Report
 from metaserver.wire.usage import META
 from metaserver.wire.values import Limits, Value
@@ -31,25 +29,11 @@ _BETWEEN: Final = re.compile(r"[,;|]")
 _WHOLE: Final = re.compile(r"[0-9]{1,15}")
 
 
-class BecalmOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BecalmOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of a BeCalm server."""
 
     types: Words = ("GENE", "PROTEIN")  # that it is asked for
     protein_types: Words = ("GENE", "PROTEIN")  # whose database ids are read as accessions
-    offsets: Unit = Unit.CODE_POINT
-    score_min: float = 0.0
-    score_max: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.score_min >= self.score_max:
-            raise ValueError("score_min must be below score_max")
-
-    def score(self, value: Any) -> float | None:
-        """Return a score on the scale of the contract, None where it is no number."""
-        found = number(value)
-        if found is None:
-            return None
-        return (found - self.score_min) / (self.score_max - self.score_min)
 
 
 class BecalmReading:
@@ -126,7 +110,7 @@ class BecalmReading:
         start, places = self._sections[section]
         begin, end = (_whole(needed(name), inside + name) for name in ("init", "end"))
         words, kind = one.get("annotated_text"), str(one.get("type") or "unknown").lower()
-        score = self._options.score(one.get("score"))
+        score = self._options.scaled(one.get("score"))
         self._found.mention(
             at,
             places.code_point(begin) + start,
@@ -155,7 +139,7 @@ class BecalmReading:
         for place, one in enumerate(array(value, "pairs", "")):
             at = f"/pairs/{place}"
             pair = as_type(one, dict, at)
-            score = self._options.score(pair.get("confidence"))
+            score = self._options.scaled(pair.get("confidence"))
             ends = [
                 self._found.accession(member(pair, name, str, at), f"{at}/{name}")
                 for name in ("dbid_a", "dbid_b")
@@ -168,7 +152,7 @@ class BecalmReading:
             relevance = as_type(value["interaction"], list, "/interaction")
             if len(relevance) != 2:
                 raise PeerError(Outcome.SHAPE, "/interaction: expected [true or false, confidence]")
-            score = self._options.score(relevance[1])
+            score = self._options.scaled(relevance[1])
             truth = as_type(relevance[0], bool, "/interaction/0")
             self._found.interaction = (truth, 1.0 if score is None else score)
 

@@ -27,12 +27,11 @@ from metaserver.protocols.json_body import (
     as_type,
     failed,
     member,
-    number,
     read_json,
     whole_body,
 )
-from metaserver.protocols.offsets import Places, Unit
-from metaserver.protocols.options import Words, read_options
+from metaserver.protocols.offsets import Places
+from metaserver.protocols.options import AnswerOptions, Words, read_options
 from metaserver.protocols.plugin import ArticleCall, OpenChannel, Request, Response, ServerChannel
 from metaserver.protocols.polling import Looks, Pauses, check_origins, job_address
 from metaserver.wire.report import Report
@@ -51,12 +50,11 @@ GENE: Final = "Gene"
 _TRUE: Final = frozenset({"1", "true", "yes"})
 
 
-class BiocOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BiocOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of a BioC-JSON server."""
 
     style: Literal["sync", "session"] = "sync"
     result_url: str = ""  # of a session's result, with {session} in it
-    offsets: Unit = Unit.CODE_POINT
     id_keys: Words = ("identifier", "UniProt", "uniprot")
     gene_keys: Words = ("NCBI Gene", "NCBI_Gene", "NCBI GENE")
     score_keys: Words = ("score", "confidence")
@@ -64,23 +62,17 @@ class BiocOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     relevance_keys: Words = ("interaction", "relevant")
     poll_origins: Words = ()
     looks_a_second: Looks = 3.0  # at jobs of one host
-    score_min: float = 0.0
-    score_max: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.score_min >= self.score_max:
-            raise ValueError("score_min must be below score_max")
+        super().__post_init__()
         check_origins(self.poll_origins)
         if self.style == "session" and SESSION not in self.result_url:
             raise ValueError(f"a session needs result_url with {SESSION} in it")
 
     def score(self, infons: Mapping[str, Any]) -> float | None:
         """Return the score among the infons, on the scale of the contract; None without one."""
-        for key in self.score_keys:
-            found = number(infons.get(key))
-            if found is not None:
-                return (found - self.score_min) / (self.score_max - self.score_min)
-        return None
+        scores = (self.scaled(infons.get(key)) for key in self.score_keys)
+        return next((score for score in scores if score is not None), None)
 
 
 class _Begun(msgspec.Struct):

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
 from msgspec import inspect as kinds
 
+from metaserver.protocols.json_body import number
+from metaserver.protocols.offsets import Unit
+
 Words = Annotated[tuple[str, ...], Meta(max_length=50)]
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Options that all protocols but XML-RPC have: how places count, and the scale of scores."""
+
+    offsets: Unit = Unit.CODE_POINT
+    score_min: float = 0.0
+    score_max: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.score_min >= self.score_max:
+            raise ValueError("score_min must be below score_max")
+
+    def scaled(self, value: Any) -> float | None:
+        """Return a score on the scale of the contract, None where it is no number."""
+        found = number(value)
+        if found is None:
+            return None
+        return (found - self.score_min) / (self.score_max - self.score_min)
 
 
 @lru_cache(maxsize=1_024)

@@ -28,12 +28,11 @@ from metaserver.protocols.json_body import (
     clean,
     failed,
     member,
-    number,
     read_json,
     whole_body,
 )
 from metaserver.protocols.offsets import Places, Unit
-from metaserver.protocols.options import Words, read_options
+from metaserver.protocols.options import AnswerOptions, Words, read_options
 from metaserver.protocols.parts import best, parts_of, pass_on, summed
 from metaserver.protocols.plugin import ArticleCall, OpenChannel, Request, Response, ServerChannel
 from metaserver.protocols.polling import Looks, Pauses, check_origins, job_address
@@ -50,11 +49,10 @@ LEAST_PART: Final = 1_000
 """The fewest characters that a server may be sent at a time."""
 
 
-class PubAnnotationOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PubAnnotationOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of a PubAnnotation server."""
 
     body: Literal["json", "text"] = "json"
-    offsets: Unit = Unit.CODE_POINT
     id_predicates: Words = ("id", "uniprot")
     score_predicates: Words = ("score", "confidence")
     pair_predicates: Words = ("interactsWith", "bindsTo", "ppi")
@@ -62,22 +60,12 @@ class PubAnnotationOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     poll_origins: Words = ()  # where jobs may be, besides the server's own origin
     max_chars: Annotated[int, Meta(ge=0, le=10**9)] = 0  # of a request; longer texts in parts
     looks_a_second: Looks = 3.0  # at jobs of one host
-    score_min: float = 0.0
-    score_max: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.score_min >= self.score_max:
-            raise ValueError("score_min must be below score_max")
+        super().__post_init__()
         check_origins(self.poll_origins)
         if 0 < self.max_chars < LEAST_PART:
             raise ValueError(f"max_chars must be 0 (any length) or at least {LEAST_PART}")
-
-    def score(self, value: Any) -> float | None:
-        """Return a score on the scale of the contract, None where it is no number."""
-        found = number(value)
-        if found is None:
-            return None
-        return (found - self.score_min) / (self.score_max - self.score_min)
 
 
 class PubAnnotation:
@@ -341,7 +329,7 @@ class _Reading:
             else:
                 self._accessions[subject][accession] = None
         elif predicate in options.score_predicates:
-            score = options.score(value)
+            score = options.scaled(value)
             if score is None:
                 self._report.note(f"{at}/obj", "is no number")
             else:
