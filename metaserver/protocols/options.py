@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import isfinite
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -24,6 +25,8 @@ class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     score_max: float = 1.0
 
     def __post_init__(self) -> None:
+        if not isfinite(self.score_max - self.score_min):
+            raise ValueError("score_min and score_max must be finite numbers")
         if self.score_min >= self.score_max:
             raise ValueError("score_min must be below score_max")
 
