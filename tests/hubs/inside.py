@@ -30,7 +30,7 @@ from metaserver.store import phases
 from tests import stores
 from tests.hubs.command import DEMO
 from tests.hubs.release import release_at
-from tests.waiting import until
+from tests.waiting import PAUSE, patience, until
 
 ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
 
@@ -60,6 +60,13 @@ class Running:
         """Wait until the boards of all phases have the stored answers."""
         phases = self.service.scheduler.phases
         await until(lambda: not any(running.is_behind for running in phases.values()))
+
+    async def frozen(self, count: int, phase: str = "test") -> Any:
+        """Wait until a phase has so many frozen boards; return them all."""
+        async with patience():
+            while len(boards := await self.do("boards.frozen", phase=phase)) < count:
+                await asyncio.sleep(PAUSE)
+            return boards
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until a condition is true; `TimeoutError` where it stays false."""

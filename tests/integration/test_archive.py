@@ -33,7 +33,6 @@ from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.stored import change
 from tests.integration.kits import served
 from tests.integration.test_service_gold import ARTICLES, annotate, run_file, run_to_end
-from tests.waiting import patience
 
 SECRET = "hunter2"
 
@@ -49,9 +48,7 @@ async def filled(running: Running) -> None:
     await running.do("gold.set", **given, content=changed, source="late.tsv")
     await running.do("phases.create", challenge="bc", phase="next", corpus="demo", release="test")
     await running.do("phases.freeze", phase="test")
-    async with patience():
-        while len(await running.do("boards.frozen", phase="test")) < 4:
-            await asyncio.sleep(0.05)
+    await running.frozen(4)
 
 
 async def command(*words: object) -> int:

@@ -358,10 +358,7 @@ async def test_nothing_is_decided_by_boards_that_are_behind(
         release.set()
         changed = await setting
         assert [run.run for run in changed.runs] == [ONE]
-        async with patience():
-            while len(await running.do("boards.frozen", phase="test")) < 4:
-                await asyncio.sleep(0.05)  # three tasks, and the gold before
-        for frozen in await running.do("boards.frozen", phase="test"):
+        for frozen in await running.frozen(4):  # three tasks, and the gold before
             board = await running.do("boards.get-frozen", board=frozen.board)
             assert [row.articles_scored for row in board.rows] == [board.rows[0].articles_in_gold]
 

@@ -19,7 +19,6 @@ from tests.hubs.sites import token_of, visiting
 from tests.integration.kits import served
 from tests.integration.test_results_package import made, rows
 from tests.integration.test_service_gold import annotate, run_file, run_to_end
-from tests.waiting import patience
 
 SUMMARY = "=A <b>dictionary</b> of names.\nThen a classifier."
 FORM = {
@@ -55,10 +54,7 @@ async def listed(running: Running, caller: Caller) -> dict[str, str | None]:
 async def freeze(running: Running) -> str:
     """Freeze the phase; return the link of the board of INT once it is kept."""
     await running.do("phases.freeze", phase="test")
-    async with patience():
-        while len(known := await running.do("boards.frozen", phase="test")) < 3:
-            await asyncio.sleep(0.05)
-    return next(f"/b/{one.board}" for one in known if one.task == "INT")
+    return next(f"/b/{one.board}" for one in await running.frozen(3) if one.task == "INT")
 
 
 @pytest.mark.slow

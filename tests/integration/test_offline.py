@@ -32,7 +32,6 @@ from tests.unit.metaserver.tasks.offline_samples import (
     SENTENCES,
     zipped,
 )
-from tests.waiting import patience
 
 TASKS = ("BB-event", "BB-cat", "DDI-NER", "PPI-3D")
 GOLD: Mapping[str, tuple[str, bytes]] = {
@@ -247,9 +246,7 @@ async def test_a_results_package_has_the_boards_and_the_runs_as_they_came(
         given: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": name}
         await running.do("runs.upload", blue, **given, content=content)
     await running.do("phases.freeze", phase="bb3")
-    async with patience():
-        while len(await running.do("boards.frozen", phase="bb3")) < len(TASKS):
-            await asyncio.sleep(0.05)
+    await running.frozen(len(TASKS), "bb3")
     plain = await made(running, tmp_path / "plain", phase="bb3")
     assert plain["runs/BB-event/one.zip"] == HALF
     assert plain["runs/BB-event/two.zip"] == WHOLE

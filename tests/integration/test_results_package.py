@@ -23,7 +23,6 @@ from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import site_of
 from tests.integration.test_archive import SECRET, filled
-from tests.waiting import patience
 
 HOSTILE = '=1+2 <b>&"50 %" $x_1$ \\end{table} #~^ ]]>'
 
@@ -240,9 +239,7 @@ async def uploaded(running: Running, team: str, task: str, run: str, lines: list
 
 async def frozen_board(running: Running) -> None:
     await running.do("phases.freeze", phase="test")
-    async with patience():
-        while len(await running.do("boards.frozen", phase="test")) < 3:
-            await asyncio.sleep(0.05)
+    await running.frozen(3)
 
 
 def act_lines(count: int, wrong: int) -> list[str]:

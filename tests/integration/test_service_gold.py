@@ -33,7 +33,6 @@ from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
 from tests.integration.kits import answer_for, served
-from tests.waiting import patience
 
 ARTICLES = 32
 ANYBODY = Caller()
@@ -313,9 +312,7 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         async with served(Kit(annotate)) as url:
             await run_to_end(running, url)
         await running.do("phases.freeze", phase="test")
-        async with patience():
-            while len(kept := await running.do("boards.frozen", phase="test")) < 3:
-                await asyncio.sleep(0.05)
+        kept = await running.frozen(3)
     assert {(one.task, one.gold_version, one.reason) for one in kept} == {
         (task, 1, "frozen") for task in ("ACT", "INT", "IPT")
     }
@@ -326,9 +323,8 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         # killed before they were kept: as if there were none
         async with running.service.store.writing() as connection:
             await connection.exec_driver_sql("DELETE FROM frozen_boards")
-    async with at_work(given) as running, patience():
-        while len(await running.do("boards.frozen", phase="test")) < 3:
-            await asyncio.sleep(0.05)
+    async with at_work(given) as running:
+        await running.frozen(3)
 
 
 async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> None:
@@ -339,10 +335,7 @@ async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> No
         await running.do("phases.freeze", phase="test")
         await asyncio.sleep(2 * LOOK_SECONDS)
         phase.gold = {task: replace(gold, version=2) for task, gold in phase.gold.items()}
-    async with patience():
-        while len(frozen := await running.do("boards.frozen", phase="test")) < 3:
-            await asyncio.sleep(0.05)
-    assert {(one.task, one.gold_version) for one in frozen} == {
+    assert {(one.task, one.gold_version) for one in await running.frozen(3)} == {
         (task, 2) for task in ("ACT", "INT", "IPT")
     }
 

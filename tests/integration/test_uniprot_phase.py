@@ -26,7 +26,6 @@ from tests.hubs.inside import at_work, settings
 from tests.hubs.stored import stored
 from tests.integration.kits import served
 from tests.unit.metaserver.uniprot.samples import FLAT, SOURCES, build, flat_entry
-from tests.waiting import patience
 
 pytestmark = pytest.mark.slow
 
@@ -230,9 +229,7 @@ async def test_a_results_package_has_the_files_of_its_views(
         run = "".join(lines).encode()
         await running.do("runs.upload", **given, run="file", team="blue", content=run)
         await running.do("phases.freeze", phase="test")
-        async with patience():
-            while not await running.do("boards.frozen", phase="test"):
-                await asyncio.sleep(0.05)
+        await running.frozen(1)
         order = PackageOrder(phase="test", gold=True, plots=False)
         store = running.service.store.place
         made = make_package(store, running.service.settings, order, out)

@@ -21,7 +21,6 @@ from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, token_of, visiting
 from tests.integration.kits import answer_for, served
 from tests.integration.test_results_package import made, rows
-from tests.waiting import patience
 
 ARTICLES = 32
 DEAR = RunUsage(
@@ -71,10 +70,7 @@ async def given(tmp_path: Path) -> Settings:
 
 async def boards_of(running: Running) -> list[Any]:
     """Wait until the boards of all tasks are frozen; return those of INT."""
-    async with patience():
-        while len(found := await running.do("boards.frozen", phase="test")) < 3:
-            await asyncio.sleep(0.05)
-    return [one for one in found if one.task == "INT"]
+    return [one for one in await running.frozen(3) if one.task == "INT"]
 
 
 async def usages(running: Running, caller: str = "") -> dict[str, RunUsage | None]:
