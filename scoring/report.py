@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Protocol, TypeAlias
 
@@ -15,7 +15,16 @@ from scoring.scorecard import ItemScorecard, Scorecard
 from scoring.sign_flips import PairTest
 from scoring.significance import Interval
 from scoring.strata import StratumDifference
-from scoring.tables import Cell, Table, best_cells, csv_table, latex_table, text_table
+from scoring.tables import (
+    Cell,
+    Table,
+    best_cells,
+    csv_table,
+    latex_table,
+    styled_table,
+    table_of,
+    text_table,
+)
 
 
 class Counted(Protocol):
@@ -66,11 +75,6 @@ BETTER_HIGH = {*_ITEM_COLUMNS.values(), *_ACT_COLUMNS.values()} - {"TP", "FP", "
 """The columns of scores, of which the highest is the best."""
 
 FORMATS = ("text", "json", "csv", "latex")
-_STYLES: Mapping[str, Callable[[Table], str]] = {
-    "text": text_table,
-    "csv": csv_table,
-    "latex": latex_table,
-}
 
 
 def scores_report(
@@ -91,8 +95,7 @@ def scores_report(
     if style == "json":
         return json.dumps(values, indent=2)
     if style == "csv":
-        rows = [flat(one) for one in values]
-        return csv_table([list(rows[0]), *(list(one.values()) for one in rows)])
+        return csv_table(table_of([flat(one) for one in values]))
     columns = {f"measures.{name}": name for name in measures}
     columns |= {name: name for more in extra for name in more}
     table = score_table(scorecards, [flat(one) for one in values], columns)
@@ -111,7 +114,7 @@ def doubtful_report(items: Sequence[DoubtfulItem], style: str) -> str:
         return json.dumps([asdict(one) for one in items], indent=2)
     if not rows:
         return "none" if style == "text" else ""
-    return _STYLES[style]([list(rows[0]), *(list(row.values()) for row in rows)])
+    return styled_table(table_of(rows), style)
 
 
 def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: str) -> str:
@@ -120,7 +123,7 @@ def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: s
         return json.dumps([asdict(record) for record in records], indent=2)
     if not records:
         return "none" if style == "text" else ""
-    return _STYLES[style](record_table(records))
+    return styled_table(record_table(records), style)
 
 
 def record_table(records: Records, *, counted: bool = False) -> Table:

@@ -14,6 +14,16 @@ Table: TypeAlias = Sequence[Sequence[Cell]]
 """Rows of cells, the header first."""
 
 
+def table_of(rows: Sequence[Mapping[str, Cell]]) -> Table:
+    """Return rows whose cells have names as a table; the first row's names are its header."""
+    return [list(rows[0]), *(list(row.values()) for row in rows)]
+
+
+def styled_table(table: Table, style: str) -> str:
+    """Return the rows as `style` says: text, CSV or LaTeX."""
+    return {"text": text_table, "csv": csv_table, "latex": latex_table}[style](table)
+
+
 def text_table(table: Table) -> str:
     """Return the rows with aligned columns, the first to the left and the others to the right."""
     rows = [[shown(cell) for cell in row] for row in table]

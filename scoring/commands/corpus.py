@@ -37,7 +37,7 @@ from scoring.options import (
 )
 from scoring.pictures import add_pictures, check_pictures, save_pictures
 from scoring.scorecard import ActScorecard
-from scoring.tables import Cell, Table, csv_table, latex_table, text_table
+from scoring.tables import Cell, Table, styled_table
 from scoring.views import read_taxa
 
 
@@ -128,8 +128,8 @@ def describe(args: argparse.Namespace) -> int:
         values: dict[str, Any] = {"gold": gold.digest, **asdict(found)}
         print(json.dumps(values, indent=2))
         return 0
-    styles = {"text": text_table, "csv": csv_table, "latex": latex_table}
-    print(framed(args, "\n\n".join(map(styles[args.format], found.tables()))))
+    tables = (styled_table(table, args.format) for table in found.tables())
+    print(framed(args, "\n\n".join(tables)))
     return 0
 
 

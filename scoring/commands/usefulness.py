@@ -97,12 +97,14 @@ def measure_usefulness(args: argparse.Namespace) -> int:
     rows = [*found, *([authors] if authors else [])]
     if args.format == "json":
         print(json.dumps([asdict(one) | {"signature": signature} for one in rows], indent=2))
-    elif args.format == "csv":
-        print(csv_table(usefulness_table(rows, args.beta)))
+        return 0
+    table = usefulness_table(rows, args.beta)
+    if args.format == "csv":
+        print(csv_table(table))
     elif args.format == "latex":
-        print(framed(args, f"% {signature}\n{latex_table(usefulness_table(rows, args.beta))}"))
+        print(framed(args, f"% {signature}\n{latex_table(table)}"))
     else:
-        print(f"{text_table(usefulness_table(rows, args.beta))}\n\n{signature}")
+        print(f"{text_table(table)}\n\n{signature}")
     return 0
 
 

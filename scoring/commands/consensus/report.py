@@ -21,7 +21,7 @@ from scoring.files import item_hits, result_lines
 from scoring.options import add_format, framed, positive
 from scoring.report import scores_report
 from scoring.scorecard import ItemScorecard
-from scoring.tables import Cell, Table, csv_table, latex_table, text_table
+from scoring.tables import Cell, styled_table, table_of
 
 SHOWN = ("stacked", "maxent", "rrf1", "combsum", "votes")
 TABLES = ("scores", "progressive", "contributions")
@@ -172,5 +172,4 @@ def _contributions(
 def _rows(rows: Sequence[Mapping[str, Cell]], style: str) -> str:
     if style == "json":
         return json.dumps(rows, indent=2)
-    table: Table = [list(rows[0]), *(list(row.values()) for row in rows)]
-    return {"text": text_table, "csv": csv_table, "latex": latex_table}[style](table)
+    return styled_table(table_of(rows), style)
