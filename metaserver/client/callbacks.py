@@ -93,14 +93,20 @@ class CallbackDesk:
     # -- the side that waits ---------------------------------------------------------------------
 
     async def open(
-        self, name: ServerName, about: Exchanged, seconds: float, limits: Limits
+        self,
+        name: ServerName,
+        about: Exchanged,
+        seconds: float,
+        limits: Limits,
+        document: bytes | None = None,
     ) -> Awaited:
         """Begin to wait, or go on where a hub that was stopped had begun.
 
-        Raises `PeerError` where the server cannot be called back.
+        The server may fetch the `document` as long as the hub waits. Raises `PeerError` where the
+        server cannot be called back.
         """
         try:
-            awaited = await self._begun(name, about, seconds, limits)
+            awaited = await self._begun(name, about, seconds, limits, document)
         except UnavailableError as error:
             await asyncio.sleep(SHORTAGE)  # the lane would try again at once
             raise PeerError(Outcome.CANCELLED, f"the hub: {error.reason}") from error
@@ -112,7 +118,12 @@ class CallbackDesk:
         return awaited
 
     async def _begun(
-        self, name: ServerName, about: Exchanged, seconds: float, limits: Limits
+        self,
+        name: ServerName,
+        about: Exchanged,
+        seconds: float,
+        limits: Limits,
+        document: bytes | None,
     ) -> Awaited:
         async with self._store.reading() as connection:
             known = await communications.identity(connection, name)
@@ -123,7 +134,8 @@ class CallbackDesk:
             message = f"it has no key for callbacks: metaserver servers callback-key {name}"
             raise PeerError(Outcome.CREDENTIALS, message)
         if begun is None:
-            return Awaited(await self._new(known[0], about, seconds), limits, resumed=False)
+            made = await self._new(known[0], about, seconds, document)
+            return Awaited(made, limits, resumed=False)
         has_it = begun.acknowledged_at is not None or begun.packed is not None
         return Awaited(begun, limits, resumed=has_it)
 
@@ -151,7 +163,10 @@ class CallbackDesk:
                 id_ = awaited.communication.id
                 await communications.acknowledge(connection, id_, self.clock())
 
-    async def _new(self, server_id: int, about: Exchanged, seconds: float) -> Communication:
+    async def _new(
+        self, server_id: int, about: Exchanged, seconds: float, document: bytes | None
+    ) -> Communication:
+        packed = None if document is None else await asyncio.to_thread(pack, document)
         for _ in range(TRIES):
             now = self.clock()
             made = Communication(
@@ -165,7 +180,7 @@ class CallbackDesk:
                 async with self._store.writing() as connection:
                     await self._sweep(connection, now)
                     await communications.close_earlier(connection, server_id, about, now)
-                    await communications.add(connection, made)
+                    await communications.add(connection, made, packed)
                 return made
         raise PeerError(Outcome.CANCELLED, "the hub: no free id of a communication")
 
@@ -218,6 +233,15 @@ class CallbackDesk:
         if found.closed_at is not None or self._is_late(found):
             raise CallbackError(CallbackFault.EXPIRED, "the time for the answer is over")
         return found
+
+    async def document(self, communication: Communication) -> bytes:
+        """Return what the server of an open communication fetches; raises `CallbackError`."""
+        async with self._store.reading() as connection:
+            packed = await communications.document(connection, communication.id)
+        if packed is None:
+            message = "the article was sent with its request: register with documents = fetch"
+            raise CallbackError(CallbackFault.NO_DOCUMENT, message)
+        return await asyncio.to_thread(unpack, packed)
 
     def _is_late(self, communication: Communication) -> bool:
         waited = communication.id in self._awaited  # its time begins when the request is sent

@@ -136,13 +136,15 @@ class HttpChannel:
             raise self.late(state)
 
     @asynccontextmanager
-    async def communication(self, about: Exchanged) -> AsyncIterator[HttpCommunication]:
+    async def communication(
+        self, about: Exchanged, document: bytes | None = None
+    ) -> AsyncIterator[HttpCommunication]:
         """Hold a communication open, for a request that the server answers by a callback."""
         desk = self._client.callbacks
         if desk is None:
             message = "nobody is called back here: only `metaserver serve` takes callbacks"
             raise PeerError(Outcome.CANCELLED, message)
-        awaited = await desk.open(self._server, about, self._deadline, self.limits)
+        awaited = await desk.open(self._server, about, self._deadline, self.limits, document)
         if awaited.resumed:  # the time goes on from where it began
             left = awaited.communication.expires_at - desk.clock()
             self._began = self._client.watchdog.clock()

@@ -96,10 +96,12 @@ class PeerError(MetaserverError):
 class CallbackFault(Enum):
     """The reason why a callback is not taken."""
 
+    NO_ID = auto()  # it names no communication
     UNKNOWN = auto()  # no communication of this server: another's is not told apart
     CLOSED = auto()  # it was answered before, or is not waited for any more
     EXPIRED = auto()  # it comes after the deadline of its article
     BUSY = auto()  # another callback of the same communication is being read
+    NO_DOCUMENT = auto()  # its article is not fetched, or another one was asked for
 
 
 class CallbackError(MetaserverError):

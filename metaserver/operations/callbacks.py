@@ -36,6 +36,7 @@ from metaserver.wire.values import Limits
 PREFIX = "bccb_"
 """The beginning of keys of callbacks, which are no tokens."""
 PATH = "/becalm/saveAnnotations/{format}"
+DOCUMENTS = "/becalm/documents/{article:.+}"
 NO_ADDRESS = (
     "the hub does not know its own address: the organiser sets web.url; until then put the hub's"
     " address before the path"
@@ -101,6 +102,13 @@ class Callbacks:
     async def find(self, server: CallingServer, id_: int) -> Communication:
         """Return the open communication of a server; raises `CallbackError`."""
         return await self._desk.find(server, id_)
+
+    async def document(self, server: CallingServer, id_: int, article: str) -> bytes:
+        """Return the article of an open communication of a server; raises `CallbackError`."""
+        communication = await self._desk.find(server, id_)
+        if communication.about.article != article:
+            raise CallbackError(CallbackFault.NO_DOCUMENT, "that is no document of this request")
+        return await self._desk.document(communication)
 
     def receiving(self, communication: Communication) -> AbstractContextManager[None]:
         """Hold the only place of a communication's callback; raises `CallbackError`."""

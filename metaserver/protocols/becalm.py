@@ -68,8 +68,7 @@ class Becalm:
         options = read_options(call.server.options, BecalmOptions)
         text = await call.text.plain()
         about = Exchanged(article=call.article, number=call.number, scope=call.scope)
-        documents = [document(call.article, text)]
-        callback = await _called_back(channel, about, documents, options.types)
+        callback = await _called_back(channel, about, text, options, options.types)
 
         def read() -> Value:
             reading = BecalmReading(text, call.article, options, channel.limits, channel.report)
@@ -121,7 +120,7 @@ def check_callback(callback: Callback, article: ArticleId, server: Server, limit
 
 
 def document(article: ArticleId, text: str) -> Mapping[str, str]:
-    """Return an article with its text: servers need not, and cannot, fetch it."""
+    """Return an article with its text, as it is sent, or fetched."""
     title, _, rest = text.partition("\n")
     return {
         "document_id": article,
@@ -135,11 +134,16 @@ def document(article: ArticleId, text: str) -> Mapping[str, str]:
 async def _called_back(
     channel: ServerChannel,
     about: Exchanged,
-    documents: Sequence[Mapping[str, str]],
+    text: str,
+    options: BecalmOptions,
     types: Sequence[str],
 ) -> Callback:
     """Return the callback to a request; a server may bring it before it has acknowledged."""
-    async with channel.communication(about) as communication:
+    one, served = document(about.article, text), None
+    if options.documents == "fetch":
+        served = msgspec.json.encode(one)
+        one = {name: one[name] for name in ("document_id", "source")}
+    async with channel.communication(about, served) as communication:
         refused, acknowledged = "", None
         if not communication.resumed:
             expires = datetime.fromtimestamp(communication.expires_at, UTC)
@@ -147,7 +151,7 @@ async def _called_back(
                 "communication_id": communication.id,
                 "expired": f"{expires:%Y-%m-%d %H:%M:%S}Z",
                 "types": types,
-                "documents": documents,
+                "documents": [one],
             }
             try:
                 await _asked(channel, "getAnnotations", parameters)
@@ -221,7 +225,7 @@ async def _unknown_type(channel: ServerChannel, server: Server) -> ConformanceSt
     about = Exchanged(article=article, number=1)
     types = [*options.types, _UNKNOWN_TYPE]
     try:
-        await _called_back(channel, about, [document(article, text)], types)
+        await _called_back(channel, about, text, options, types)
     except PeerError as error:
         message = f"a type that it does not know: {error}; it should be ignored"
         return ConformanceStep(

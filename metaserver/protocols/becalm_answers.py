@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from metaserver.model.communications import Callback
 from metaserver.model.errors import PeerError
@@ -33,6 +33,7 @@ class BecalmOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fie
     """Options of a BeCalm server."""
 
     types: Words = ("GENE", "PROTEIN")  # that it is asked for
+    documents: Literal["inline", "fetch"] = "inline"  # whether requests have the texts
     protein_types: Words = ("GENE", "PROTEIN")  # whose database ids are read as accessions
 
 

@@ -140,8 +140,12 @@ class ServerChannel(Protocol):
     async def wait(self, seconds: float, state: str) -> None:
         """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
 
-    def communication(self, about: Exchanged) -> AbstractAsyncContextManager[OpenCommunication]:
+    def communication(
+        self, about: Exchanged, document: bytes | None = None
+    ) -> AbstractAsyncContextManager[OpenCommunication]:
         """Hold a communication open, for a request that the server answers by a callback.
+
+        The server may fetch the `document` from the hub as long as it is open.
 
         It is stored before the context is entered. Whatever ends the context closes it, but a hub
         that stops: started again, the hub goes on with it.

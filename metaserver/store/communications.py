@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,6 +12,9 @@ from metaserver.model.communications import CallingServer, Communication, Exchan
 from metaserver.model.records import ArticleId, ServerName
 from metaserver.store.tables import communications, servers, teams
 from metaserver.store.tokens import digest
+
+LARGE: Final = frozenset({communications.c.body, communications.c.document})
+"""The columns that are read only where they are needed."""
 
 
 async def set_key(connection: AsyncConnection, server_id: int, secret: str) -> None:
@@ -43,8 +46,13 @@ async def identity(connection: AsyncConnection, name: ServerName) -> tuple[int, 
     return None if row is None else (row.id, row.callback_key is not None)
 
 
-async def add(connection: AsyncConnection, communication: Communication) -> None:
-    """Store a new communication; `IntegrityError` where its id is taken."""
+async def add(
+    connection: AsyncConnection, communication: Communication, document: bytes | None = None
+) -> None:
+    """Store a new communication; `IntegrityError` where its id is taken.
+
+    `document` is what its server fetches, compressed; None: it was sent all.
+    """
     about = communication.about
     row = {
         "id": communication.id,
@@ -54,6 +62,7 @@ async def add(connection: AsyncConnection, communication: Communication) -> None
         "number": about.number,
         "opened_at": communication.opened_at,
         "expires_at": communication.expires_at,
+        "document": document,
     }
     await connection.execute(sa.insert(communications).values(**row))
 
@@ -83,10 +92,16 @@ async def get(connection: AsyncConnection, server_id: int, id_: int) -> Communic
     """Return a server's communication; None for an unknown id as for another server's."""
     c = communications.c
     query: sa.Select[Any] = sa.select(
-        *(column for column in c if column is not c.body), sa.null().label("body")
+        *(column for column in c if column not in LARGE), sa.null().label("body")
     ).where(c.id == id_, c.server_id == server_id)
     row = (await connection.execute(query)).first()
     return None if row is None else _communication(row)
+
+
+async def document(connection: AsyncConnection, id_: int) -> bytes | None:
+    """Return what the server of an open communication may fetch, compressed; None: nothing."""
+    c = communications.c
+    return await connection.scalar(sa.select(c.document).where(c.id == id_))
 
 
 async def acknowledge(connection: AsyncConnection, id_: int, now: float) -> None:
@@ -112,7 +127,7 @@ async def answer(
     changed = await connection.execute(
         sa.update(communications)
         .where(c.id == id_, c.answered_at.is_(None), c.closed_at.is_(None))
-        .values(answered_at=now, format=form, body=packed)
+        .values(answered_at=now, format=form, body=packed, document=None)
     )
     return bool(changed.rowcount)
 
@@ -132,7 +147,7 @@ async def close_earlier(
             c.answered_at.is_(None),
             c.closed_at.is_(None),
         )
-        .values(closed_at=now)
+        .values(closed_at=now, document=None)
     )
 
 
@@ -142,7 +157,7 @@ async def close(connection: AsyncConnection, id_: int, now: float) -> bool:
     changed = await connection.execute(
         sa.update(communications)
         .where(c.id == id_, c.answered_at.is_(None), c.closed_at.is_(None))
-        .values(closed_at=now)
+        .values(closed_at=now, document=None)
     )
     return bool(changed.rowcount)
 

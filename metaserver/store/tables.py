@@ -577,6 +577,7 @@ communications = sa.Table(
     sa.Column("closed_at", sa.Double),  # none: the hub waits, or it was answered
     sa.Column("format", sa.String(8)),  # of the callback
     sa.Column("body", sa.LargeBinary),  # zstd of it, until its attempt is stored
+    sa.Column("document", sa.LargeBinary),  # zstd of what its server fetches, while it is open
     sa.Index("ix_communications_server_article", "server_id", "scope", "article"),
 )
 

@@ -172,6 +172,25 @@ class BecalmPeer:
         self.made.append(made)
         return made
 
+    async def fetch(
+        self,
+        parameters: Mapping[str, Any],
+        article: str,
+        *,
+        key: str = "",
+        communication: object = None,
+    ) -> CallbackMade:
+        """Fetch an article from the hub."""
+        query = {
+            "apikey": key or self.key,
+            "communicationId": str(communication or parameters["communication_id"]),
+        }
+        url = f"{self.hub}becalm/documents/{article}"
+        async with aiohttp.ClientSession() as session, session.get(url, params=query) as response:
+            made = CallbackMade(response.status, await response.json(), dict(response.headers))
+        self.made.append(made)
+        return made
+
     async def stop(self) -> None:
         """End the callbacks that are under way."""
         for task in self._working:

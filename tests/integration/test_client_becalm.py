@@ -409,6 +409,75 @@ async def test_an_answer_is_taken_where_only_the_acknowledgement_fails(tmp_path:
     assert "HTTP status 500" in str(ended.problems[0])
 
 
+async def _fetching(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+    (named,) = parameters["documents"]
+    assert set(named) == {"document_id", "source"}
+    answers = [
+        await peer.fetch(parameters, named["document_id"]),
+        await peer.fetch(parameters, "another"),
+        await peer.fetch(parameters, named["document_id"], key=KEY.format("other")),
+        await peer.fetch(parameters, named["document_id"], key="wrong"),
+        await peer.fetch(parameters, named["document_id"], communication=2**31 - 2),
+        await peer.fetch(parameters, named["document_id"], communication="x"),
+    ]
+    assert [one.status for one in answers] == [200, 404, 404, 401, 404, 400]
+    assert not any("TP53" in str(one.answer) for one in answers[1:])
+    await peer.call(parameters, peer.written(answers[0].answer))
+    closed = await peer.fetch(parameters, named["document_id"])
+    assert (closed.status, closed.answer["errorName"]) == (400, "REQUEST_CLOSED")
+
+
+async def test_a_server_may_fetch_its_article_while_it_is_asked_about_it(tmp_path: Path) -> None:
+    async with (
+        calling_hub(tmp_path) as hub,
+        becalm_peer(calls=_fetching) as peer,
+        becalm_peer() as other,
+    ):
+        await hub.register(other, "other")
+        ended, answer = await hub.send(peer, options="documents = fetch")
+        await until(lambda: len(peer.made) == 8)
+    assert (ended.outcome, ended.message) == (Outcome.OK, "")
+    assert answer is not None
+    assert answer.payloads == FOUND
+    assert peer.made[0].answer["text"] == TEXT
+    assert stored(tmp_path, "SELECT id FROM communications WHERE document IS NOT NULL") == []
+
+
+async def test_an_article_is_fetched_from_a_hub_that_was_started_again(tmp_path: Path) -> None:
+    async with becalm_peer(calls=_never) as peer:
+        async with calling_hub(tmp_path) as hub:
+            registered = await hub.register(peer, options="documents = fetch")
+            sending = asyncio.create_task(hub.caller(scope="phase 1").call(registered, 0, 1))
+            await until(lambda: bool(stored(tmp_path, ACKNOWLEDGED)))
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+        async with calling_hub(tmp_path) as hub:
+            peer.hub = hub.address
+            fetched = await peer.fetch(peer.asked[0]["parameters"], "a0")
+    assert (fetched.status, fetched.answer["text"]) == (200, TEXT)
+
+
+async def test_what_was_sent_is_not_fetched(tmp_path: Path) -> None:
+    async def calls(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+        await peer.fetch(parameters, "a0")
+        await honestly(peer, parameters)
+
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=calls) as peer:
+        ended, _ = await hub.send(peer)
+    assert ended.outcome is Outcome.OK
+    assert peer.made[0].status == 404
+    assert "documents = fetch" in peer.made[0].answer["message"]
+
+
+async def test_an_article_that_is_not_answered_is_fetched_no_longer(tmp_path: Path) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_never) as peer:
+        ended, _ = await hub.send(peer, time_limit=1.0, options="documents = fetch")
+        late = await peer.fetch(peer.asked[0]["parameters"], "a0")
+    assert ended.outcome is Outcome.TIMEOUT
+    assert (late.status, late.answer["errorName"]) == (400, "REQUEST_EXPIRED")
+    assert stored(tmp_path, "SELECT id FROM communications WHERE document IS NOT NULL") == []
+
+
 async def test_a_late_acknowledgement_is_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,7 @@
 """The callbacks of BeCalm servers: `POST /becalm/saveAnnotations/{format}`.
 
+Servers that insist on it fetch their articles: `GET /becalm/documents/{article}`.
+
 Every answer is an object of BeCalm's, also where the gate or the server's key is the reason. The
 codes are BeCalm's own (docs/protocols.md).
 """
@@ -25,7 +27,7 @@ from metaserver.model.errors import (
     UnavailableError,
 )
 from metaserver.model.states import Outcome
-from metaserver.operations.callbacks import PATH, Callbacks
+from metaserver.operations.callbacks import DOCUMENTS, PATH, Callbacks
 from metaserver.protocols.becalm_answers import FORMATS
 from metaserver.protocols.plugin import AT_ONCE
 from metaserver.web.access.aside import aside
@@ -54,12 +56,13 @@ UNKNOWN_ERROR: Final = BecalmCode(500, "UNKNOWN", "-1")
 FORMAT: Final = BecalmCode(400, "FORMAT_ERROR", "1")
 METHOD: Final = BecalmCode(405, "INCORRECT_TRANSFER_REQUEST_METHOD", "2")
 NOT_SAVED: Final = BecalmCode(503, "VALIDATIONS_ON_SAVE", "3")
-NO_ID: Final = BecalmCode(400, "NEED_PARAMETERS", "12")
 FAULTS: Final[Mapping[CallbackFault, BecalmCode]] = {
+    CallbackFault.NO_ID: BecalmCode(400, "NEED_PARAMETERS", "12"),
     CallbackFault.UNKNOWN: BecalmCode(404, "UNKNOWN_COMMUNICATION_ID", "10"),
     CallbackFault.CLOSED: BecalmCode(400, "REQUEST_CLOSED", "13"),
     CallbackFault.EXPIRED: BecalmCode(400, "REQUEST_EXPIRED", "9"),
     CallbackFault.BUSY: NOT_SAVED,
+    CallbackFault.NO_DOCUMENT: BecalmCode(404, "UNKNOWN", "-1"),
 }
 CONTENTS: Final[Mapping[Outcome, BecalmCode]] = {
     Outcome.SYNTAX: FORMAT,
@@ -68,7 +71,7 @@ CONTENTS: Final[Mapping[Outcome, BecalmCode]] = {
 }
 STATUSES: Final[Mapping[int, tuple[BecalmCode, str]]] = {
     404: (BecalmCode(404, "UNKNOWN", "-1"), "there is nothing at this address"),
-    405: (METHOD, "expected POST"),
+    405: (METHOD, "expected another method: POST for answers, GET for documents"),
     408: (NOT_SAVED, "the body did not come in time"),
     413: (BecalmCode(413, "NOT_VALID_BY_SCHEMA", "8"), "the body is larger than an answer may be"),
     415: (BecalmCode(415, "FORMAT_ERROR", "1"), "a body must not be compressed"),
@@ -83,7 +86,14 @@ class CallbackApi:
 
     def routes(self) -> list[web.RouteDef]:
         """Return a route for each address that servers know."""
-        return [web.post(path, self.save) for path in PATHS]
+        saving = [web.post(path, self.save) for path in PATHS]
+        return [*saving, web.get(DOCUMENTS, self.document)]
+
+    async def document(self, request: web.Request) -> web.Response:
+        """Answer with an article, to the server that was asked about it, as long as it is."""
+        server, article = request[CALLING], request.match_info["article"]
+        named = _communication_id(request)
+        return _sent(await self.callbacks.document(server, named, article), 200)
 
     async def save(self, request: web.Request) -> web.Response:
         """Take an answer; nothing of the body is read before its communication is known."""
@@ -91,10 +101,7 @@ class CallbackApi:
         if form not in FORMATS:
             known = ", ".join(sorted(one.upper() for one in FORMATS))
             return _refused(FORMAT, f"expected one of {known} after saveAnnotations/")
-        named = request.query.get("communicationId", "")
-        if not _ID.fullmatch(named):
-            return _refused(NO_ID, "communicationId is missing, or no number")
-        communication = await self.callbacks.find(server, int(named))
+        communication = await self.callbacks.find(server, _communication_id(request))
         with self.callbacks.receiving(communication):
             check = await self.callbacks.checker(server, communication)
             body = bytearray()
@@ -139,6 +146,13 @@ async def callback_errors(request: web.Request, handler: Handler) -> web.StreamR
         return _refused(UNKNOWN_ERROR, "the hub failed to do this; the reason is in its log")
 
 
+def _communication_id(request: web.Request) -> int:
+    named = request.query.get("communicationId", "")
+    if not _ID.fullmatch(named):
+        raise CallbackError(CallbackFault.NO_ID, "communicationId is missing, or no number")
+    return int(named)
+
+
 def _refused(
     error: BecalmCode, message: str, headers: Mapping[str, str] | None = None
 ) -> web.Response:
@@ -155,8 +169,12 @@ def _refused(
 def _answer(
     value: Mapping[str, object], status: int, headers: Mapping[str, str] | None = None
 ) -> web.Response:
+    return _sent(msgspec.json.encode(value), status, headers)
+
+
+def _sent(body: bytes, status: int, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(
-        body=msgspec.json.encode(value),
+        body=body,
         status=status,
         content_type="application/json",
         headers={hdrs.CACHE_CONTROL: "no-store", **(headers or {})},
