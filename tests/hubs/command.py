@@ -19,10 +19,11 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 DEMO = Path(str(files("metaserver.cli.demo_data")))
+GOLD_FILES = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 GOLD = [
     argument
-    for task in ("act", "int", "ipt")
-    for argument in (f"--gold-{task}", str(DEMO / f"gold_{task}.tsv"))
+    for task, path in GOLD_FILES.items()
+    for argument in (f"--gold-{task.lower()}", str(path))
 ]
 
 

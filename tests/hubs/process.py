@@ -140,6 +140,11 @@ class Hub:
         assert self.address, self.log
         return self
 
+    async def is_ready(self, session: aiohttp.ClientSession) -> bool:
+        """Return whether it says that it is ready for requests."""
+        async with session.get(f"{self.address}readyz") as response:
+            return response.status == 200
+
     def kill(self) -> None:
         """Kill it without warning."""
         with suppress(ProcessLookupError):

@@ -8,8 +8,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.model.errors import RefusedError
 from metaserver.model.requests import UNFINISHED
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
@@ -91,3 +94,10 @@ async def settled(running: Running, caller: Caller, asked: RequestDetail) -> Req
 def states(found: RequestDetail) -> dict[str, str]:
     """Return the state of each server, by name."""
     return {one.server: str(one.state) for one in found.servers}
+
+
+async def refusal(running: Running, name: str, caller: Caller, **values: Any) -> RefusedError:
+    """Return the error of an operation that must be refused."""
+    with pytest.raises(RefusedError) as caught:
+        await running.do(name, caller, **values)
+    return caught.value

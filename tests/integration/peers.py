@@ -163,3 +163,16 @@ def sending(data: bytes) -> Script:
         await connection.send(data)
 
     return script
+
+
+async def silent(connection: Connection) -> None:
+    """Read a request, and answer nothing."""
+    await connection.request()
+    await connection.hung_up()
+
+
+async def closes_on_the_next_request(connection: Connection) -> None:
+    """Close a kept connection only when the next request is on its way: the client cannot know."""
+    await connection.request()
+    await connection.respond(GOOD)
+    await connection.reader.read(1)

@@ -28,7 +28,14 @@ from tests.integration.callers import (
     call_in_another_process,
     server,
 )
-from tests.integration.peers import GOOD, Connection, answering, peer
+from tests.integration.peers import (
+    GOOD,
+    Connection,
+    answering,
+    closes_on_the_next_request,
+    peer,
+    silent,
+)
 from tests.waiting import until
 
 
@@ -104,13 +111,6 @@ async def test_an_answer_after_interim_ones_is_read() -> None:
 async def closes_after_each_answer(connection: Connection) -> None:
     await connection.request()
     await connection.respond(GOOD)
-
-
-async def closes_on_the_next_request(connection: Connection) -> None:
-    """Close a kept connection only when the next request is on its way: the client cannot know."""
-    await connection.request()
-    await connection.respond(GOOD)
-    await connection.reader.read(1)
 
 
 async def resets_on_the_next_request(connection: Connection) -> None:
@@ -340,11 +340,6 @@ async def test_an_answer_before_the_request_is_read_is_taken() -> None:
 
 
 # What is left open
-
-
-async def silent(connection: Connection) -> None:
-    await connection.request()
-    await connection.hung_up()
 
 
 def connections_of_this_process(url: str) -> int:

@@ -32,6 +32,7 @@ from tests.integration.peers import (
     peer,
     response,
     sending,
+    silent,
 )
 
 
@@ -153,10 +154,6 @@ async def test_an_answer_lost_in_the_middle_is_connect(script: Script) -> None:
 
 
 async def test_silence_is_timeout() -> None:
-    async def silent(connection: Connection) -> None:
-        await connection.request()
-        await connection.hung_up()
-
     async with peer(silent) as there:
         ended, _ = await call(there.url, time_limit=0.2)
     assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "no complete answer within 0.2 s")

@@ -13,7 +13,16 @@ from msgspec.structs import astuple
 from metaserver.model.records import Timings
 from metaserver.model.states import Outcome
 from tests.integration.callers import article_caller, call, server
-from tests.integration.peers import GOOD, Connection, Script, answering, peer, response
+from tests.integration.peers import (
+    GOOD,
+    Connection,
+    Script,
+    answering,
+    closes_on_the_next_request,
+    peer,
+    response,
+    silent,
+)
 
 SLOW = 0.05  # seconds: far above what loopback takes by itself
 
@@ -82,10 +91,6 @@ async def test_a_server_that_sends_slowly_is_transferred_from() -> None:
 
 
 async def test_what_was_not_reached_is_none() -> None:
-    async def silent(connection: Connection) -> None:
-        await connection.request()
-        await connection.hung_up()
-
     found = await timings(silent, time_limit=1.0)
     assert found.send is not None
     assert (found.wait, found.transfer, found.parse) == (None, None, None)
@@ -96,11 +101,6 @@ async def test_what_was_not_reached_is_none() -> None:
 
 
 async def test_a_request_begun_again_is_timed_as_it_went_in_the_end() -> None:
-    async def closes_on_the_next_request(connection: Connection) -> None:
-        await connection.request()
-        await connection.respond(GOOD)
-        await connection.reader.read(1)
-
     async with peer(closes_on_the_next_request) as there, article_caller() as caller:
         await caller.call(server(there.url), 0, 1)
         ended, _ = await caller.call(server(there.url), 0, 1)

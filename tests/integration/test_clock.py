@@ -17,7 +17,7 @@ from metaserver.model.records import ArticleId, Attempt
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import answered_tasks
 from tests.integration.callers import TEXT, VOCABULARY, server
-from tests.integration.peers import GOOD, Connection, Script, answering, peer
+from tests.integration.peers import GOOD, Script, answering, peer, silent
 
 DAY = 86_400.0
 real = time.time
@@ -56,9 +56,5 @@ async def test_a_clock_that_jumps_fires_no_time_out(jumping: Callable[[], float]
 
 
 async def test_a_clock_that_jumps_starves_no_time_out(jumping: Callable[[], float]) -> None:
-    async def silent(connection: Connection) -> None:
-        await connection.request()
-        await connection.hung_up()
-
     async with asking(silent, jumping, 0.2) as attempts:
         assert [attempt.outcome for attempt in attempts] == [Outcome.TIMEOUT] * 3

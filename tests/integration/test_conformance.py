@@ -370,7 +370,6 @@ class Forgetful:
 
     def __init__(self) -> None:
         self._text = ""
-        self._at_work = 0
 
     async def annotate(self, text: str, context: Any) -> Any:
         self._text = text

@@ -18,16 +18,10 @@ from metaserver.operations.table import perform
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
-from tests.integration.curating import curator, register, scripted
+from tests.integration.curating import curator, refusal, register, scripted
 
 ARTICLES = ("sample01", "sample02", "sample03", "sample04", "sample05", "sample06")
 FIRST, SECOND, THIRD = ACCESSIONS[:3]
-
-
-async def refusal(running: Running, name: str, caller: Caller, **values: Any) -> RefusedError:
-    with pytest.raises(RefusedError) as caught:
-        await running.do(name, caller, **values)
-    return caught.value
 
 
 async def three(running: Running) -> Sequence[Caller]:

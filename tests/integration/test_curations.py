@@ -31,7 +31,7 @@ from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.process import Api, Hub, enrol, hub_at, new_token, write_config
 from tests.hubs.release import NAMES
 from tests.hubs.sites import client_of
-from tests.integration.curating import curator, register, scripted
+from tests.integration.curating import curator, refusal, register, scripted
 from tests.waiting import until
 
 TEXT = (
@@ -83,12 +83,6 @@ def sent(key: str, kind: str, task: str = "", *item: str, **detail: Any) -> dict
 
 def accepted(found: CurationDetail, task: str) -> set[tuple[str, ...]]:
     return {one.item for one in found.decisions if (one.task, one.decision) == (task, "accepted")}
-
-
-async def refusal(running: Running, name: str, caller: Caller, **values: Any) -> RefusedError:
-    with pytest.raises(RefusedError) as caught:
-        await running.do(name, caller, **values)
-    return caught.value
 
 
 async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
 from tests.integration.kits import served
 from tests.integration.test_service_lanes import annotate, registered
-
-
-@pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await running.do("teams.create", team="blue")
-        yield running
 
 
 async def rows(running: Running, column: str) -> dict[str, int]:

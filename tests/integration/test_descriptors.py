@@ -22,7 +22,7 @@ from metaserver.files.descriptors import Descriptors
 from metaserver.model.states import Outcome
 from metaserver.protocols.installed import installed_protocols
 from metaserver.web.server import WAITING
-from tests.hubs.command import DEMO, GOLD
+from tests.hubs.command import DEMO, GOLD, GOLD_FILES
 from tests.hubs.process import Api, Hub, challenge, enrol, lane, new_token, write_config
 from tests.hubs.release import release_at
 from tests.hubs.stored import stored
@@ -30,8 +30,6 @@ from tests.integration.callers import article_caller, server
 from tests.integration.kits import asked_server
 from tests.integration.peers import GOOD, Connection, answering, peer
 from tests.waiting import patience
-
-GOLD_FILES = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 
 
 async def limited(files: int, *arguments: object) -> asyncio.subprocess.Process:

@@ -7,7 +7,7 @@ Each is refused with a reason, at every size, and its memory stays under the doc
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from metaserver.model.errors import RefusedError
-from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running
 
 pytestmark = [
     pytest.mark.one_store("it measures memory while a file is read, before it is stored"),
@@ -47,14 +47,6 @@ def peak_memory() -> Iterator[Peak]:
 def _status(name: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
-
-
-@pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await running.do("teams.create", team="blue")
-        yield running
 
 
 UPLOADS: dict[str, dict[str, Any]] = {

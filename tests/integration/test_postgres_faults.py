@@ -163,7 +163,7 @@ async def a_fault_in_the_middle(
                 return bool([line for line in hub.log if "nothing can be stored" in line])
 
             await fault(server, noticed)
-            await until(lambda: ready(hub, session))
+            await until(lambda: hub.is_ready(session))
             asked.seconds = 0.0
             await until(lambda: done(organiser, ARTICLES))
             await organiser("POST", "/teams", team="late")  # what is asked for is written again
@@ -193,11 +193,6 @@ async def done(api: Api, articles: int) -> bool:
     with suppress(RefusedRequestError):
         return min([(await lane(api, name))["done"] for name in LANES]) >= articles
     return False
-
-
-async def ready(hub: Hub, session: aiohttp.ClientSession) -> bool:
-    async with session.get(f"{hub.address}readyz") as response:
-        return response.status == 200
 
 
 def check(server: PostgresServer, asked: Asked, hub: Hub) -> None:

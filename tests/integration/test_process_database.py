@@ -98,8 +98,4 @@ async def a_fault(folder: Path, fault: Fault, *, within: Path | None = None) -> 
 
 async def answers(hub: Fleet) -> bool:
     """Return whether both processes with pages are ready again."""
-    for web in WEBS:
-        async with hub.session.get(f"{hub.processes[web].address}readyz") as response:
-            if response.status != 200:
-                return False
-    return True
+    return all([await hub.processes[web].is_ready(hub.session) for web in WEBS])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import aiohttp
 import pytest
 
-from tests.hubs.command import DEMO
+from tests.hubs.command import DEMO, GOLD_FILES
 from tests.hubs.process import (
     STORE,
     Api,
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.one_store(
     "it locks and fills a file; test_postgres_faults.py has the database's faults"
 )
 
-GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 
 Block: TypeAlias = Callable[[Hub, Path], Any]
@@ -63,17 +62,6 @@ def full(hub: Hub, folder: Path) -> Iterator[str]:
         resource.prlimit(hub.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
 
 
-@pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-async def ready(hub: Hub, session: aiohttp.ClientSession) -> bool:
-    async with session.get(f"{hub.address}readyz") as response:
-        return response.status == 200
-
-
 async def begin(hub: Hub, session: aiohttp.ClientSession, config: Path, asked: Asked) -> Api:
     """Enrol a team and open the phase; gives the organiser's API."""
     organiser = Api(session, hub.address, await new_token(config))
@@ -88,7 +76,7 @@ async def begin(hub: Hub, session: aiohttp.ClientSession, config: Path, asked: A
 async def test_a_store_that_takes_nothing_holds_the_hub_and_loses_nothing(
     tmp_path: Path, session: aiohttp.ClientSession, block: Block
 ) -> None:
-    planned = challenge(DEMO / "articles", GOLD)
+    planned = challenge(DEMO / "articles", GOLD_FILES)
     config = await write_config(tmp_path, challenges=[planned], notices={"batch": 0.1})
     async with asked_server(0.05) as asked, hub_at(config) as hub:
         organiser = await begin(hub, session, config, asked)
@@ -100,7 +88,7 @@ async def test_a_store_that_takes_nothing_holds_the_hub_and_loses_nothing(
                 return reason in (await organiser("GET", "/hub"))["blocked"]
 
             await until(blocked)
-            assert not await ready(hub, session)
+            assert not await hub.is_ready(session)
             kept = stored(tmp_path / "hub", "SELECT count(*) FROM attempts")[0][0]
             await asyncio.sleep(2.5)  # the loops go round
             assert asked.texts.total() <= kept + 1  # what was in flight, and no more
@@ -110,7 +98,7 @@ async def test_a_store_that_takes_nothing_holds_the_hub_and_loses_nothing(
                 assert refused.value.status == 503, path
                 assert str(tmp_path) not in refused.value.message
             assert (await organiser("GET", "/servers/blue-1"))["server"] == "blue-1"
-        await until(lambda: ready(hub, session))
+        await until(lambda: hub.is_ready(session))
         await organiser("POST", "/servers/blue-2/start")
         await until(lambda: _done(organiser, "blue-1", ARTICLES))
         await until(lambda: _done(organiser, "blue-2", ARTICLES))
@@ -151,16 +139,16 @@ async def _came_into(api: Api, server: str, state: str) -> bool:
 async def test_an_idle_hub_finds_out_by_what_is_asked_of_it(
     tmp_path: Path, session: aiohttp.ClientSession
 ) -> None:
-    config = await write_config(tmp_path, challenges=[challenge(DEMO / "articles", GOLD)])
+    config = await write_config(tmp_path, challenges=[challenge(DEMO / "articles", GOLD_FILES)])
     async with asked_server() as asked, hub_at(config) as hub:
         organiser = await begin(hub, session, config, asked)
-        assert await ready(hub, session)
+        assert await hub.is_ready(session)
         with locked(hub, tmp_path / "hub"):
             with pytest.raises(RefusedRequestError) as refused:
                 await organiser("POST", "/servers/blue-1/start")
             assert refused.value.status == 503
-            assert not await ready(hub, session)
-        await until(lambda: ready(hub, session))
+            assert not await hub.is_ready(session)
+        await until(lambda: hub.is_ready(session))
         detail = await organiser("GET", "/servers/blue-1")
         assert detail["phases"] == []  # what was refused was not done
         actions = stored(tmp_path / "hub", "SELECT count(*) FROM audit WHERE action LIKE '%start'")

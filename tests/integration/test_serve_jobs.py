@@ -8,7 +8,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.hubs.command import DEMO, metaserver
+from tests.hubs.command import GOLD_FILES, metaserver
 from tests.hubs.process import (
     Api,
     RefusedRequestError,
-    challenge,
     enrol,
     hub_at,
     lane,
     new_token,
-    write_config,
 )
 from tests.hubs.stored import held, stored
 from tests.integration.kits import asked_server
@@ -33,7 +31,6 @@ from tests.waiting import patience
 
 pytestmark = pytest.mark.slow
 
-GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 ARTICLES = 32
 KILLS = 6
 VERSIONS = "SELECT version FROM gold WHERE task = 'INT' ORDER BY version"
@@ -42,21 +39,10 @@ KEPT = "SELECT count(*) FROM frozen_boards"
 PATH = "/phases/test/gold/INT"
 
 
-@pytest.fixture
-async def config(tmp_path: Path) -> Path:
-    return await write_config(tmp_path, challenges=[challenge(DEMO / "articles", GOLD)])
-
-
-@pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
 def another(number: int) -> Mapping[str, str]:
     """Return a gold file that is like no other, nor are its scores."""
     more = (f"sample01\tP{label:05}\n" for label in range(number))
-    content = GOLD["INT"].read_bytes() + "".join(more).encode()
+    content = GOLD_FILES["INT"].read_bytes() + "".join(more).encode()
     return {"content": base64.b64encode(content).decode(), "source": f"{number}.tsv"}
 
 
@@ -160,7 +146,7 @@ async def test_a_lost_client_changes_nothing_for_its_job(
         organiser = Api(session, hub.address, token)
         await answered(organiser, asked.url)
         path = config.parent / "late.tsv"
-        path.write_bytes(GOLD["INT"].read_bytes() + b"sample01\tP00001\n")
+        path.write_bytes(GOLD_FILES["INT"].read_bytes() + b"sample01\tP00001\n")
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "metaserver.cli.main", "gold", "set", "test", "INT"),
             *("--content", str(path), "--hub", hub.address),
@@ -184,7 +170,7 @@ async def test_the_command_prints_the_report(config: Path, session: aiohttp.Clie
     token = await new_token(config)
     async with hub_at(config) as hub:
         path = config.parent / "late.tsv"
-        path.write_bytes(GOLD["INT"].read_bytes() + b"sample01\tP00001\n")
+        path.write_bytes(GOLD_FILES["INT"].read_bytes() + b"sample01\tP00001\n")
         words = ("gold", "preview", "test", "INT", "--content", path, "--hub", hub.address)
         file = config.parent / "token"
         file.write_text(token)

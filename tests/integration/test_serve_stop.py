@@ -22,7 +22,6 @@ from tests.hubs.command import DEMO, metaserver
 from tests.hubs.process import (
     Api,
     Hub,
-    challenge,
     enrol,
     hub_at,
     lane,
@@ -37,18 +36,6 @@ pytestmark = pytest.mark.slow
 
 STOPPED = 130
 GRACE = 5.0  # seconds; stated in docs/organisers.md
-GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
-
-
-@pytest.fixture
-async def config(tmp_path: Path) -> Path:
-    return await write_config(tmp_path, challenges=[challenge(DEMO / "articles", GOLD)])
-
-
-@pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,6 @@ ARTICLES = 32
 def annotate(text: str, _context: Context) -> Answer:
     """Answer by the text alone."""
     return answer_for(text)
-
-
-@pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await running.do("teams.create", team="blue")
-        yield running
 
 
 async def registered(running: Running, url: str, name: str = "blue-1") -> None:

@@ -18,7 +18,7 @@ from metaserver.conformance.procedure import conformance
 from metaserver.model.conformance import Conformance, StepState
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import answered_tasks
-from tests.hubs.command import DEMO
+from tests.hubs.command import DEMO, GOLD_FILES
 from tests.hubs.process import (
     PATIENCE,
     Api,
@@ -37,7 +37,6 @@ from tests.waiting import patience, until
 
 LIMIT = 2.0  # seconds for an article
 LONG = LIMIT + STALL + 0.5
-GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 
 
 class Blocking:
@@ -145,7 +144,7 @@ async def test_a_hub_that_is_stopped_and_goes_on_charges_nobody(tmp_path: Path) 
     """As a laptop that is closed: SIGSTOP, longer than an article's time limit, and SIGCONT."""
     config = await write_config(
         tmp_path,
-        challenges=[challenge(DEMO / "articles", GOLD)],
+        challenges=[challenge(DEMO / "articles", GOLD_FILES)],
         limits={"timeout": 3, "attempts": 1},  # one that was charged would be given up
     )
     async with (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.store.place import StorePlace
+from metaserver.store.place import PostgresUrl, StorePlace
 from metaserver.store.store import Store, open_store
 from tests import stores
 
@@ -19,3 +19,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorePlace:
 async def store(place: StorePlace) -> AsyncIterator[Store]:
     async with open_store(place) as opened:
         yield opened
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> PostgresUrl:
+    """An empty database on PostgreSQL."""
+    place = stores.place_of(tmp_path, stores.POSTGRESQL)
+    assert isinstance(place, PostgresUrl)
+    return place

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -19,18 +18,10 @@ from metaserver.store.faults import said
 from metaserver.store.place import PostgresUrl
 from metaserver.store.postgres import PgConnection, connecting, postgres_engine
 from metaserver.store.tables import hub_keys
-from tests import stores
 
 SECRET = "hush-d3ccaf6eff75db87"
 INSERT = "INSERT INTO hub_keys VALUES ($1, '')"
 log = logging.getLogger("metaserver.tests")
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> PostgresUrl:
-    place = stores.place_of(tmp_path, stores.POSTGRESQL)
-    assert isinstance(place, PostgresUrl)
-    return place
 
 
 @pytest.fixture

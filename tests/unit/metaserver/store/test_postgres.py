@@ -33,13 +33,6 @@ READY = b"Z\0\0\0\5"  # and how the transaction stands
 FATAL = b"E\0\0\0\x32SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0"
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> PostgresUrl:
-    place = stores.place_of(tmp_path, stores.POSTGRESQL)
-    assert isinstance(place, PostgresUrl)
-    return place
-
-
 class Wire:
     """A proxy before the server's socket, which can cut a connection at a commit.
 

@@ -327,9 +327,7 @@ async def test_between_two_tries_the_writer_waits(
     locked: tuple[Store, LaneKey, Holder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 3_600.0)
-    monkeypatch.setattr(
-        "metaserver.store.postgres_writer.RETRY", Backoff(base=7_200.0, cap=7_200.0)
-    )
+    monkeypatch.setattr("metaserver.store.postgres_writer.RETRY", _HOURS)
     store, key, _ = locked
     begun = tries(store)
     recording = asyncio.ensure_future(store.record(record(key, 0)))
