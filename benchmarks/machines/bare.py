@@ -26,7 +26,7 @@ RAMP = 200
 
 
 class BareDealer:
-    """The dealer that takes what is free, as far as there is room."""
+    """The dealer that takes what is free, as far as it may hold more."""
 
     def __init__(self, holder: LaneHolder) -> None:
         self._holder = holder
@@ -43,7 +43,7 @@ class BareDealer:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            some = self._free[: max(0, min(RAMP, self._holder.room))]
+            some = self._free[: max(0, min(RAMP, self._holder.spare))]
             with suppress(UnavailableError):  # they are noted again
                 await self._holder.take_dealt(some)
 

@@ -29,7 +29,7 @@ def dealt_by_queue(place: PostgresUrl, holder: LaneHolder) -> Dealer:
     from metaserver.store.postgres import connecting
 
     connect = connecting(place, "dealer", seconds=10.0)
-    return SharedDealer(connect, holder.take_dealt, lambda: holder.room)
+    return SharedDealer(connect, holder.take_dealt, lambda: holder.spare)
 
 
 async def work_lanes(

@@ -27,8 +27,8 @@ class _Known:
 
     since: float
     there: bool = True
-    told: bool = False  # that it is there
-    told_at: float | None = None
+    sent: bool = False  # that it is there
+    sent_at: float | None = None
     message: str = ""
 
 
@@ -41,8 +41,8 @@ class AlertBook:
             one.condition: _Known(
                 since=one.at,
                 there=not one.over,
-                told=not one.over,
-                told_at=one.at,
+                sent=not one.over,
+                sent_at=one.at,
                 message=one.message,
             )
             for one in last
@@ -71,9 +71,9 @@ class AlertBook:
                 known = self._known[condition] = _Known(since=now)
             if not known.there:
                 known.there, known.since = True, now
-            repeated = known.told_at is not None and now - known.told_at < REPEAT
-            if not known.told and not repeated and now - known.since >= hold.get(condition.kind, 0):
-                known.told, known.told_at, known.message = True, now, message
+            repeated = known.sent_at is not None and now - known.sent_at < REPEAT
+            if not known.sent and not repeated and now - known.since >= hold.get(condition.kind, 0):
+                known.sent, known.sent_at, known.message = True, now, message
                 yield _alert(condition, now, message, over=False)
         yield from self._ended(now, found, hold)
 
@@ -87,10 +87,10 @@ class AlertBook:
                 known.there, known.since = False, now
             if now - known.since < hold.get(condition.kind, 0):
                 continue
-            if known.told:
-                known.told = False
+            if known.sent:
+                known.sent = False
                 yield _alert(condition, now, known.message, over=True)
-            if known.told_at is None or now - known.told_at >= REPEAT:
+            if known.sent_at is None or now - known.sent_at >= REPEAT:
                 del self._known[condition]
 
 

@@ -28,7 +28,7 @@ class FollowedLane:
 
     `end` is the end of the log as far as it is known; `read` and `scored` are the last serials that
     count in its measures and in its runs' scores. `early` are attempts that were published before
-    their predecessors. `told` is the serial up to which attempts that other processes stored were
+    their predecessors. `heard` is the serial up to which attempts that other processes stored were
     passed on, or were there before the lane was followed. `changes` of its server's state are to be
     counted when it has begun; `changed` is the id of the last one that was.
     """
@@ -38,7 +38,7 @@ class FollowedLane:
     end: LogEnd
     read: int = 0
     scored: int = 0
-    told: int = 0
+    heard: int = 0
     kept: LogEnd | None = None  # of its checkpoint
     round: int = 0  # raised when its log is to be read from its beginning
     revised: bool = False  # attempts in it have changed, and its end was not read since

@@ -111,7 +111,7 @@ class Follower:
         if lane is not None:
             lane.server = server
             return
-        lane = FollowedLane(server=server, key=key, end=end, told=end.serial)
+        lane = FollowedLane(server=server, key=key, end=end, heard=end.serial)
         self._lanes[server.name] = lane
         if end.serial or has_changed:
             self._fall_behind(lane)

@@ -62,9 +62,9 @@ class LaneHolder:
         self._store = store
         self._source = source
         self._member = member
-        member.held = lambda: len(self._told)
+        member.held = lambda: len(self._held)
         self.dealer: Dealer = OwnDealer(self._take)
-        self._told: dict[LaneKey, LaneOrder] = {}  # of the lanes at work, as they were told last
+        self._held: dict[LaneKey, LaneOrder] = {}  # the last order of each lane at work
         self._rests: dict[LaneKey, LaneRest] = {}  # lanes that have ended, until it is stored
         self._wake = asyncio.Event()
         self._heeding = asyncio.Lock()
@@ -134,7 +134,7 @@ class LaneHolder:
 
     async def _carry_out(self, stored: Mapping[LaneKey, LaneOrder]) -> None:
         most = None if self._member.is_alone else self._member.places
-        todo = plan(self._told, stored, taking=self._rests, most=most)
+        todo = plan(self._held, stored, taking=self._rests, most=most)
         for key in todo.free:  # it could not be made
             self._rests[key] = LaneRest(
                 key=key,
@@ -153,8 +153,8 @@ class LaneHolder:
             self.engine.resume(key)
         for key in todo.give_back:
             self.engine.leave(key)
-        for key in self._told.keys() & stored.keys() - set(todo.drop):
-            self._told[key] = stored[key]
+        for key in self._held.keys() & stored.keys() - set(todo.drop):
+            self._held[key] = stored[key]
         for key in todo.drop:
             await self.engine.ended(key)
 
@@ -166,34 +166,34 @@ class LaneHolder:
     async def _take(self, tickets: Sequence[Ticket]) -> None:
         """Take lanes and start them, as far as they are free."""
         taken = await self._store.take_lanes(
-            [ticket for ticket in tickets if ticket.key not in self._told],
+            [ticket for ticket in tickets if ticket.key not in self._held],
             self._member.id,
             settled=self._member.is_settled,
         )
         orders = {one.state.key: one.order for one in taken}
         self._member.count(taken_over=sum(order.taken_over for order in orders.values()))
         for lane in await self._source.make(taken):
-            order = self._told[lane.key] = orders[lane.key]
+            order = self._held[lane.key] = orders[lane.key]
             self.ends.pop(lane.key, None)
             self.engine.start(lane, allowance=order.allowance)
 
     @property
-    def room(self) -> int:
+    def spare(self) -> int:
         """The number of lanes more that this process may hold."""
-        return self._member.places - len(self._told)
+        return self._member.places - len(self._held)
 
     def _ended(self, key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
-        order = self._told.pop(key)
+        order = self._held.pop(key)
         self.ends[key] = EndedLane(end, failure)
         self._source.ended(key, failure)
         self._member.count(turns=int(end is LaneEnd.SLICE))
         if end is not LaneEnd.LOST:
-            told_to_pause = not order.due or order.allowance is not None
+            ordered_to_pause = not order.due or order.allowance is not None
             self._rests[key] = LaneRest(
                 key=key,
                 epoch=order.epoch,
                 order=order.number,
                 end=end.value,
-                goes_on=end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not told_to_pause),
+                goes_on=end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not ordered_to_pause),
             )
         self._wake.set()

@@ -91,9 +91,9 @@ class LogReader:
         if self.hear is None:
             return
         for one in logged:
-            if one.serial > lane.told:
+            if one.serial > lane.heard:
                 self.hear(one)
-                lane.told = one.serial
+                lane.heard = one.serial
 
     def _decoded(
         self, lanes: Iterable[FollowedLane], rows: Iterable[Any]
@@ -126,8 +126,8 @@ class LogReader:
         logged = logs.decode(rows, lane.server.name, self.corpus)
         count(logged, lane.server.name, self.corpus, tail.monitor, tail.windows)
         tail.read = logged[-1].serial
-        if self.hear is not None and tail.read > lane.told:
-            tail.new += [one._replace(payloads=None) for one in logged if one.serial > lane.told]
+        if self.hear is not None and tail.read > lane.heard:
+            tail.new += [one._replace(payloads=None) for one in logged if one.serial > lane.heard]
         return list(batches(_to_be_scored([lane], [logged])))
 
     async def _score(self, lane: FollowedLane, answered: Sequence[LoggedAttempt]) -> None:

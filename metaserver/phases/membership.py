@@ -119,8 +119,8 @@ class HubMember:
         await self.enter()
         began = _now()
         async with self._store.renewing() as connection:
-            room = 0 if self.is_unfit() else self._process.capacity
-            renewed = await leases.renew(connection, self.id, self.held(), room, self.counts)
+            capacity = 0 if self.is_unfit() else self._process.capacity
+            renewed = await leases.renew(connection, self.id, self.held(), capacity, self.counts)
             census = await leases.census(connection)
             counted = await leases.counted(connection)
         if not renewed:

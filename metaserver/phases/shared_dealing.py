@@ -51,15 +51,15 @@ log = logging.getLogger(__name__)
 class SharedDealer:
     """The dealer between processes, on PgQueuer's tables in the database of the store.
 
-    `room` returns how many lanes more this process may hold. The tables are unlogged: what a crash
+    `spare` returns how many lanes more this process may hold. The tables are unlogged: what a crash
     of the database loses is offered again.
     """
 
-    def __init__(self, connect: Connect, take: Take, room: Callable[[], int]) -> None:
+    def __init__(self, connect: Connect, take: Take, spare: Callable[[], int]) -> None:
         self._connect = connect
         self._take = take
-        self._room = room
-        self._queries: _Rooms | None = None
+        self._spare = spare
+        self._queries: _SpareQueries | None = None
         self._offered: dict[Ticket, float] = {}
         self._dealt: list[tuple[Ticket, asyncio.Future[None]]] = []
         self._in_hand: set[JobId] = set()  # dealt to this process, and not taken yet
@@ -112,7 +112,7 @@ class SharedDealer:
         connection = await self._connect()
         try:
             driver = AsyncpgDriver(connection)
-            queries = _Rooms(driver, self._room, self._in_hand)
+            queries = _SpareQueries(driver, self._spare, self._in_hand)
             await _install(connection, queries)
             self._in_hand.clear()
             self._queries, self._offered = queries, {}
@@ -160,13 +160,15 @@ class SharedDealer:
                         done.set_result(None)
 
 
-class _Rooms(Queries):
+class _SpareQueries(Queries):
     """PgQueuer's queries for a process that is dealt no more lanes than it may hold."""
 
-    def __init__(self, driver: AsyncpgDriver, room: Callable[[], int], in_hand: set[JobId]) -> None:
+    def __init__(
+        self, driver: AsyncpgDriver, spare: Callable[[], int], in_hand: set[JobId]
+    ) -> None:
         environment = QueryBuilderEnvironment(DBSettings(durability=Durability.volatile))
         super().__init__(driver, environment, QueryQueueBuilder(), QuerySchedulerBuilder())
-        self._room = room
+        self._spare = spare
         self._in_hand = in_hand
 
     async def dequeue(
@@ -178,11 +180,11 @@ class _Rooms(Queries):
         heartbeat_timeout: timedelta,
     ) -> list[Job]:
         """Return the next jobs, as many as the process may hold."""
-        room = min(batch_size, self._room() - len(self._in_hand))
-        if room < 1:
+        spare = min(batch_size, self._spare() - len(self._in_hand))
+        if spare < 1:
             return []
         jobs = await super().dequeue(
-            room, entrypoints, queue_manager_id, global_concurrency_limit, heartbeat_timeout
+            spare, entrypoints, queue_manager_id, global_concurrency_limit, heartbeat_timeout
         )
         self._in_hand.update(job.id for job in jobs)
         return jobs

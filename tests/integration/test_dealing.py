@@ -34,7 +34,7 @@ class Taker:
         self.fails = 0
 
     @property
-    def room(self) -> int:
+    def spare(self) -> int:
         return self.places - len(self.taken)
 
     async def take(self, tickets: Sequence[Ticket]) -> None:
@@ -51,7 +51,7 @@ def database(tmp_path: Path) -> PostgresUrl:
 
 @asynccontextmanager
 async def shared(url: PostgresUrl, taker: Taker) -> AsyncIterator[Dealer]:
-    dealer = SharedDealer(connecting(url, "test"), taker.take, lambda: taker.room)
+    dealer = SharedDealer(connecting(url, "test"), taker.take, lambda: taker.spare)
     running = asyncio.create_task(dealer.run())
     try:
         await until(lambda: dealer.is_connected)
@@ -115,7 +115,7 @@ async def test_nobody_is_dealt_more_than_there_is_room_for(database: PostgresUrl
     one, two = Taker(20), Taker(30)
     async with shared(database, one) as dealer, shared(database, two):
         await dealer.offer(TICKETS[:60])
-        await until(lambda: not one.room and not two.room)
+        await until(lambda: not one.spare and not two.spare)
         await asyncio.sleep(0.5)  # nothing more comes
         assert (len(one.taken), len(two.taken)) == (20, 30)
         one.places += 30
