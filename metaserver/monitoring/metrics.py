@@ -192,44 +192,7 @@ class _Hub(_Unnamed):
         yield GaugeMetricFamily(
             "metaserver_event_streams", "Open event streams of pages.", self._sources.streams()
         )
-        members = self._sources.members()
-        workers = GaugeMetricFamily(
-            "metaserver_processes", "Living processes of the hub.", labels=("role",)
-        )
-        workers.add_metric(("worker",), members.workers)
-        workers.add_metric(("web",), members.webs)
-        yield workers
-        yield GaugeMetricFamily(
-            "metaserver_lanes_unheld", "Lanes to be at work that no process holds.", members.unheld
-        )
-        yield GaugeMetricFamily(
-            "metaserver_follower_lag_seconds",
-            "Age of what this process shows of the others.",
-            members.follower_lag,
-        )
-        yield GaugeMetricFamily(
-            "metaserver_lease_renewal_seconds",
-            "Time since this process renewed its lease.",
-            members.since_renewal,
-        )
-        yield GaugeMetricFamily(
-            "metaserver_leader", "1 where this process leads the hub, else 0.", members.leads
-        )
-        for name, help_text, count in (
-            (
-                "lane_takeovers",
-                "Lanes taken from processes whose leases ran out.",
-                members.takeovers,
-            ),
-            ("lane_turns", "Turns of lanes that ended for others to have a share.", members.turns),
-            (
-                "stale_writes",
-                "Attempts refused since another process had taken the lane.",
-                members.refused,
-            ),
-            ("lease_renewals_missed", "Renewals of leases that failed.", members.missed),
-        ):
-            yield CounterMetricFamily(f"metaserver_{name}", help_text, count)
+        yield from _of_processes(self._sources.members())
         watchdog = self._sources.watchdog
         yield CounterMetricFamily(
             "metaserver_event_loop_stalls",
@@ -241,3 +204,44 @@ class _Hub(_Unnamed):
             "Seconds that the event loop stood still in these stalls.",
             watchdog.seconds,
         )
+
+
+def _of_processes(members: HubProcesses) -> Iterable[Metric]:
+    """Yield what is measured of a hub's processes and the lanes that they hold."""
+    workers = GaugeMetricFamily(
+        "metaserver_processes", "Living processes of the hub.", labels=("role",)
+    )
+    workers.add_metric(("worker",), members.workers)
+    workers.add_metric(("web",), members.webs)
+    yield workers
+    yield GaugeMetricFamily(
+        "metaserver_lanes_unheld", "Lanes to be at work that no process holds.", members.unheld
+    )
+    yield GaugeMetricFamily(
+        "metaserver_follower_lag_seconds",
+        "Age of what this process shows of the others.",
+        members.follower_lag,
+    )
+    yield GaugeMetricFamily(
+        "metaserver_lease_renewal_seconds",
+        "Time since this process renewed its lease.",
+        members.since_renewal,
+    )
+    yield GaugeMetricFamily(
+        "metaserver_leader", "1 where this process leads the hub, else 0.", members.leads
+    )
+    for name, help_text, count in (
+        (
+            "lane_takeovers",
+            "Lanes taken from processes whose leases ran out.",
+            members.takeovers,
+        ),
+        ("lane_turns", "Turns of lanes that ended for others to have a share.", members.turns),
+        (
+            "stale_writes",
+            "Attempts refused since another process had taken the lane.",
+            members.refused,
+        ),
+        ("lease_renewals_missed", "Renewals of leases that failed.", members.missed),
+    ):
+        yield CounterMetricFamily(f"metaserver_{name}", help_text, count)
