@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from metaserver.archive.counting import RowCounter
 from metaserver.model.boards import PUBLIC, RAW
+from metaserver.model.lanes import LaneKey
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.phases.restore import stored_answers
 from metaserver.results.folder import PackageFolder
@@ -34,14 +35,7 @@ async def write_runs(
     """Write the runs of the boards as result files; return the accessions in those of each task."""
     found: dict[TaskName, set[str]] = {task: set() for task in source.frozen}
     for server, key in source.lanes.items():
-        answers: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
-        async for some in stored_answers(store, source.corpus, server, key):
-            for answer in some:
-                for task, payload in answer.payloads.items():
-                    if task in found:
-                        answers.setdefault(task, []).append((answer.article, payload))
-            counted.count(len(some))
-        for task, given in answers.items():
+        for task, given in (await _answers(store, source, server, key, counted)).items():
             found[task] |= _write_run(folder, source, task, server, given)
     for run in source.offline:
         if run.task in offline_tasks():
@@ -51,6 +45,20 @@ async def write_runs(
                 packed = await runs.packed_payloads(connection, run)
             unpacked = await asyncio.to_thread(runs.unpack_payloads, packed)
             found[run.task] |= _write_run(folder, source, run.task, run.name, [*unpacked.items()])
+    return found
+
+
+async def _answers(
+    store: ReadStore, source: PhaseSource, server: ServerName, key: LaneKey, counted: RowCounter
+) -> Mapping[TaskName, Answers]:
+    """Return the answers of a server to the tasks that have boards."""
+    found: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
+    async for some in stored_answers(store, source.corpus, server, key):
+        for answer in some:
+            for task, payload in answer.payloads.items():
+                if task in source.frozen:
+                    found.setdefault(task, []).append((answer.article, payload))
+        counted.count(len(some))
     return found
 
 
