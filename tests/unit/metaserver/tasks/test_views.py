@@ -12,7 +12,6 @@ from scoring import Hit, ItemGold, RunScorer, View, pair, select_views
 from scoring.scorecard import ItemScorecard
 from scoring.tasks import Item, Task
 from scoring.views import members
-from tests.unit.metaserver.uniprot.samples import SOURCES, build
 
 HUMAN, MOUSE, RAT, COW, COLI, SECONDARY = (
     "P04637",
@@ -39,11 +38,6 @@ ITEMS: dict[Task, list[Item]] = {
     Task.INT: [*NAMES],
     Task.IPT: [pair(NAMES[left], NAMES[right]) for left in range(7) for right in range(left, 7)],
 }
-
-
-@pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return build(tmp_path_factory.mktemp("uniprot"), SOURCES)
 
 
 @pytest.mark.parametrize("task", GOLD)
