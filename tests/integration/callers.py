@@ -6,11 +6,13 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp.abc import AbstractResolver
 
 from metaserver.client.articles import ArticleTexts
@@ -19,6 +21,7 @@ from metaserver.client.guard import AddressGuard
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName
+from metaserver.protocols.offsets import Places, Unit
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.historic import Completion
 from metaserver.wire.validation import Vocabulary
@@ -96,3 +99,16 @@ async def call_in_another_process(url: str, **environment: str) -> str:
         text=True,
     )
     return str(run.stdout.strip())
+
+
+def threads_that_measure(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the threads in which the places of texts are measured from now on."""
+    threads: list[int] = []
+    real = Places.__init__
+
+    def measure(self: Places, text: str, unit: Unit) -> None:
+        threads.append(threading.get_ident())
+        real(self, text, unit)
+
+    monkeypatch.setattr(Places, "__init__", measure)
+    return threads

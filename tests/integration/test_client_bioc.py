@@ -18,14 +18,13 @@ from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
 from metaserver.protocols.bioc_json import BIOC_JSON, collection
-from metaserver.protocols.offsets import Places, Unit
 from metaserver.protocols.plugin import AT_ONCE
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import ReleaseVocabulary, build_release
 from metaserver.wire.values import Limits
 from tests.fakes.bioc import BiocPeer, bioc_peer
 from tests.fakes.vocabulary import FakeVocabulary
-from tests.integration.callers import VOCABULARY, article_caller, server
+from tests.integration.callers import VOCABULARY, article_caller, server, threads_that_measure
 
 TEXT = "𝛼 of TP53.\nIt interacts with BRCA1."
 TASKS = ("ACT", "INT", "IPT", "NER")
@@ -70,14 +69,7 @@ async def test_the_number_of_a_session_may_have_any_characters() -> None:
 
 
 async def test_a_long_text_is_measured_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[int] = []
-    real = Places.__init__
-
-    def measure(self: Places, text: str, unit: Unit) -> None:
-        threads.append(threading.get_ident())
-        real(self, text, unit)
-
-    monkeypatch.setattr(Places, "__init__", measure)
+    threads = threads_that_measure(monkeypatch)
     async with (
         bioc_peer(change=lambda _: {"passages": []}) as peer,
         article_caller("𝛼 " * AT_ONCE) as caller,

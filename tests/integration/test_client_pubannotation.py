@@ -25,12 +25,11 @@ from metaserver.model.conformance import StepState
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
-from metaserver.protocols.offsets import Places, Unit
 from metaserver.protocols.plugin import AT_ONCE
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.xmlrpc import Limits
 from tests.fakes.pubannotation import SOON, PubAnnotationPeer, pubannotation_peer
-from tests.integration.callers import TEXT, VOCABULARY, article_caller, server
+from tests.integration.callers import TEXT, VOCABULARY, article_caller, server, threads_that_measure
 
 TASKS = ("ACT", "INT", "IPT", "NER")
 PAYLOADS = {
@@ -205,14 +204,7 @@ async def test_a_denotation_counts_an_accession_once() -> None:
 
 
 async def test_a_long_text_is_measured_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[int] = []
-    real = Places.__init__
-
-    def measure(self: Places, text: str, unit: Unit) -> None:
-        threads.append(threading.get_ident())
-        real(self, text, unit)
-
-    monkeypatch.setattr(Places, "__init__", measure)
+    threads = threads_that_measure(monkeypatch)
     async with pubannotation_peer(change=lambda _: {}) as peer:
         ended, _ = await sent(peer, text="𝛼 " * AT_ONCE, options="offsets = utf8")
     assert ended.outcome is Outcome.OK
