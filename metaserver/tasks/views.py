@@ -12,9 +12,9 @@ from functools import partial
 
 from metaserver.uniprot import Release
 from metaserver.uniprot.views import gold_species
-from scoring import Answer, Classification, Hit, ItemGold, Scorecard, Signature, View
-from scoring.biocreative import Prepared, RunState, new_scorer
-from scoring.columns import Truths
+from scoring import Answer, Classification, Hit, ItemGold, Signature, View
+from scoring.biocreative import ItemScorer
+from scoring.ranking import Matches
 from scoring.tasks import Accession, Item
 from scoring.views import members
 
@@ -72,36 +72,15 @@ def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
         yield view(name="both", homologs=homologs, taxa=taxa)
 
 
-class ViewScorer:
+class ViewScorer(ItemScorer):
     """A scorer of one run in one view, like `scoring.RunScorer` in the raw one."""
 
     def __init__(self, view: ReleaseView) -> None:
         signature = Signature(task=view.gold.task, gold=None, view=view.name)
-        self._scorer = new_scorer(view.gold, signature, run="")
+        super().__init__(view.gold, signature, run="")
         self._view = view
 
-    def prepare(self, article_id: str, answer: Answer) -> Prepared:
+    def prepare(self, article: str, answer: Answer) -> Matches:
         """Return the places of an answer's correct hits in this view."""
         assert not isinstance(answer, Classification)
-        return self._scorer.prepare(article_id, self._view.apply(article_id, answer))
-
-    def keep(self, article_id: str, prepared: Prepared) -> None:
-        """Score one article's hits, replacing any earlier ones of the same article."""
-        self._scorer.keep(article_id, prepared)
-
-    def scorecard(self, counted: Truths | None = None) -> Scorecard:
-        """Return the score of all answers so far, and of the articles that are to be counted."""
-        return self._scorer.scorecard(counted)
-
-    @property
-    def answered(self) -> int:
-        """The number of the gold's articles with an answer."""
-        return self._scorer.answered
-
-    def state(self) -> RunState:
-        """Return all that was kept so far; changes nothing."""
-        return self._scorer.state()
-
-    def resume(self, state: RunState) -> None:
-        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
-        self._scorer.resume(state)
+        return super().prepare(article, self._view.apply(article, answer))
