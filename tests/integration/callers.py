@@ -46,8 +46,12 @@ async def article_caller(
     vocabulary: Vocabulary = VOCABULARY,
     ca_file: Path | None = None,
     completion: Completion | None = None,
+    stalls: bool = False,
 ) -> AsyncIterator[ArticleCaller]:
-    """Open a caller for a phase of `texts`, named "a0", "a1", ..."""
+    """Open a caller for a phase of `texts`, named "a0", "a1", ...
+
+    With `stalls`, attempts are void that fail while the machine stands still, as in a hub.
+    """
     texts = texts or (TEXT,)
 
     async def load(positions: range) -> Sequence[str]:
@@ -61,6 +65,8 @@ async def article_caller(
     async with open_client(
         limits, guard, resolver=resolver, calls=calls, ca_file=ca_file
     ) as client:
+        if not stalls:
+            client.watchdog.clock = lambda: 0.0
         tasks = list(answered_tasks().values())
         yield ArticleCaller(
             client, articles, tasks, vocabulary, time_limit=time_limit, completion=completion

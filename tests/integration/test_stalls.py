@@ -61,7 +61,7 @@ async def awake() -> None:
 
 
 async def test_an_attempt_that_ran_out_of_time_while_the_hub_stood_still_is_void() -> None:
-    async with peer(Blocking(1)) as there, article_caller(time_limit=LIMIT) as caller:
+    async with peer(Blocking(1)) as there, article_caller(time_limit=LIMIT, stalls=True) as caller:
         await awake()
         first, _ = await caller.call(server(there.url), 0, 1)
         second, answer = await caller.call(server(there.url), 0, 2)
@@ -76,7 +76,7 @@ async def test_an_attempt_that_ran_out_of_time_while_the_hub_stood_still_is_void
 async def test_a_hub_that_always_stands_still_sends_an_article_a_few_times_only() -> None:
     """Or a lane would go on for ever."""
     blocking = Blocking(*range(1, MAX_VOIDED + 2))
-    async with peer(blocking) as there, article_caller(time_limit=LIMIT) as caller:
+    async with peer(blocking) as there, article_caller(time_limit=LIMIT, stalls=True) as caller:
         await awake()
         ends = [await caller.call(server(there.url), 0, number) for number in range(MAX_VOIDED + 1)]
     outcomes = [attempt.outcome for attempt, _ in ends]
@@ -88,7 +88,7 @@ async def test_a_server_that_hangs_while_the_hub_is_well_is_charged() -> None:
         await connection.request()
         await asyncio.sleep(PATIENCE)
 
-    async with peer(hang) as there, article_caller(time_limit=0.2) as caller:
+    async with peer(hang) as there, article_caller(time_limit=0.2, stalls=True) as caller:
         await awake()
         attempt, _ = await caller.call(server(there.url), 0, 1)
     assert attempt.outcome is Outcome.TIMEOUT
@@ -100,7 +100,7 @@ async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
 ) -> None:
     monkeypatch.setattr("metaserver.client.caller.PROBE_SECONDS", LIMIT)
     blocking = Blocking(1)
-    async with peer(blocking) as there, article_caller() as caller:
+    async with peer(blocking) as there, article_caller(stalls=True) as caller:
         await awake()
         assert await caller.probe(server(there.url)) is None
     assert blocking.asked == 2
