@@ -45,10 +45,14 @@ POOL, MORE = 8, 8
 PgConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Connect: TypeAlias = Callable[[], Coroutine[Any, Any, PgConnection]]
 
+STATEMENT_SECONDS = 30.0
+
 _SETTINGS = {
-    "idle_in_transaction_session_timeout": "10s",
+    # As long as a lease (`leases`): a process that is frozen in a transaction has its locks no
+    # longer than its lanes.
+    "idle_in_transaction_session_timeout": "5s",
     "lock_timeout": "5s",
-    "statement_timeout": "30s",
+    "statement_timeout": f"{STATEMENT_SECONDS:g}s",
     # A machine that was cut off is noticed, and its locks are free again.
     "tcp_user_timeout": "8s",
     "tcp_keepalives_idle": "5s",
@@ -66,8 +70,13 @@ _PATIENT = {
 def connecting(
     url: PostgresUrl, role: str, *, patient: bool = False, seconds: float | None = None
 ) -> Connect:
-    """Return what opens a connection for a role; a statement takes `seconds` at most."""
-    settings = _PATIENT if patient else _SETTINGS
+    """Return what opens a connection for a role; a statement takes `seconds` at most.
+
+    So it does for the server too, which would wait for the rows of a COPY of a frozen process.
+    """
+    settings = dict(_PATIENT if patient else _SETTINGS)
+    if seconds is not None and seconds < STATEMENT_SECONDS:
+        settings["statement_timeout"] = f"{seconds:g}s"
     name = f"metaserver/{role}/{socket.gethostname()}-{os.getpid()}"
 
     async def connect() -> PgConnection:

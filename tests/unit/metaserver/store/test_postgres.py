@@ -19,6 +19,7 @@ from alembic import command
 from metaserver.model.errors import InputError, UnavailableError
 from metaserver.store import audit, postgres
 from metaserver.store.database import reading, writing
+from metaserver.store.leases import LEASE_SECONDS
 from metaserver.store.place import PostgresUrl, read_url
 from metaserver.store.postgres import postgres_engine
 from metaserver.store.postgres_writer import PostgresWriter
@@ -360,6 +361,26 @@ async def test_tables_are_not_changed_while_an_earlier_hub_works(
     await engine.dispose()  # what its connections have prepared is outdated
     assert await stored_schema(engine) == newest_schema()
     await engine.dispose()
+
+
+async def test_locks_of_a_frozen_process_last_no_longer_than_its_lease(url: PostgresUrl) -> None:
+    async def shown(connection: postgres.PgConnection, setting: str) -> float:
+        query = "SELECT extract(epoch FROM current_setting($1)::interval)::float8"
+        seconds: float = await connection.fetchval(query, setting)
+        return seconds
+
+    writer = await postgres.connecting(url, "writer", seconds=10.0)()
+    other = await postgres.connecting(url, "test")()
+    patient = await postgres.connecting(url, "test", patient=True)()
+    for connection in (writer, other):
+        idle = await shown(connection, "idle_in_transaction_session_timeout")
+        assert 0 < idle <= LEASE_SECONDS
+    assert await shown(writer, "statement_timeout") == 10.0  # as long as its client waits
+    assert await shown(other, "statement_timeout") == 30.0
+    for setting in ("idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"):
+        assert await shown(patient, setting) == 0
+    for connection in (writer, other, patient):
+        await connection.close()
 
 
 async def _opened(url: PostgresUrl) -> None:
