@@ -18,7 +18,6 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from metaserver.model.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, Ticket
-from metaserver.model.servers import LaneControl
 from metaserver.model.states import Control, ProcessRole
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import lanes, servers, workers
@@ -336,15 +335,15 @@ async def take(
         .returning(*_ORDER)
     )
     return {
-        one.key: replace(one, taken_over=one.key in late_keys)
-        for one in map(_read_order, rows.all())
+        key: replace(one, taken_over=key in late_keys)
+        for key, one in _read_orders(rows.all()).items()
     }
 
 
 async def held(connection: AsyncConnection, process: str) -> Mapping[LaneKey, LaneOrder]:
     """Return the orders of the lanes that a process holds."""
     rows = await connection.execute(sa.select(*_ORDER).where(lanes.c.worker == process))
-    return {one.key: one for one in map(_read_order, rows.all())}
+    return _read_orders(rows.all())
 
 
 async def release(connection: AsyncConnection, process: str, rests: Iterable[LaneRest]) -> None:
@@ -389,14 +388,12 @@ _REPORT = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeenLane:
-    """A lane as other processes see it: its log's end, its desired state, what was reported."""
+class SeenLane(NamedTuple):
+    """A lane as other processes see it: its log's end, and what was reported of it."""
 
     key: LaneKey
     serial: int
     revision: int
-    control: LaneControl
     worker: str
     is_due: bool
     in_flight: int
@@ -406,20 +403,26 @@ class SeenLane:
 
 async def seen(connection: AsyncConnection) -> Sequence[SeenLane]:
     """Return all lanes as they are stored."""
+    # Unpacked, a row takes a sixth of the time: each process reads all of them once a second.
     return [
-        SeenLane(
-            key=LaneKey(row.phase_id, row.server_id),
-            serial=row.serial,
-            revision=row.revision,
-            control=LaneControl(control=Control(row.control), note=row.control_note),
-            worker=row.worker or "",
-            is_due=row.due,
-            in_flight=row.in_flight,
-            down=row.down,
-            ended=row.ended,
-        )
-        for row in await connection.execute(sa.select(lanes))
+        SeenLane(LaneKey(phase, server), serial, revision, worker or "", due, calls, down, ended)
+        for phase, server, serial, revision, worker, due, calls, down, ended in (
+            await connection.execute(_SEEN)
+        ).all()
     ]
+
+
+_SEEN = sa.select(
+    lanes.c.phase_id,
+    lanes.c.server_id,
+    lanes.c.serial,
+    lanes.c.revision,
+    lanes.c.worker,
+    lanes.c.due,
+    lanes.c.in_flight,
+    lanes.c.down,
+    lanes.c.ended,
+)
 
 
 _ORDER = (
@@ -452,12 +455,11 @@ _RELEASE = (
 )
 
 
-def _read_order(row: Any) -> LaneOrder:
-    return LaneOrder(
-        key=LaneKey(row.phase_id, row.server_id),
-        epoch=row.epoch,
-        number=row.order_no,
-        due=row.due,
-        allowance=row.allowance,
-        cancel_by=row.cancel_by,
-    )
+def _read_orders(rows: Iterable[Any]) -> Mapping[LaneKey, LaneOrder]:
+    """Return orders by their lanes, of rows that have `_ORDER`."""
+    return {
+        (key := LaneKey(phase, server)): LaneOrder(
+            key=key, epoch=epoch, number=number, due=due, allowance=allowance, cancel_by=by
+        )
+        for phase, server, epoch, number, due, allowance, by in rows
+    }
