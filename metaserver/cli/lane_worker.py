@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from metaserver.cli.process import say_ready
 from metaserver.client.callbacks import CallbackDesk
 from metaserver.client.credentials import Keyring
 from metaserver.client.http import open_client
@@ -64,7 +64,7 @@ async def work_lanes(
             async with asyncio.TaskGroup() as group:
                 group.create_task(member.run(), name="membership")
                 group.create_task(holder.run(), name="lanes")
-                print(f"metaserver: working as {member.id}", file=sys.stderr, flush=True)
+                say_ready(f"working as {member.id}")
         finally:
             with suppress(UnavailableError):
                 await member.leave()

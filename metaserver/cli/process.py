@@ -6,6 +6,8 @@ import asyncio
 import gc
 import os
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +56,17 @@ def prepare_process() -> Descriptors:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "hub"))
     gc.set_threshold(10_000, 10, 10)
     return descriptors.raise_limit()
+
+
+def say_ready(said: str) -> None:
+    """Say that the process works: on the standard error, and to systemd where it started it."""
+    print(f"metaserver: {said}", file=sys.stderr, flush=True)
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        if address.startswith("@"):  # a name of Linux that is no file
+            address = f"\0{address[1:]}"
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+            systemd.sendto(b"READY=1", address)
 
 
 async def end_process(process: asyncio.subprocess.Process, seconds: float) -> None:

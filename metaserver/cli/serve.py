@@ -15,7 +15,7 @@ from metaserver.cli import logs
 from metaserver.cli.folder import hub_settings
 from metaserver.cli.hub import open_hub, work
 from metaserver.cli.lane_worker import work_lanes
-from metaserver.cli.process import prepare_process, run_to_end
+from metaserver.cli.process import prepare_process, run_to_end, say_ready
 from metaserver.client import tracing
 from metaserver.config import Settings
 from metaserver.model.errors import InputError
@@ -61,7 +61,7 @@ async def _serve(settings: Settings, role: ProcessRole) -> int:
         ):
             if not await _has_tokens(hub):
                 print(NOBODY, file=sys.stderr)
-            print(f"metaserver: serving at {address}", file=sys.stderr, flush=True)
+            say_ready(f"serving at {address}")
             await work(hub)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,16 @@ async def test_a_server_rests_that_is_paused_when_its_worker_was_killed(tmp_path
                 await asyncio.sleep(0.1)
             while (await hub.ask("SELECT worker FROM lanes"))[0][0] is not None:
                 await asyncio.sleep(0.1)
+
+
+async def test_each_role_tells_systemd_when_it_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(f"\0{tmp_path}"[:100])
+        systemd.settimeout(60)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@{tmp_path}"[:100])
+        async with fleet(tmp_path, 0.1, teams=()) as made:
+            for name in ("web-1", "worker-1"):
+                await made.start(name)
+                assert await asyncio.to_thread(systemd.recv, 100) == b"READY=1"
