@@ -24,6 +24,8 @@ _MANY: Final = {
     "node": "nodes",
 }
 """The elements of which there may be several, by the name of their array in JSON."""
+_ATTRIBUTES: Final = ("id", "refid", "role", "offset", "length")
+"""Those of BioC: to list all of an element takes the time of the square of their number."""
 _NUMBERS: Final = frozenset({"offset", "length"})
 _DIGITS: Final = 15
 
@@ -51,7 +53,9 @@ def collection_of_xml(body: bytes, limits: Limits) -> Any:
 def _value(element: _Element) -> dict[str, Any]:
     """Return an element as an object; the parser bounds the depth."""
     found: dict[str, Any] = {
-        str(name): _number(str(name), str(value)) for name, value in element.attrib.items()
+        name: _number(name, str(value))
+        for name in _ATTRIBUTES
+        if (value := element.get(name)) is not None
     }
     infons: dict[str, str] = {}
     for child in element:
