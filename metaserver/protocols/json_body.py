@@ -20,6 +20,8 @@ from metaserver.wire.values import FORBIDDEN, INT64, Fault, FaultError, Limits
 
 CONTENT_TYPE: Final = "application/json; charset=utf-8"
 ACCEPT: Final = "application/json"
+BEFORE_VALUES: Final = (",", "[", "{")
+"""Each value but the outermost comes after one of these, if any is in its array or object."""
 SHOWN: Final = 200
 """Characters of a text that is shown where JSON was expected."""
 
@@ -71,7 +73,7 @@ def read_json(body: bytes, limits: Limits) -> Any:
         raise PeerError(
             Outcome.SYNTAX, f"not UTF-8: {error.reason} at byte {error.start}"
         ) from error
-    if text.count(",") >= limits.values:
+    if sum(map(text.count, BEFORE_VALUES)) > limits.values:
         raise PeerError(Outcome.TOO_LARGE, f"more than {limits.values:,} values")
     try:
         value = json.loads(

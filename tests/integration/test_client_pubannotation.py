@@ -237,7 +237,9 @@ BODIES = [
     (rb'{"a": "\ud800"}', Outcome.SYNTAX, "surrogate"),
     (b'{"a": "\xff"}', Outcome.SYNTAX, "not UTF-8"),
     (b"[" * 65 + b"]" * 65, Outcome.SYNTAX, "nested deeper"),
-    (b"[" * 100_000, Outcome.SYNTAX, "nested deeper"),
+    (b"[" * 1_900 + b"]" * 1_900, Outcome.SYNTAX, "nested deeper"),
+    (b"[" * 100_000, Outcome.TOO_LARGE, "values"),
+    (b"[" + b"[[[]]]," * 600 + b"1]", Outcome.TOO_LARGE, "values"),
     (b"[" + b"1," * 3_000 + b"1]", Outcome.TOO_LARGE, "values"),
     (b" " * 2_000_000, Outcome.TOO_LARGE, "bytes"),
 ]
