@@ -24,6 +24,8 @@ MOST_NAMES = 100
 MOST_QUOTES = 1_000
 LONGEST_QUOTE = 5_000
 """The most quotes of evidence that are searched, and characters of one."""
+MOST_SEARCHED = 2**26
+"""The most characters that are looked through for quotes: `MOST_QUOTES` times a full text."""
 
 Origin: TypeAlias = Literal["server", "names"]
 
@@ -104,10 +106,19 @@ class Mentions:
         return sorted([*found, *islice(own, MOST_SPANS - len(found))])
 
     def evidence(self, sent: Iterable[SentEvidence]) -> list[EvidenceSpan]:
-        """Return the first place of each quote that is in the text, but for its blanks."""
+        """Return the first place of each quote that is in the text, but for its blanks.
+
+        In a long text the first quotes alone are looked for.
+        """
         found: dict[tuple[int, int, tuple[str, ...]], set[str]] = {}
+        places: dict[str, tuple[int, int] | None] = {}
+        most = MOST_SEARCHED // max(1, len(self._text))
         for one in islice(sent, MOST_QUOTES):
-            if place := self._quoted(one.words):
+            if one.words not in places:
+                if len(places) >= most:
+                    continue
+                places[one.words] = self._quoted(one.words)
+            if place := places[one.words]:
                 found.setdefault((*place, one.item), set()).add(one.server)
         return sorted(
             EvidenceSpan(start=start, end=end, item=item, servers=tuple(sorted(servers)))

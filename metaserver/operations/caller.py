@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import ParamSpec, Protocol, TypeVar
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import TeamName
 from metaserver.model.states import ALLOWED, Role
 from metaserver.model.viewer import Viewer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Workbench(Protocol):
+    """The threads that may work for one client."""
+
+    async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `work` returns, from a thread; `RefusedError` for who had its share."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,7 +28,8 @@ class Caller:
     """The caller of an operation: its role, team, token and request.
 
     `role` None is a caller without a token. `team` is set for teams alone. `name` is what the audit
-    log calls the caller: "team blue", "organiser ana", "clock".
+    log calls the caller: "team blue", "organiser ana", "clock". `workbench` None: its work aside is
+    not bounded.
     """
 
     role: Role | None = None
@@ -26,6 +39,17 @@ class Caller:
     name: str = "anonymous"
     request_id: str = ""
     origin: Hashable = ""  # the network address that counts for limits
+    workbench: Workbench | None = field(default=None, compare=False, repr=False)
+
+    async def aside(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `work` returns, from one of the threads that may work for the caller.
+
+        `RefusedError` where it had its share of the processors. It is for work whose time a client
+        chooses: by texts, answers and options.
+        """
+        if self.workbench is None:
+            return await asyncio.to_thread(work, *args, **kwargs)
+        return await self.workbench.run(work, *args, **kwargs)
 
     @property
     def organiser(self) -> bool:

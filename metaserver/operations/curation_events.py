@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -93,13 +92,13 @@ async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> App
     A caller that lacks events of another page is refused (409) and gets them with the refusal.
     """
     entry = await own_curation(hub, caller, request.curation)
-    added = await _added(hub, entry, request.events)
+    added = await _added(hub, caller, entry, request.events)
     for _ in range(MOST_TURNS):
         async with hub.store.reading() as connection:
             entry = await open_entry(connection, entry.id)
             log = await hub.curation_logs.read(connection, entry)
             content = await curations.content(connection, entry.id) if added.proteins else None
-        made = await asyncio.to_thread(_prepared, entry, log, content, added, request)
+        made = await caller.aside(_prepared, entry, log, content, added, request)
         now = hub.clock()
         new = [EventEntry(seq=seq, key=key, at=now, event=event) for seq, key, event in made.rows]
         if not new:
@@ -167,7 +166,9 @@ def _prepared(
     )
 
 
-async def _added(hub: HubContext, entry: CurationEntry, sent: Sequence[CurationEvent]) -> Additions:
+async def _added(
+    hub: HubContext, caller: Caller, entry: CurationEntry, sent: Sequence[CurationEvent]
+) -> Additions:
     """Return names and places of the accessions that no candidate has; they must be valid."""
     named = [name for one in sent for name in (*one.item, *one.detail.replaced)]
     if not named:
@@ -180,7 +181,7 @@ async def _added(hub: HubContext, entry: CurationEntry, sent: Sequence[CurationE
         vocabulary = hub.phase(of_set.phase).vocabulary
     else:
         vocabulary, _ = hub.rules.vocabulary()
-    return await asyncio.to_thread(_look_up, hub, content, vocabulary, list(dict.fromkeys(named)))
+    return await caller.aside(_look_up, hub, content, vocabulary, list(dict.fromkeys(named)))
 
 
 def _look_up(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from typing import Annotated
@@ -81,7 +80,7 @@ async def export(hub: HubContext, caller: Caller, request: CurationExport) -> Ex
     def made() -> bytes:
         return form.write([finished(hub, entry, work)])
 
-    written = await asyncio.to_thread(made)
+    written = await caller.aside(made)
     name = _OUTSIDE.sub("_", entry.article).strip("_.")[:64] or f"curation-{entry.id}"
     return ExportedFile(source=f"{name}{form.suffix}", media_type=form.media_type, content=written)
 
@@ -97,7 +96,7 @@ async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Se
         release = CurationWork.read(content, ()).basis.release
         return [FoundEntry.of(one) for one in hub.proteins(release).orthologs(request.accession)]
 
-    return await asyncio.to_thread(found)
+    return await caller.aside(found)
 
 
 def finished(hub: HubContext, entry: CurationEntry, work: CurationWork) -> FinishedCuration:

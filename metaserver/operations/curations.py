@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import Sequence
 from typing import Annotated
@@ -132,10 +131,10 @@ async def refresh(hub: HubContext, caller: Caller, request: OneCuration) -> Cura
         raise RefusedError(Refusal.STATE, "it has no request, or no longer: no answer can come")
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)
-    if await asyncio.to_thread(_version, content) >= live.version:
+    if await caller.aside(_version, content) >= live.version:
         return await curation_detail(hub, caller, entry)
-    new = await _basis(hub, live)
-    packed = await asyncio.to_thread(_merged, new, content)
+    new = await _basis(hub, caller, live)
+    packed = await caller.aside(_merged, new, content)
     async with hub.store.writing() as connection:
         await open_entry(connection, entry.id)
         await curations.change(connection, entry.id, basis=packed, changed_at=hub.clock())
@@ -157,8 +156,8 @@ async def submit(hub: HubContext, caller: Caller, request: Submission) -> Curati
     if request.seen is not None and request.seen < entry.events:
         raise MissingEventsError([(one.seq, read_event(one)) for one in events[request.seen :]])
     if not request.undecided:
-        work = await asyncio.to_thread(CurationWork.read, content, events)
-        await asyncio.to_thread(_require_decided, work)
+        work = await caller.aside(CurationWork.read, content, events)
+        await caller.aside(_require_decided, work)
     now = hub.clock()
     async with hub.store.writing() as connection:
         current = await open_entry(connection, entry.id)
@@ -242,11 +241,11 @@ async def read_work(
     hub: HubContext, caller: Caller, content: CurationContent, events: Sequence[EventEntry]
 ) -> CurationWork:
     """Return a curation, read, with the names of servers that the caller sees."""
-    work = await asyncio.to_thread(CurationWork.read, content, events)
+    work = await caller.aside(CurationWork.read, content, events)
     names = await CuratorNames.of(hub, caller, work.basis.teams)
     if not names.hidden:
         return work
-    basis = await asyncio.to_thread(renamed, work.basis, names.server)
+    basis = await caller.aside(renamed, work.basis, names.server)
     return msgspec.structs.replace(work, basis=basis)
 
 
@@ -273,8 +272,8 @@ async def _opened(
     hub: HubContext, caller: Caller, token_id: int, live: LiveRequest
 ) -> CurationEntry:
     """Store a new curation; where another call did so meanwhile, return that one."""
-    basis = await _basis(hub, live)
-    packed = await asyncio.to_thread(packed_basis, basis)
+    basis = await _basis(hub, caller, live)
+    packed = await caller.aside(packed_basis, basis)
     now, stored = hub.clock(), live.stored
     entry = CurationEntry(
         id=new_key(),
@@ -295,10 +294,10 @@ async def _opened(
     return known or entry
 
 
-async def _basis(hub: HubContext, live: LiveRequest) -> CurationBasis:
+async def _basis(hub: HubContext, caller: Caller, live: LiveRequest) -> CurationBasis:
     version, answers = live.version, list(live.answers)
     names = hub.proteins(live.stored.release)
-    return await asyncio.to_thread(find_basis, live.stored, answers, version, hub.models, names)
+    return await caller.aside(find_basis, live.stored, answers, version, hub.models, names)
 
 
 def _version(content: CurationContent) -> int:
@@ -323,4 +322,4 @@ async def curation_detail(hub: HubContext, caller: Caller, entry: CurationEntry)
 
     work = await read_work(hub, caller, content, events)
     name = of_set.name if of_set is not None else ""
-    return await asyncio.to_thread(view, entry, work, name, own=own, newest_version=newest)
+    return await caller.aside(view, entry, work, name, own=own, newest_version=newest)

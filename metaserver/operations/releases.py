@@ -66,7 +66,7 @@ class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Releases.search", "GET /releases/{release}/entries", Role.CURATOR)
-async def search(hub: HubContext, _caller: Caller, request: EntrySearch) -> Sequence[FoundEntry]:
+async def search(hub: HubContext, caller: Caller, request: EntrySearch) -> Sequence[FoundEntry]:
     """Return the reviewed entries that a text may mean, the best first.
 
     First the entry of this accession, then those of this symbol or entry name, then those whose
@@ -76,7 +76,7 @@ async def search(hub: HubContext, _caller: Caller, request: EntrySearch) -> Sequ
     known = await asyncio.to_thread(_built, folder)
     if request.release not in known:
         raise RefusedError(Refusal.UNKNOWN, f"no release {request.release}", field="release")
-    return await asyncio.to_thread(_search, folder / request.release, request)
+    return await caller.aside(_search, folder / request.release, request)
 
 
 def _search(release: Path, request: EntrySearch) -> Sequence[FoundEntry]:

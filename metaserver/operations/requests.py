@@ -260,14 +260,14 @@ async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> Con
     live = await own_request(hub, caller, request.request)
     if await is_withheld(hub, caller, live):
         raise RefusedError(Refusal.STATE, GUARDED)
-    found = await _combined(hub, live, every=True)
+    found = await _combined(hub, caller, live, every=True)
     names = await _names(hub, caller, live)
     item = tuple(sorted(part.strip() for part in request.item.split(",")))
     for candidate in found.candidates:
         if tuple(sorted(candidate.item)) == item:
             known = live.named.entries.issuperset(item)
             named = live.named if known else NamedPlaces()
-            [shown] = await _placed(hub, live, (candidate,), named)
+            [shown] = await _placed(hub, caller, live, (candidate,), named)
             return names.candidate(shown)
     raise RefusedError(Refusal.UNKNOWN, f"no server named {request.item!r}", field="item")
 
@@ -382,20 +382,23 @@ def token_of(caller: Caller) -> int:
     return caller.token_id
 
 
-async def _combined(hub: HubContext, live: LiveRequest, *, every: bool = False) -> FoundCandidates:
+async def _combined(
+    hub: HubContext, caller: Caller, live: LiveRequest, *, every: bool = False
+) -> FoundCandidates:
     answers = list(live.answers)
-    return await asyncio.to_thread(find, live.stored, answers, hub.models, every=every)
+    return await caller.aside(find, live.stored, answers, hub.models, every=every)
 
 
-async def _found(hub: HubContext, live: LiveRequest) -> FoundCandidates:
+async def _found(hub: HubContext, caller: Caller, live: LiveRequest) -> FoundCandidates:
     """Return the candidates that are listed, with their places."""
-    found = await _combined(hub, live)
-    candidates = await _placed(hub, live, found.candidates, live.named)
+    found = await _combined(hub, caller, live)
+    candidates = await _placed(hub, caller, live, found.candidates, live.named)
     return msgspec.structs.replace(found, candidates=candidates)
 
 
 async def _placed(
     hub: HubContext,
+    caller: Caller,
     live: LiveRequest,
     candidates: tuple[ConsensusCandidate, ...],
     named: NamedPlaces,
@@ -410,7 +413,7 @@ async def _placed(
         return placed(candidates, unpack(packed).decode("utf-8", "surrogatepass"), proteins, named)
 
     async with live.placing:  # who waits for the same names has them then
-        return await asyncio.to_thread(place)
+        return await caller.aside(place)
 
 
 def _changed(hub: HubContext, live: LiveRequest, found: FoundCandidates) -> Set[ServerName]:
@@ -436,7 +439,7 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
     names = await _names(hub, caller, live)
     asked = names.asked(live.servers.values())
     withheld = await is_withheld(hub, caller, live)
-    found = FoundCandidates() if withheld else names.found(await _found(hub, live))
+    found = FoundCandidates() if withheld else names.found(await _found(hub, caller, live))
     if withheld:
         asked = tuple(msgspec.structs.replace(one, hits=0) for one in asked)
     stored = live.stored

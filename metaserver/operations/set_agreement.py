@@ -163,7 +163,7 @@ async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> 
     the caller has still to submit are left out.
     """
     work = await compared_work(hub, caller, request)
-    found = await asyncio.to_thread(agreement, work.articles, request.task)
+    found = await caller.aside(agreement, work.articles, request.task)
     return SetAgreement(
         set=request.set,
         task=request.task,
@@ -196,7 +196,7 @@ async def get_disagreements(
     set, nobody sees those of articles whose gold they make who may not rule on them.
     """
     work = await compared_work(hub, caller, request)
-    found = await asyncio.to_thread(open_questions, work.articles, request.task)
+    found = await caller.aside(open_questions, work.articles, request.task)
     made = await rulings_of(hub, work, request.task, found)
     shown = [one for one in found if _may_see(work, caller, one.article)]
     left = [one for one in shown if one.question not in made]
@@ -221,7 +221,7 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
     if not adjudicates(entry, caller):
         raise RefusedError(Refusal.NOT_YOURS, "only an adjudicator of this set rules")
     question = request.article, tuple(sorted(request.item))
-    found = await asyncio.to_thread(open_questions, work.articles, request.task)
+    found = await caller.aside(open_questions, work.articles, request.task)
     asked = next((one for one in found if one.question == question), None)
     if asked is None:
         message = "the two curators do not differ on it, or your own curation is not submitted"

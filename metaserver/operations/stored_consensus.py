@@ -5,7 +5,6 @@ The names of the operations are those of BC-VisCon (Leitner et al. 2008).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -98,7 +97,7 @@ async def get_consensus(
     methods = [_allowed(hub, caller, request, one) for one in request.methods or (AUTO,)]
     running = _phase(hub, caller, request.article)
     payloads = await _payloads(hub, caller, running, request)
-    found = await asyncio.to_thread(
+    found = await caller.aside(
         lambda: tuple(
             combinations(
                 payloads,

@@ -88,7 +88,7 @@ class BecalmReading:
         except UnicodeDecodeError as error:
             message = f"not UTF-8: {error.reason} at byte {error.start}"
             raise PeerError(Outcome.SYNTAX, message) from error
-        if text.count("\t") > self._limits.values:
+        if text.count("\t") + text.count("\n") > self._limits.values:
             raise PeerError(Outcome.TOO_LARGE, f"more than {self._limits.values:,} values")
         for line, row in _rows(text):
             self._annotation(f"line {line}", f"line {line}, column ", row)

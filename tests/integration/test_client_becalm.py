@@ -259,6 +259,7 @@ BAD = [
     ("BIOC", '{"documents": []}', 400, "INCORRECT_FIELD", "0 documents"),
     ("BRAT", "[]", 400, "FORMAT_ERROR", "expected one of BIOC, JSON, TSV"),
     ("JSON", " " * 70_000 + "[" + "0," * 60_000, 413, "NOT_VALID_BY_SCHEMA", "values"),
+    ("TSV", "\n" * 60_000 + "x", 413, "NOT_VALID_BY_SCHEMA", "values"),
     ("JSON", " " * 200_000, 413, "NOT_VALID_BY_SCHEMA", "larger than an answer"),
 ]
 

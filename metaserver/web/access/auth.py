@@ -12,8 +12,10 @@ import time
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
 from urllib.parse import quote, urlsplit
+from weakref import WeakValueDictionary
 
 import structlog
 from aiohttp import hdrs, web
@@ -46,6 +48,7 @@ from metaserver.web.access.throttle import (
     Slots,
 )
 from metaserver.web.access.visitor import VISITOR, Visitor, caller_of, remember
+from metaserver.web.access.workbench import ClientWorkbench
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 REQUEST_ID_HEADER = "X-Request-Id"
@@ -87,6 +90,7 @@ class Gate:
         self._addresses = Allowances(anonymous, clock=clock, sharers=sharers)
         self._callbacks = Allowances(CALLBACKS_A_MINUTE, clock=clock, sharers=sharers)
         self._wrong = Buckets(anonymous, clock=clock, sharers=sharers)
+        self._workbenches: WeakValueDictionary[Hashable, ClientWorkbench] = WeakValueDictionary()
         self._streams = Slots(settings.streams_an_address, settings.streams)
         self.uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS, kept=bodies.UPLOADS_KEPT)
         self.downloads = Slots(
@@ -160,7 +164,7 @@ class Gate:
     def count(self, visitor: Visitor) -> None:
         """Count a request; `RefusedError` where its client asks too often, or for too much."""
         allowances, key = self._counted(visitor)
-        refuse_after(allowances.seconds.wait(key), "these requests take too much of the hub's time")
+        _require_share(allowances, key)
         refuse_after(allowances.requests.take(key), "too many requests")
 
     def charge(self, payers: Sequence[Visitor], seconds: float) -> None:
@@ -168,6 +172,18 @@ class Gate:
         for visitor in payers:
             allowances, key = self._counted(visitor)
             allowances.seconds.spend(key, seconds)
+
+    def with_workbench(self, visitor: Visitor) -> Visitor:
+        """Return a visitor with the workbench of its client; organisers have none."""
+        if visitor.caller.organiser or visitor.calls_back:
+            return visitor
+        allowances, key = self._counted(visitor)
+        bench = self._workbenches.get(key)
+        if bench is None:
+            bench = self._workbenches[key] = ClientWorkbench(
+                partial(_require_share, allowances, key), partial(allowances.seconds.spend, key)
+            )
+        return replace(visitor, caller=replace(visitor.caller, workbench=bench))
 
     def _counted(self, visitor: Visitor) -> tuple[Allowances, Hashable]:
         if visitor.calls_back:
@@ -192,6 +208,11 @@ class Gate:
 
 
 GATE = web.AppKey("GATE", Gate)
+
+
+def _require_share(allowances: Allowances, key: Hashable) -> None:
+    """Raise `RefusedError` where a client had its share of the hub's time."""
+    refuse_after(allowances.seconds.wait(key), "these requests take too much of the hub's time")
 
 
 @contextmanager
@@ -264,7 +285,7 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
     if request.path.startswith(UNCOUNTED):
         return await handler(request)
     gate = request.config_dict[GATE]
-    visitor = await _recognised(request, gate)
+    visitor = gate.with_workbench(await _recognised(request, gate))
     remember(request, visitor)
     gate.count(visitor)
     payers = [visitor]
@@ -311,12 +332,12 @@ async def token_caller(request: web.Request, secret: str) -> Caller:
     origin = gate.origin(request)
     token = await gate.token(secret, origin)
     caller = _caller(token, request, origin)
-    visitor = Visitor(caller=caller, origin=origin, payer=_payer(token))
+    visitor = gate.with_workbench(Visitor(caller=caller, origin=origin, payer=_payer(token)))
     gate.count(visitor)
     payers = request[PAYERS]
     if all(known.payer != visitor.payer for known in payers):
         payers.append(visitor)
-    return caller
+    return visitor.caller
 
 
 def count_call(request: web.Request) -> None:

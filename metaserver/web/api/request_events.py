@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 from aiohttp import web
 
+from metaserver.model.errors import RefusedError
 from metaserver.model.states import Role
 from metaserver.operations import requests
 from metaserver.operations.caller import Caller
@@ -82,7 +83,10 @@ class RequestEvents:
                 return
             await asyncio.sleep(PAUSE_SECONDS)
             query = RequestQuery(request=found.request, since=since, wait=BEAT_SECONDS)
-            found = await ask(self.hub, caller, requests.get, query)
+            try:
+                found = await ask(self.hub, caller, requests.get, query)
+            except RefusedError:
+                return  # deleted, or its reader had its share of the hub: who asks again is told
 
     async def _close(self, _: web.Application) -> None:
         await self._streams.close()

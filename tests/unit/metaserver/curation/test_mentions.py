@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotators.matching import Protein
+from metaserver.curation import mentions
 from metaserver.curation.mentions import (
     LONGEST_QUOTE,
     MOST_SPANS,
@@ -89,6 +91,20 @@ def test_evidence_is_found_but_for_its_blanks() -> None:
 def test_the_number_of_spans_is_bounded() -> None:
     text = "EGFR " * (MOST_SPANS + 10)
     assert len(Mentions(text).spans([], KNOWN)) == MOST_SPANS
+
+
+def test_the_characters_that_are_looked_through_for_quotes_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mentions, "MOST_SEARCHED", 2 * len(TEXT) + 1)
+    quoted = ["dimers", "not there", "dimers", "receptor", "dimers"]
+    sent = [
+        SentEvidence(server=str(place), item=(EGFR,), words=words)
+        for place, words in enumerate(quoted)
+    ]
+    [found] = Mentions(TEXT).evidence(sent)
+    assert found.servers == ("0", "2", "4"), "the same words are looked for once"
+    assert TEXT[found.start : found.end] == "dimers"
 
 
 @given(st.text(st.sampled_from("EGFR2b \n\t\u00a0𝛼-"), max_size=60), st.data())

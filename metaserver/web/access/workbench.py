@@ -1,0 +1,58 @@
+"""Work in threads for one client: a few at a time, and charged like its time of the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+PLACES = 2
+"""Threads that work for one client at a time: they take the processors from the event loop too."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ClientWorkbench:
+    """The threads of one client.
+
+    `require_share` raises `RefusedError` where the client had its share of the hub's time: it is
+    asked before each work begins, so that what waits meanwhile is refused. `charge` takes seconds.
+    """
+
+    def __init__(self, require_share: Callable[[], None], charge: Callable[[float], None]) -> None:
+        self._require_share = require_share
+        self._charge = charge
+        self._places = asyncio.Semaphore(PLACES)
+
+    async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `work` returns, from a thread; `RefusedError` for who had its share.
+
+        A place is taken until its thread has ended, also where nobody waits for it any more.
+        """
+        await self._places.acquire()
+        seconds = 0.0
+
+        def timed() -> T:
+            nonlocal seconds
+            begun = time.thread_time()
+            try:
+                return work(*args, **kwargs)
+            finally:
+                seconds = time.thread_time() - begun
+
+        def end(done: asyncio.Future[T]) -> None:
+            self._places.release()
+            self._charge(seconds)
+            if not done.cancelled():
+                done.exception()  # perhaps nobody else asks for it
+
+        try:
+            self._require_share()
+        except BaseException:
+            self._places.release()
+            raise
+        working = asyncio.ensure_future(asyncio.to_thread(timed))
+        working.add_done_callback(end)
+        return await asyncio.shield(working)

@@ -1,0 +1,91 @@
+"""A curator who asks for expensive work without pause: others have their share of the hub."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaserver.operations import requests
+from metaserver.web.access import throttle
+from metaserver.web.access.workbench import PLACES
+from tests.event_streams import next_event
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import client_of
+from tests.integration.curating import TEXT, register, scripted
+from tests.integration.gated import burn
+
+EACH = 0.05  # seconds of processor time that it takes to find candidates
+BURST = 10 * EACH
+
+
+async def heads_of(running: Running, *names: str) -> list[dict[str, str]]:
+    """Return the headers of curators with tokens."""
+    made = [await running.do("tokens.create", role="curator", label=name) for name in names]
+    return [{"Authorization": f"Bearer {one.token}"} for one in made]
+
+
+async def asked_by(client: Any, head: dict[str, str]) -> str:
+    """Return a request of a curator that has been answered."""
+    given = {"text": TEXT, "wait": 20}
+    async with client.post("/api/v1/requests", json=given, headers=head) as response:
+        return str((await response.json())["request"])
+
+
+async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, found = requests.find, []
+
+    def slow(*args: Any, **given: Any) -> Any:
+        found.append(1)
+        burn(EACH)
+        return find(*args, **given)
+
+    monkeypatch.setattr(throttle, "LOOP_SHARE", 1e-4)
+    async with (
+        scripted(["a"]) as servers,
+        at_work(await settings(tmp_path)) as running,
+    ):
+        await plan_phase(running)
+        await register(running, servers)
+        ana, bob = await heads_of(running, "ana", "bob")
+        async with client_of(running) as client:
+            keys = {head["Authorization"]: await asked_by(client, head) for head in (ana, bob)}
+        monkeypatch.setattr(throttle, "LOOP_BURST", BURST)
+        monkeypatch.setattr(requests, "find", slow)
+        async with client_of(running) as client:
+
+            async def get(head: dict[str, str]) -> int:
+                path = f"/api/v1/requests/{keys[head['Authorization']]}"
+                async with client.get(path, headers=head) as response:
+                    await response.read()
+                    return int(response.status)
+
+            statuses = Counter(await asyncio.gather(*(get(ana) for _ in range(60))))
+            assert statuses.keys() == {200, 429}
+            assert len(found) <= BURST / EACH + PLACES
+            assert await get(ana) == 429
+            assert await get(bob) == 200
+
+
+async def test_the_stream_of_a_request_ends_with_it(tmp_path: Path) -> None:
+    async with (
+        scripted(["a"]) as servers,
+        at_work(await settings(tmp_path)) as running,
+        client_of(running) as client,
+    ):
+        await plan_phase(running)
+        await register(running, servers)
+        servers["a"].open.clear()
+        [ana] = await heads_of(running, "ana")
+        async with client.post("/api/v1/requests", json={"text": TEXT}, headers=ana) as response:
+            key = (await response.json())["request"]
+        async with client.get(f"/requests/{key}/events", headers=ana) as response:
+            assert (await next_event(response))[0] == "request"
+            async with client.delete(f"/api/v1/requests/{key}", headers=ana) as deleted:
+                assert deleted.status == 204
+            assert b"HTTP/1.1" not in await response.read()
