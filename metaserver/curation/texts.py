@@ -8,11 +8,11 @@ import re
 import tempfile
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metaserver.corpus import read_articles
 from metaserver.corpus.files import read_bytes, stem_and_suffix
@@ -46,16 +46,20 @@ class FileArticle:
 
 
 async def read_article(
-    pdfs: PdfReader, content: bytes, source: str, text_bytes: int
+    pdfs: PdfReader,
+    content: bytes,
+    source: str,
+    text_bytes: int,
+    aside: Callable[..., Awaitable[Any]] = asyncio.to_thread,
 ) -> FileArticle:
     """Return the only article of a file as corpora have, or of a PDF; raises `RefusedError`.
 
-    Its id is empty where the file says none.
+    Its id is empty where the file says none. `aside` does the work, from a thread.
     """
     name = _file_name(source)
-    pdf = await asyncio.to_thread(_pdf_of, content, name, FILE_RATIO * text_bytes)
+    pdf = await aside(_pdf_of, content, name, FILE_RATIO * text_bytes)
     if pdf is None:
-        return FileArticle(article=await asyncio.to_thread(read_file, content, name, text_bytes))
+        return FileArticle(article=await aside(read_file, content, name, text_bytes))
     text = await pdfs.read(pdf, text_bytes)
     article = Article(id=ArticleId(""), text=text, source=name)
     return FileArticle(article=article, from_pdf=True)

@@ -171,7 +171,7 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
     options = await _options(hub, caller, request)
     await hub.requests.require_quota(token_id)
     try:
-        read = await _article(hub, request)
+        read = await _article(hub, caller, request)
         article = read.article
         await hub.guarded.require_free(article.id, article.text)
     except RefusedError as error:
@@ -297,13 +297,13 @@ async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> Requ
     )
 
 
-async def _article(hub: HubContext, request: NewRequest) -> FileArticle:
+async def _article(hub: HubContext, caller: Caller, request: NewRequest) -> FileArticle:
     """Return the article of a request, of at most `curation.text_bytes`; else `RefusedError`."""
     most = hub.settings.curation.text_bytes
     if request.article.strip():
         read = await _stored(hub, plain_id(request.article))
     elif request.content:
-        read = await read_article(hub.pdfs, request.content, request.source, most)
+        read = await read_article(hub.pdfs, request.content, request.source, most, caller.aside)
     else:
         text = request.text.replace("\r\n", "\n").replace("\r", "\n")
         read = FileArticle(article=Article(id=ArticleId(""), text=text))

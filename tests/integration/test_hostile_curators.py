@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from metaserver.curation import texts
+from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations import requests
 from metaserver.web.access import throttle
 from metaserver.web.access.workbench import PLACES
@@ -70,6 +72,36 @@ async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
             assert len(found) <= BURST / EACH + PLACES
             assert await get(ana) == 429
             assert await get(bob) == 200
+
+
+async def test_the_reading_of_files_that_are_refused_is_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def slow(*_: Any) -> None:
+        read.append(1)
+        burn(EACH)
+        raise RefusedError(Refusal.INVALID, "no article", field="content")
+
+    monkeypatch.setattr(throttle, "LOOP_SHARE", 1e-4)
+    monkeypatch.setattr(throttle, "LOOP_BURST", BURST)
+    monkeypatch.setattr(texts, "read_file", slow)
+    async with (
+        at_work(await settings(tmp_path)) as running,
+        client_of(running) as client,
+    ):
+        await plan_phase(running)
+        [ana] = await heads_of(running, "ana")
+
+        async def send() -> int:
+            given = {"content": "eA==", "source": "a.xml"}
+            async with client.post("/api/v1/requests", json=given, headers=ana) as response:
+                return int(response.status)
+
+        statuses = Counter(await asyncio.gather(*(send() for _ in range(40))))
+    assert statuses.keys() == {422, 429}
+    assert len(read) <= BURST / EACH + PLACES
 
 
 async def test_the_stream_of_a_request_ends_with_it(tmp_path: Path) -> None:
