@@ -12,13 +12,15 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator
+from ctypes import byref, c_double
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from metaserver.curation.pdf_columns import Box, Character, by_column, may_be_across
 from metaserver.curation.pdf_text import joined
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument, PdfTextPage
 
 SECONDS = 20
 """Seconds that a PDF may take, of the processor and of the clock."""
@@ -114,9 +116,29 @@ def _pages(document: PdfDocument, text_bytes: int) -> Iterator[str]:
         left -= characters.count_chars()
         if left < 0:
             raise FaultyPdfError(PdfFault.LARGE)
-        yield characters.get_text_range()
+        yield _text(characters)
         characters.close()
         page.close()
+
+
+def _text(page: PdfTextPage) -> str:
+    """Return the text of a page as it is drawn, or by column where it is drawn across columns."""
+    rectangles = (Box(*page.get_rect(number)) for number in range(page.count_rects()))
+    across = by_column(_characters(page)) if may_be_across(rectangles) else None
+    return page.get_text_range() if across is None else across
+
+
+def _characters(page: PdfTextPage) -> Iterator[Character]:
+    """Yield the characters of a page with their boxes, in the order in which they are drawn."""
+    from pypdfium2 import raw
+
+    left, right, bottom, top = (c_double() for _ in range(4))
+    edges = [byref(edge) for edge in (left, right, bottom, top)]
+    for place in range(page.count_chars()):
+        made_up = raw.FPDFText_IsGenerated(page, place) == 1
+        known = not made_up and raw.FPDFText_GetCharBox(page, place, *edges)
+        box = Box(left.value, bottom.value, right.value, top.value) if known else None
+        yield Character(chr(raw.FPDFText_GetUnicode(page, place)), box)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,24 @@ def pdf(pages: Sequence[Sequence[str]]) -> bytes:
     return _of_contents([_lines(page) for page in pages])
 
 
+def journal(pages: Sequence[tuple[str, Sequence[str], Sequence[str]]], *, across: bool) -> bytes:
+    """Return a PDF whose pages have a running head and two columns.
+
+    The columns are drawn one after the other, or line by line `across` both.
+    """
+    contents = []
+    for head, *columns in pages:
+        lines = [
+            (50 + 270 * side, 700 - 12 * at, line)
+            for side, column in enumerate(columns)
+            for at, line in enumerate(column)
+        ]
+        if across:
+            lines.sort(key=lambda line: (-line[1], line[0]))
+        contents.append(stream(_at(50, 770, head) + b"".join(_at(*line) for line in lines)))
+    return _of_contents(contents)
+
+
 def image_alone() -> bytes:
     """Return a PDF of one page with a picture, and no text."""
     picture = b"q 200 0 0 200 50 500 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI Q"
@@ -87,6 +105,10 @@ def _of_contents(contents: Sequence[bytes]) -> bytes:
 def _lines(lines: Sequence[str]) -> bytes:
     drawn = b" ".join(b"(%s) Tj T*" % _escaped(line) for line in lines)
     return stream(b"BT /F 10 Tf 50 750 Td 12 TL %s ET" % drawn)
+
+
+def _at(left: int, bottom: int, line: str) -> bytes:
+    return b"BT /F 10 Tf %d %d Td (%s) Tj ET " % (left, bottom, _escaped(line))
 
 
 def _escaped(line: str) -> bytes:

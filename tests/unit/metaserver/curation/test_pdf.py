@@ -65,6 +65,64 @@ async def test_text_is_read_and_no_file_is_left(tmp_path: Path) -> None:
     assert not children()
 
 
+LEFT = [
+    "We show that EGFR binds GRB2 in living",
+    "cells, and that its phosphory-",
+    "lation by SRC is needed. The adaptor",
+    "SHC1 was pulled down with EGFR from",
+    "lysates of HeLa cells (Figure 1), and",
+    "not from others. The interaction was",
+    "seen in all of three experiments, as",
+]
+RIGHT = [
+    "was that of TNF-",
+    "alpha with its receptor. Our ex-",
+    "periments were done twice, and re-",
+    "peated with purified proteins. MDM2",
+    "was a control in all of them, and it",
+    "was not found with EGFR. We conclude",
+    "that GRB2 binds EGFR directly.",
+]
+READ = """We show that EGFR binds GRB2 in living
+cells, and that its phosphorylation by SRC is needed. The adaptor
+SHC1 was pulled down with EGFR from
+lysates of HeLa cells (Figure 1), and
+not from others. The interaction was
+seen in all of three experiments, as
+was that of TNF-alpha with its receptor. Our experiments were done twice, and repeated \
+with purified proteins. MDM2
+was a control in all of them, and it
+was not found with EGFR. We conclude
+that GRB2 binds EGFR directly."""
+
+
+@pytest.mark.parametrize("across", [False, True], ids=["column by column", "line by line"])
+async def test_two_columns_are_read_one_after_the_other(across: bool) -> None:
+    found = await PdfReader().read(made.journal([("", LEFT, RIGHT)], across=across), MOST)
+    assert found == READ
+
+
+async def test_running_heads_of_pages_with_columns_are_left_out() -> None:
+    pages = [
+        (
+            f"J. Curation {number}",
+            [f"{name} of the left column, line {line}" for line in range(8)],
+            [f"{name} of the right column, line {line}" for line in range(8)],
+        )
+        for number, name in enumerate(("alpha", "beta", "gamma", "delta"), 12)
+    ]
+    found = await PdfReader().read(made.journal(pages, across=True), MOST)
+    lines = [line for _, *columns in pages for column in columns for line in column]
+    assert found.split("\n") == ["J. Curation 12", *lines]
+
+
+async def test_a_table_is_read_line_by_line() -> None:
+    names = ["EGFR", "GRB2", "SHC1", "MDM2", "TP53", "SRC", "TNF", "HRAS"]
+    cells = [f"{at} nM" for at in range(8)]
+    found = await PdfReader().read(made.journal([("Table 1", names, cells)], across=True), MOST)
+    assert found.split("\n")[1:] == [f"{name} {at}" for name, at in zip(names, cells, strict=True)]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
