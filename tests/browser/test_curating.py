@@ -58,6 +58,15 @@ def opened(hub: CuratorHub, visits: Visits, text: str = "", **options: Any) -> P
     return page
 
 
+KEPT = """(count) => new Promise((resolve) => {
+  const opening = indexedDB.open("curations");
+  opening.onsuccess = () => {
+    const kept = opening.result.transaction("events").objectStore("events").count();
+    kept.onsuccess = () => resolve(kept.result === count);
+  };
+})"""
+
+
 def saved(page: Page) -> None:
     expect(page.locator("#told")).to_contain_text("Saved")
 
@@ -119,9 +128,16 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits, tmp_path:
     keys.type("pull down")
     expect(page.locator("#chooser-options li").first).to_contain_text("MI:0096")
     keys.press("Enter")
+    keys.press("y")
+    keys.type("MI:0407")
+    expect(page.locator("#chooser-options li")).to_have_count(1)
+    keys.press("Enter")
+    expect(page.locator("#standing")).to_have_text("accepted · pull down · direct interaction")
     keys.press("w")
     keys.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("accept, and go on")
+    shown = page.get_by_role("dialog", name="Keys")
+    expect(shown).to_contain_text("accept, and go on")
+    expect(shown.get_by_role("heading")).to_be_in_viewport()
     keys.press("Escape")
     saved(page)
     detail = detail_of(hub, page)
@@ -130,7 +146,7 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits, tmp_path:
     assert detail.relevant is True
     [pair] = [one for one in detail.decisions if one.task == "IPT" and one.by_hand]
     assert other[0] in pair.item
-    assert pair.method == "MI:0096"
+    assert (pair.method, pair.type) == ("MI:0096", "MI:0407")
     left = [one for one in detail.undecided if one.task == "IPT"]
     assert left
     keys.press("Control+Enter")
@@ -237,6 +253,7 @@ def test_a_refused_decision_blocks_no_other(hub: CuratorHub, visits: Visits) -> 
     for key in "xaxa":
         page.keyboard.press(key)
     expect(page.locator("#told")).to_contain_text("8 not saved yet")
+    page.wait_for_function(KEPT, arg=8)  # the browser has written them
     address, name = page.url, page.locator("#list-INT .called").nth(1).inner_text()
     page.close(run_before_unload=False)
     again = visits.again(page.context)
@@ -357,6 +374,47 @@ def test_late_answers_move_nothing(hub: CuratorHub, visits: Visits) -> None:
     assert ranks[place + 1 :] == sorted(ranks[place + 1 :])
     assert found[place + 1 :] != order[place + 1 :] + found[10:]
     saved(page)
+
+
+def test_what_is_told_is_seen(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits, viewport={"width": 1360, "height": 900})
+    told, first = page.locator("#announce"), page.locator("#list-INT > li").first
+    page.keyboard.press("m")
+    expect(told).to_contain_text("Mark the second with m")
+    expect(told).to_be_in_viewport()
+    assert not {"unseen"} & set((told.get_attribute("class") or "").split())
+    page.keyboard.press("Escape")
+    expect(first.locator(".said")).to_have_css("clip-path", "inset(50%)")  # the sign is enough
+    page.keyboard.press("r")
+    page.keyboard.press("f")
+    expect(first.locator(".said")).to_have_text("rejected: family")
+    expect(first.locator(".said")).to_have_css("clip-path", "none")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("o")
+    page.keyboard.type("of two genes")
+    expect(page.locator("#chooser-options li")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator("#standing")).to_have_text("rejected: family · note: of two genes")
+
+
+def test_names_and_buttons_on_a_phone(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits, viewport={"width": 360, "height": 780})
+    cut = """rows => rows.filter((row) => {
+      const name = row.querySelector(".called").getBoundingClientRect();
+      const room = row.querySelector(".named").getBoundingClientRect();
+      return name.right > room.right || name.bottom > room.bottom + 1;
+    }).length"""
+    assert page.locator("#list-INT > li").evaluate_all(cut) == 0
+    page.keyboard.press("i")
+    assert page.locator("#list-IPT > li").evaluate_all(cut) == 0
+    page.keyboard.press("i")
+    page.keyboard.press("i")
+    for name in ("Accept", "Reject"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+    page.locator("#list-INT > li").nth(2).click()
+    page.get_by_role("button", name="Accept", exact=True).click()
+    saved(page)
+    assert len(detail_of(hub, page).decisions) == 1
 
 
 def test_single_keys_can_be_switched_off(hub: CuratorHub, visits: Visits) -> None:

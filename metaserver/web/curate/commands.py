@@ -16,16 +16,16 @@ class PageCommand(NamedTuple):
 
 
 COMMANDS: Sequence[PageCommand] = (
-    PageCommand("next", "Next", ("j",), "next undecided candidate"),
-    PageCommand("previous", "Previous", ("k",), "previous undecided candidate"),
-    PageCommand("down", "Down", ("↓",), "next row, decided or not"),
-    PageCommand("up", "Up", ("↑",), "previous row, decided or not"),
     PageCommand("accept", "Accept", ("a", "Enter"), "accept, and go on to the next"),
     PageCommand("reject", "Reject", ("x",), "reject, and go on to the next"),
     PageCommand("reason", "Reject with a reason", ("r",), "reject with a reason, by a letter"),
     PageCommand("undecide", "Leave undecided", ("0",), "take the decision back"),
     PageCommand("undo", "Undo", ("u",), "undo, to any depth"),
     PageCommand("redo", "Redo", ("U",), "redo (Shift+u)"),
+    PageCommand("next", "Next", ("j",), "next undecided candidate"),
+    PageCommand("previous", "Previous", ("k",), "previous undecided candidate"),
+    PageCommand("down", "Down", ("↓",), "next row, decided or not"),
+    PageCommand("up", "Up", ("↑",), "previous row, decided or not"),
     PageCommand("mention", "Next mention", ("n",), "next mention in the article"),
     PageCommand("back", "Previous mention", ("p",), "previous mention in the article"),
     PageCommand(
@@ -36,6 +36,7 @@ COMMANDS: Sequence[PageCommand] = (
     PageCommand("add", "Add", ("+", "/"), "add a protein, by name or accession"),
     PageCommand("pair", "Pair", ("m",), "mark the first, then the second; itself: a homomer"),
     PageCommand("method", "Method", ("d",), "interaction detection method of a pair"),
+    PageCommand("type", "Type", ("y",), "interaction type of a pair; else it follows the method"),
     PageCommand("relevant", "Article relevant", ("t",), "the article is relevant, not, undecided"),
     PageCommand("note", "Note", ("o",), "a note on the candidate"),
     PageCommand("why", "Why", ("w",), "what each server adds"),

@@ -1,8 +1,8 @@
 // What a curator can do, by key or by button: each decision is an event of the journal.
 import { choose } from "./curate_choose.js";
 import {
-  article, byId, candidates, curation, decided, entries, isOpen, itemOf, journal, known, methodName,
-  methods, nameOf, nameOfEvent, pace, path, read, record, releaseName, say, showTask, state,
+  article, byId, candidates, curation, decided, entries, isOpen, itemOf, journal, known, methods,
+  nameOf, nameOfEvent, pace, path, read, record, releaseName, say, showTask, state, termName, types,
 } from "./curate_desk.js";
 import { keyOf, pairOf } from "./curate_fold.js";
 
@@ -120,20 +120,22 @@ export function unmark() {
   first = null;
 }
 
-async function setMethod() {
+// The detection method or the interaction type of a pair; those used last come first.
+async function setTerm(name, terms, question) {
   const row = candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT");
   if (!row) return say("Make a pair first.");
   const option = ({ value, label }, key) => ({ key, label, detail: value, value });
-  const used = journal.events.filter(({ detail }) => detail?.method).map(({ detail }) => detail.method);
-  const last = [...new Set(used.reverse())].slice(0, 5);
-  const recent = last.map((id, place) => option({ value: id, label: methodName(id) }, String(place + 1)));
+  const used = journal.events.map(({ detail }) => detail?.[name]).filter(Boolean).reverse();
+  const last = [...new Set(used)].slice(0, 5);
+  const recent = last.map((id, place) => option({ value: id, label: termName(id) }, String(place + 1)));
   const search = async (words) =>
-    methods.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(words.toLowerCase())).slice(0, 50).map((one) => option(one));
-  const rest = methods.filter(({ value }) => !last.includes(value)).map((one) => option(one));
-  const method = await choose({ title: `How was ${nameOf(row)} detected?`, first: [...recent, ...rest], search });
-  if (!method) return;
-  record("method", row, { method, type: decided(row)?.type ?? "" });
-  say(`${nameOf(row)}: ${methodName(method)}`);
+    terms.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(words.toLowerCase())).slice(0, 50).map((one) => option(one));
+  const rest = terms.filter(({ value }) => !last.includes(value)).map((one) => option(one));
+  const chosen = await choose({ title: question(nameOf(row)), first: [...recent, ...rest], search });
+  if (!chosen) return;
+  const { method = "", type = "" } = decided(row) ?? {};
+  record("method", row, { method, type, [name]: chosen });
+  say(`${nameOf(row)}: ${termName(chosen)}`);
 }
 
 async function note() {
@@ -169,7 +171,8 @@ const commands = {
   species: otherSpecies,
   add: addProtein,
   pair,
-  method: setMethod,
+  method: () => setTerm("method", methods, (pair) => `How was ${pair} detected?`),
+  type: () => setTerm("type", types, (pair) => `Which interaction is ${pair}?`),
   relevant: () => commands.judge(NEXT.get(state.relevant)),
   judge: (relevant) => {
     record("relevant", null, { relevant });

@@ -14,7 +14,8 @@ export const isOpen = "open" in desk.dataset;
 const csrf = document.querySelector("input[name=csrf]")?.value ?? "";
 const terms = (id) => [...(byId(id)?.options ?? [])].map(({ value, label }) => ({ value, label }));
 export const methods = terms("methods");
-export const methodName = (id) => methods.find(({ value }) => value === id)?.label ?? id;
+export const types = terms("types");
+export const termName = (id) => [...methods, ...types].find(({ value }) => value === id)?.label ?? id;
 
 export let state = fold([]);
 let version = Number(desk.dataset.version);
@@ -83,7 +84,6 @@ function alarm(text) {
 
 export function say(text) {
   byId("announce").textContent = text;
-  byId("progress").dataset.said = text;
 }
 
 // -- what is shown ---------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ export function renew() {
   state = fold(journal.events);
   for (const [key, one] of state.items) {
     const row = candidates.find(key) ?? addRow(one);
-    candidates.decide(row, { ...one, method: one.method && methodName(one.method) });
+    candidates.decide(row, { ...one, method: one.method && termName(one.method) });
   }
   for (const task of candidates.lists.keys()) {
     for (const row of candidates.rows(task)) if (!decided(row)) candidates.decide(row);
@@ -116,7 +116,9 @@ export function renew() {
   for (const button of document.querySelectorAll("[data-relevant]")) {
     button.setAttribute("aria-pressed", String(button.dataset.relevant === String(state.relevant)));
   }
-  if (candidates.row) quotes(candidates.row);
+  if (!candidates.row) return;
+  standing(candidates.row);
+  quotes(candidates.row);
 }
 
 export const known = new Map(); // by accession: an entry that was found
@@ -151,9 +153,21 @@ function draw(row) {
   const heading = document.createElement("h3");
   heading.textContent = `${nameOf(row)} `;
   const more = candidates.more.get(row);
-  detail.replaceChildren(heading, ...(more ? [more] : []));
+  const now = document.createElement("p");
+  now.id = "standing";
+  detail.replaceChildren(heading, now, ...(more ? [more] : []));
   detail.scrollTop = 0;
+  standing(row);
   quotes(row);
+}
+
+// What the curator said of the current row, in words.
+function standing(row) {
+  const { reason, method, type, note } = decided(row) ?? {};
+  const { decision } = row.dataset;
+  const terms = [method, type].filter(Boolean).map(termName);
+  const why = reason ? `${decision}: ${reason}` : decision;
+  byId("standing").textContent = [why, ...terms, note && `note: ${note}`].filter(Boolean).join(" · ");
 }
 
 let quoted = ""; // what the evidence was drawn of
