@@ -16,10 +16,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from metaserver.curation.basis import Additions, CurationBasis
+from metaserver.curation.decisions import CurationEvent
 from metaserver.model.challenges import ChallengePage
 from metaserver.model.conformance import Conformance, ConformanceVerdict
+from metaserver.model.curations import SetPlan
 from metaserver.model.methods import MethodDescription
 from metaserver.model.plans import PhasePlan
+from metaserver.model.states import Role
 from metaserver.model.usage import DeclaredUsage
 from metaserver.store import tables as t
 
@@ -66,7 +70,8 @@ class ArchivedTable:
     """An archived table; `file` returns the name of the file of a row's `ColumnForm.FILE` column.
 
     A table with `records` has no `tables/NAME.jsonl`. `types` are the types that JSON values must
-    have when they are imported.
+    have when they are imported. `where` is the condition on its rows, and `restored` returns a row
+    as it is stored by an import.
     """
 
     table: sa.Table
@@ -74,6 +79,8 @@ class ArchivedTable:
     file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
     records: Records | None = None
     types: Mapping[str, Any] = field(default_factory=dict)
+    where: sa.ColumnElement[bool] | None = None
+    restored: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row
 
     @property
     def name(self) -> str:
@@ -117,6 +124,16 @@ def _offline_run(row: Mapping[str, Any], names: Names) -> str:
 
 def _frozen_board(row: Mapping[str, Any], names: Names) -> str:
     return f"phases/{names.phases[row['phase_id']]}/frozen/{row['id']}.json"
+
+
+def _curation(row: Mapping[str, Any], names: Names) -> str:
+    return f"curations/{row['id']}.txt"
+
+
+def _ended_token(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a curator's token that opens nothing: no secret has its digest, and it is revoked."""
+    opens_nothing = {"digest": f"archived {row['id']}", "role": Role.CURATOR.value}
+    return row | opens_nothing | {"revoked_at": row["created_at"]}
 
 
 ARTICLES = Records(
@@ -185,20 +202,50 @@ TABLES = (
     ),
     ArchivedTable(table=t.frozen_boards, forms={"document": ColumnForm.FILE}, file=_frozen_board),
     ArchivedTable(table=t.audit, forms={"detail": ColumnForm.JSON}),
+    ArchivedTable(
+        table=t.tokens,
+        forms=dict.fromkeys(
+            ("digest", "role", "team_id", "expires_at", "used_at", "revoked_at", "parent_id"),
+            ColumnForm.LEFT_OUT,
+        ),
+        where=sa.or_(
+            t.tokens.c.role == Role.CURATOR.value,
+            t.tokens.c.id.in_(sa.select(t.curations.c.token_id)),
+        ),
+        restored=_ended_token,
+    ),
+    ArchivedTable(
+        table=t.curations,
+        forms={
+            "text": ColumnForm.FILE,
+            "basis": ColumnForm.PACKED_JSON,
+            "additions": ColumnForm.JSON,
+        },
+        file=_curation,
+        types={"basis": CurationBasis, "additions": Additions},
+    ),
+    ArchivedTable(
+        table=t.curation_events,
+        forms={"event": ColumnForm.JSON},
+        types={"event": CurationEvent},
+    ),
+    ArchivedTable(table=t.curation_sets, forms={"plan": ColumnForm.JSON}, types={"plan": SetPlan}),
+    ArchivedTable(table=t.curation_seats),
+    ArchivedTable(table=t.curation_rulings),
 )
 """The archived tables, in the order in which rows refer to each other.
 
-Tokens, one-time links and sessions are left out, because a reader of the archive could try them; so
-are notices, alerts and channels, requests and curations with their texts, communications that
-servers have to answer, and what is made from the rest: checkpoints, consensus models, and the data
-packages of phases, whose files are beside the store. The processes of a hub are its own.
+Tokens, one-time links and sessions are left out, because a reader of the archive could try them: of
+curators' tokens it has the ids and labels, which say whose curations are whose. Left out are also
+notices, alerts and channels, requests with their texts and answers, communications that servers
+have to answer, and what is made from the rest: checkpoints, consensus models, and the data packages
+of phases, whose files are beside the store. The processes of a hub are its own.
 """
 
 LEFT_OUT = frozenset(
     {
         t.channels.name,
         t.alerts.name,
-        t.tokens.name,
         t.one_time_links.name,
         t.sessions.name,
         t.notices.name,
@@ -213,22 +260,30 @@ LEFT_OUT = frozenset(
         t.jobs.name,
         t.kept_files.name,
         t.kept_parts.name,
-        t.curations.name,
-        t.curation_events.name,
-        t.curation_sets.name,
-        t.curation_seats.name,
-        t.curation_rulings.name,
     }
 )
 
 
 def of_phases(archived: ArchivedTable, phases: Mapping[int, int]) -> Iterator[Any]:
-    """Yield the conditions on a table's rows where some phases (id to corpus id) are archived."""
+    """Yield the conditions on a table's rows where some phases (id to corpus id) are archived.
+
+    Of curations these are the phases' sets alone: others belong to no phase.
+    """
     columns = archived.table.c
+    sets = sa.select(t.curation_sets.c.id).where(t.curation_sets.c.phase_id.in_(list(phases)))
+    seated = sa.select(t.curation_seats.c.curation_id).where(t.curation_seats.c.set_id.in_(sets))
     if archived.table is t.phases:
         yield columns.id.in_(list(phases))
     elif archived.table in (t.audit, t.sign_ups):
         yield sa.false()
+    elif archived.table is t.tokens:
+        yield sa.exists(sets)  # all: ids of adjudicators must not be another's later
+    elif archived.table is t.curations:
+        yield columns.id.in_(seated)
+    elif archived.table is t.curation_events:
+        yield columns.curation_id.in_(seated)
+    elif "set_id" in columns:
+        yield columns.set_id.in_(sets)
     elif "phase_id" in columns:
         yield columns.phase_id.in_(list(phases))
     elif archived.table is t.corpora:

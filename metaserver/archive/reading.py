@@ -133,7 +133,7 @@ def _table_rows(
     entry, decoder = reader.entry(archived.name), RowDecoder(archived)
     for number, line in enumerate(entry.lines(), start=1):
         with _named(entry.place, number):
-            values = decoder.row(line)
+            values = archived.restored(decoder.row(line))
             size = len(line)
             if archived.file_column is not None:
                 values[archived.file_column] = pack(reader.read(archived.file(values, names)))

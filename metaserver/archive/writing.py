@@ -203,4 +203,5 @@ class _Archive:
         yield from self._connection.execute(query.order_by(*archived.key)).partitions()
 
     def _conditions(self, archived: ArchivedTable) -> Sequence[Any]:
-        return () if self._only is None else tuple(of_phases(archived, self._only))
+        own = () if archived.where is None else (archived.where,)
+        return own if self._only is None else (*own, *of_phases(archived, self._only))

@@ -149,7 +149,7 @@ def add_backup(parser: ArgumentParser) -> None:
 def add_export(parser: ArgumentParser) -> None:
     """Add what `export` is given."""
     parser.description = (
-        "Writes runs, attempts, leaderboards, raw answers, gold, corpora, teams and the"
+        "Writes runs, attempts, leaderboards, raw answers, gold, corpora, curations, teams and the"
         " audit log into one zip, also while the hub is at work. It has no tokens, but it has the"
         " gold. `metaserver import` reads it back."
     )
