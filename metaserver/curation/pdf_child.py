@@ -16,7 +16,7 @@ from ctypes import byref, c_double
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from metaserver.curation.pdf_columns import Box, Character, by_column, may_be_across
+from metaserver.curation.pdf_columns import Character, GlyphBox, by_column, may_be_across
 from metaserver.curation.pdf_text import joined
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _pages(document: PdfDocument, text_bytes: int) -> Iterator[str]:
 
 def _text(page: PdfTextPage) -> str:
     """Return the text of a page as it is drawn, or by column where it is drawn across columns."""
-    rectangles = (Box(*page.get_rect(number)) for number in range(page.count_rects()))
+    rectangles = (GlyphBox(*page.get_rect(number)) for number in range(page.count_rects()))
     across = by_column(_characters(page)) if may_be_across(rectangles) else None
     return page.get_text_range() if across is None else across
 
@@ -137,7 +137,7 @@ def _characters(page: PdfTextPage) -> Iterator[Character]:
     for place in range(page.count_chars()):
         made_up = raw.FPDFText_IsGenerated(page, place) == 1
         known = not made_up and raw.FPDFText_GetCharBox(page, place, *edges)
-        box = Box(left.value, bottom.value, right.value, top.value) if known else None
+        box = GlyphBox(left.value, bottom.value, right.value, top.value) if known else None
         yield Character(chr(raw.FPDFText_GetUnicode(page, place)), box)
 
 

@@ -27,7 +27,7 @@ NEAR = 3.0
 """The points by which the left edges of a column's lines differ at most."""
 
 
-class Box(NamedTuple):
+class GlyphBox(NamedTuple):
     """A place on a page, in points from its left and from its bottom."""
 
     left: float
@@ -40,41 +40,41 @@ class Character(NamedTuple):
     """A character, and its box unless PDFium made it up."""
 
     text: str
-    box: Box | None
+    box: GlyphBox | None
 
 
 @dataclass(slots=True)
-class Piece:
+class LinePiece:
     """Characters that are drawn one after the other on a line."""
 
     letters: list[str]
-    box: Box
+    box: GlyphBox
 
     @property
     def height(self) -> float:
         """The height of its line."""
         return max(self.box.top - self.box.bottom, 1.0)
 
-    def beside(self, other: Box) -> bool:
+    def beside(self, other: GlyphBox) -> bool:
         """Return whether something is on the same line."""
         middle, half = (other.bottom + other.top) / 2, self.height / 2
         return self.box.bottom - half < middle < self.box.top + half
 
-    def leads_to(self, other: Box) -> bool:
+    def leads_to(self, other: GlyphBox) -> bool:
         """Return whether something on the same line goes on with this piece."""
         gap = other.left - self.box.right
         return self.beside(other) and -self.height <= gap < GAP * self.height
 
-    def add(self, letter: str, box: Box) -> None:
+    def add(self, letter: str, box: GlyphBox) -> None:
         """Take a character that goes on with it."""
         self.letters.append(letter)
         left, bottom, right, top = self.box
-        self.box = Box(left, min(bottom, box.bottom), max(right, box.right), max(top, box.top))
+        self.box = GlyphBox(left, min(bottom, box.bottom), max(right, box.right), max(top, box.top))
 
 
-def may_be_across(boxes: Iterable[Box]) -> bool:
+def may_be_across(boxes: Iterable[GlyphBox]) -> bool:
     """Return whether a page may be drawn across columns, by the boxes of its runs of text."""
-    jumps = _jumps([Piece([], box) for box in boxes])
+    jumps = _jumps([LinePiece([], box) for box in boxes])
     counts = Counter(round(piece.box.left / NEAR) for _, piece in jumps)
     return any(count + counts[place + 1] >= LEAST_LINES for place, count in counts.items())
 
@@ -99,12 +99,12 @@ def by_column(characters: Iterable[Character]) -> str | None:
     return "\n".join(_joined(column) for block in blocks for column in block if column)
 
 
-def _block(edges: Sequence[float]) -> list[list[Piece]]:
+def _block(edges: Sequence[float]) -> list[list[LinePiece]]:
     return [[] for _ in range(len(edges) + 1)]
 
 
-def _pieces(characters: Iterable[Character]) -> list[Piece]:
-    pieces: list[Piece] = []
+def _pieces(characters: Iterable[Character]) -> list[LinePiece]:
+    pieces: list[LinePiece] = []
     blank = False
     for letter, box in characters:
         if box is None or letter.isspace():
@@ -115,12 +115,12 @@ def _pieces(characters: Iterable[Character]) -> list[Piece]:
                 pieces[-1].letters.append(" ")
             pieces[-1].add(letter, box)
         else:
-            pieces.append(Piece([letter], box))
+            pieces.append(LinePiece([letter], box))
         blank = False
     return pieces
 
 
-def _jumps(pieces: Sequence[Piece]) -> list[tuple[Piece, Piece]]:
+def _jumps(pieces: Sequence[LinePiece]) -> list[tuple[LinePiece, LinePiece]]:
     """Return the pieces that follow one another on one line, with a gap between them."""
     return [
         (before, piece)
@@ -129,7 +129,7 @@ def _jumps(pieces: Sequence[Piece]) -> list[tuple[Piece, Piece]]:
     ]
 
 
-def _edges(pieces: Sequence[Piece]) -> list[float]:
+def _edges(pieces: Sequence[LinePiece]) -> list[float]:
     """Return the left edges of all columns but the first."""
     jumps = _jumps(pieces)
     counts = Counter(round(piece.box.left / NEAR) for _, piece in jumps)
@@ -146,7 +146,7 @@ def _edges(pieces: Sequence[Piece]) -> list[float]:
     return sorted(found)
 
 
-def _joined(column: Sequence[Piece]) -> str:
+def _joined(column: Sequence[LinePiece]) -> str:
     parts = ["".join(column[0].letters)]
     for before, piece in pairwise(column):
         parts += [" " if before.beside(piece.box) else "\n", *piece.letters]

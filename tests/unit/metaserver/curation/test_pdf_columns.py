@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from metaserver.curation.pdf_columns import Box, Character, by_column, may_be_across
+from metaserver.curation.pdf_columns import Character, GlyphBox, by_column, may_be_across
 
 WIDTH, HEIGHT, LEADING = 5.0, 10.0, 12.0
 
@@ -15,7 +15,7 @@ def drawn(lines: Iterable[tuple[float, float, str]]) -> Iterator[Character]:
         bottom = 700 - LEADING * row
         for place, letter in enumerate(words):
             at = left + WIDTH * place
-            yield Character(letter, Box(at, bottom, at + WIDTH, bottom + HEIGHT))
+            yield Character(letter, GlyphBox(at, bottom, at + WIDTH, bottom + HEIGHT))
         yield Character("\r", None)
         yield Character("\n", None)
 
@@ -90,9 +90,9 @@ def test_cells_of_a_table_are_left_alone() -> None:
 
 
 def test_runs_of_text_say_whether_a_page_is_worth_a_closer_look() -> None:
-    def boxes(lines: Iterable[tuple[float, float, str]]) -> list[Box]:
+    def boxes(lines: Iterable[tuple[float, float, str]]) -> list[GlyphBox]:
         return [
-            Box(left, 700 - LEADING * row, left + WIDTH * len(words), 710 - LEADING * row)
+            GlyphBox(left, 700 - LEADING * row, left + WIDTH * len(words), 710 - LEADING * row)
             for left, row, words in lines
         ]
 
