@@ -12,7 +12,7 @@ from xmlrpc.client import Error, Fault, dumps, loads
 
 import aiohttp
 
-from annotators.contract import misplaced, problems
+from annotators.contract import malformed, misplaced, problems
 from annotators.errors import BadInputError
 from annotators.protocol import FORBIDDEN
 
@@ -100,7 +100,7 @@ async def _annotate(
         return _taken(name, start, reason(error))
     if answer is None or answer == []:  # to the hub as good as an empty struct
         answer = {}
-    wrong = (*problems(answer), *misplaced(answer, text))
+    wrong = (*problems(answer), *malformed(answer), *misplaced(answer, text))
     return _taken(name, start, *wrong, note=_summary(answer))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NotRequired, TypedDict
 
@@ -82,6 +83,11 @@ OPTIONAL: dict[str, dict[str, type]] = {
 }
 META = "meta"
 IDENTIFIERS = ("dbid", "dbid_a", "dbid_b")
+ACCESSION = re.compile(
+    r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}"
+    r"|(?i:(?:NCBI[ _]?GENE|GENE[ _]?ID|ENTREZ(?:[ _]?GENE)?):[0-9]{1,10})"
+)
+"""UniProt's form of an accession, and NCBI Gene ids, which a hub reads as their entry."""
 WORDS = {str: "string", int: "int", float: "double", bool: "boolean", list: "array", dict: "struct"}
 
 
@@ -111,6 +117,20 @@ def misplaced(answer: object, text: str) -> Iterator[str]:
                 there = text[max(offset, 0) : max(offset, 0) + len(words)]
                 if offset < 0 or there != words:
                     yield f"mentions[{index}]: at {offset} is {there!r:.60}, not {words!r:.60}"
+
+
+def malformed(answer: object) -> Iterator[str]:
+    """Yield the identifiers of hits that have not the form of an accession: a hub refuses them."""
+    for member in ("normalizations", "pairs"):
+        hits = answer.get(member) if isinstance(answer, dict) else None
+        for index, hit in enumerate(hits if isinstance(hits, list) else ()):
+            for key in IDENTIFIERS:
+                name = hit.get(key) if isinstance(hit, dict) else None
+                if isinstance(name, str) and not ACCESSION.fullmatch(name):
+                    yield (
+                        f"{member}[{index}].{key}: {name!r:.60} is not an accession; expected six"
+                        " or ten characters, like P04637"
+                    )
 
 
 def _meta(value: object) -> Iterator[str]:

@@ -109,11 +109,9 @@ async def _demo(
         servers = [process.server for process in processes]
         [fails] = [process for process in processes if process.name == FAILS]
         gold = {TaskName(task): data / f"gold_{task.lower()}.tsv" for task in challenge.tasks}
+        release = build_release([names], name="demo", out=scratch / "uniprot")
         phase = SinglePhase(
-            name=PHASE,
-            servers=servers,
-            gold=read_gold(gold),
-            release=build_release([names], name="demo", out=scratch / "uniprot"),
+            name=PHASE, servers=servers, gold=read_gold(gold, release), release=release
         )
         articles = read_articles([data / "articles"])
         opened = open_phase(phase, articles, settings, settings.address_guard())

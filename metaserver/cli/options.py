@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metaserver.client.urls import check_url, masked
+from metaserver.leaderboards.gold_diff import no_accession, unanswerable
 from metaserver.model.errors import InputError
 from metaserver.model.records import Server, ServerName, TaskName
 from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import Release, ReleaseVocabulary
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -39,13 +41,19 @@ def read_servers(named: Sequence[str], concurrency: int) -> Sequence[Server]:
     return list(servers.values())
 
 
-def read_gold(files: Mapping[TaskName, Path]) -> Mapping[TaskName, GoldContent]:
-    """Read each task's gold file; `InputError` names the line that the task cannot read."""
-    return {task: _gold(task, path) for task, path in files.items()}
+def read_gold(files: Mapping[TaskName, Path], release: Release) -> Mapping[TaskName, GoldContent]:
+    """Read each task's gold file; `InputError` names the line that the task cannot read.
+
+    It is also raised for one that has none of the release's accessions.
+    """
+    vocabulary = ReleaseVocabulary(release=release)
+    return {task: _gold(task, path, vocabulary) for task, path in files.items()}
 
 
-def _gold(task: TaskName, path: Path) -> GoldContent:
-    installed_tasks()[task].read_gold(path)
+def _gold(task: TaskName, path: Path, vocabulary: ReleaseVocabulary) -> GoldContent:
+    plugin = installed_tasks()[task]
+    if unanswerable(plugin, plugin.read_gold(path), vocabulary).is_all:
+        raise InputError(path, no_accession(vocabulary.release.name))
     try:
         return GoldContent(path.name, path.read_bytes())
     except OSError as error:

@@ -44,11 +44,12 @@ def _phase(args: argparse.Namespace, settings: Settings) -> SinglePhase:
         for name in answered_tasks()
         if (path := getattr(args, f"gold_{name.lower()}")) is not None
     }
+    release = Release.open(args.uniprot)
     return SinglePhase(
         name=PHASE,
         servers=read_servers(args.server, settings.limits.concurrency),
-        gold=read_gold(gold),
-        release=Release.open(args.uniprot),
+        gold=read_gold(gold, release),
+        release=release,
     )
 
 

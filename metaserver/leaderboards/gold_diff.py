@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -12,7 +12,8 @@ from metaserver.model.gold_changes import ArticleChange, RunChange
 from metaserver.model.rankings import Ranking
 from metaserver.model.records import ArticleId, ServerName
 from metaserver.model.scores import Score
-from metaserver.tasks.plugin import LabelledTask, OfflineTask, TaskPlugin
+from metaserver.tasks.plugin import AccessionTask, LabelledTask, OfflineTask, TaskPlugin
+from metaserver.uniprot import ReleaseVocabulary
 
 MOST_TOLD, MOST_LABELS = 1_000, 100
 """Most articles that are listed, and most labels of one; the others are counted."""
@@ -53,6 +54,37 @@ def label_changes(
         changes=tuple(_article_change(new, old, article) for article in changed[:MOST_TOLD]),
         unknown_articles=len(unknown),
         unknown=tuple(unknown[:MOST_TOLD]),
+    )
+
+
+class Unanswerable(NamedTuple):
+    """The accessions of a gold that no answer can have, each with the reason; and of how many."""
+
+    reasons: Mapping[str, str]
+    accessions: int
+
+    @property
+    def is_all(self) -> bool:
+        """True where no answer can be right: the gold is of another task, or of other ids."""
+        return 0 < self.accessions == len(self.reasons)
+
+
+def unanswerable(plugin: TaskPlugin, gold: Any, vocabulary: ReleaseVocabulary) -> Unanswerable:
+    """Return the gold's accessions that the hub refuses or replaces in answers.
+
+    Empty for tasks without accessions. Slow for a large gold: call it in a thread.
+    """
+    names = sorted(plugin.accessions(gold)) if isinstance(plugin, AccessionTask) else []
+    rulings = vocabulary.rulings(names)
+    reasons = {names[place]: rulings[place].note for place in sorted(rulings)}
+    return Unanswerable(reasons, len(names))
+
+
+def no_accession(release: str) -> str:
+    """Return the message of a gold that is `Unanswerable` as a whole."""
+    return (
+        f"none of its accessions is one of UniProt {release}, so that no answer can be right:"
+        " is it the gold of another task?"
     )
 
 

@@ -29,8 +29,10 @@ class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
     `version` is the one it is stored as, null in a preview; `replaces` is the one before it.
     `articles` counts the articles that now have gold. `changes` are the articles with other
     labels, `unknown` those that the corpus does not have, the first 1,000 of each, and of an
-    article's labels the first 100; `added`, `removed` and `unknown_articles` count them all. `runs`
-    have each run's values on the raw board before and after. `frozen` is the id of the old board.
+    article's labels the first 100; `added`, `removed` and `unknown_articles` count them all.
+    `unanswerable` are accessions that the phase's release does not accept in answers, each with the
+    reason, at most 1,000: every run misses them. `runs` have each run's values on the raw board
+    before and after. `frozen` is the id of the old board.
     """
 
     phase: str
@@ -44,5 +46,6 @@ class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[ArticleChange, ...]
     unknown_articles: int
     unknown: tuple[str, ...]
+    unanswerable: dict[str, str] = {}
     runs: tuple[RunChange, ...]
     frozen: str | None = None

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.leaderboards.gold import read_gold
-from metaserver.leaderboards.gold_diff import label_changes
+from metaserver.leaderboards.gold_diff import label_changes, no_accession, unanswerable
 from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.gold_changes import GoldChange
 from metaserver.model.phases import GoldEntry
@@ -122,7 +122,7 @@ async def get(hub: HubContext, caller: Caller, request: OneGold) -> GoldFile:
 
 
 async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
-    """Read a gold file; `RefusedError` for one with faults, or of another corpus."""
+    """Read a gold file; `RefusedError` for one with faults, or of another corpus or task."""
     running = hub.phase(request.phase)
     require_one_of(request.task, installed_tasks(), "task")
     plugin = installed_tasks()[TaskName(request.task)]
@@ -136,6 +136,10 @@ async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
     labels = await asyncio.to_thread(label_changes, plugin, None, gold, running.corpus.ids)
     if labels.articles and labels.unknown_articles == labels.articles:
         message = "none of its articles is in the phase's corpus"
+        raise RefusedError(Refusal.INVALID, message, field="content")
+    found = await asyncio.to_thread(unanswerable, plugin, gold, running.vocabulary)
+    if found.is_all:
+        message = no_accession(running.vocabulary.release.name)
         raise RefusedError(Refusal.INVALID, message, field="content")
     proposal = Proposal(
         phase=running.name,

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.concurrency import run_uncancelled
-from metaserver.leaderboards.gold_diff import label_changes, run_changes
+from metaserver.leaderboards.gold_diff import MOST_TOLD, label_changes, run_changes, unanswerable
 from metaserver.model.gold_changes import GoldChange
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -114,12 +115,14 @@ class Regrading:
         labels = await asyncio.to_thread(
             label_changes, plugin, old, proposal.gold, running.corpus.ids
         )
+        refused = await asyncio.to_thread(unanswerable, plugin, proposal.gold, running.vocabulary)
         return GoldChange(
             phase=running.name,
             task=plugin.name,
             version=None if changed or newest is None else newest.version,
             replaces=newest.version if newest is not None and changed else None,
             changed=changed,
+            unanswerable=dict(islice(refused.reasons.items(), MOST_TOLD)),
             runs=tuple(run_changes(plugin, live.ranking, scores.before, scores.after)),
             **msgspec.structs.asdict(labels),
         )

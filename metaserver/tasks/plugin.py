@@ -261,6 +261,14 @@ class RewritableTask(TaskPlugin, Protocol):
 
 
 @runtime_checkable
+class AccessionTask(TaskPlugin, Protocol):
+    """A task whose gold is of accessions, which a release may or may not have."""
+
+    def accessions(self, gold: Any) -> Collection[str]:
+        """Return the accessions of the gold, each once."""
+
+
+@runtime_checkable
 class LabelledTask(TaskPlugin, Protocol):
     """A task whose gold can be compared with another version of it."""
 

@@ -189,6 +189,10 @@ class RankedTask:
         """Return the articles that the gold has."""
         return [ArticleId(article) for article in gold.items]
 
+    def accessions(self, gold: ItemGold) -> Collection[str]:
+        """Return the accessions of the gold, each once."""
+        return {name for items in gold.items.values() for item in items for name in members(item)}
+
     def labels(self, gold: ItemGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return the accessions of each article, or its pairs."""
         return {

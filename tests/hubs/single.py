@@ -21,11 +21,14 @@ def single_phase(
     release: Path, servers: Mapping[str, str], *, tasks: Sequence[str] = ("ACT", "INT", "IPT")
 ) -> SinglePhase:
     """Return a phase on the demo's gold, for servers by name."""
+    opened = Release.open(release)
     return SinglePhase(
         name=PhaseName("run"),
         servers=read_servers([f"{name}={url}" for name, url in servers.items()], 1),
-        gold=read_gold({TaskName(task): DEMO / f"gold_{task.lower()}.tsv" for task in tasks}),
-        release=Release.open(release),
+        gold=read_gold(
+            {TaskName(task): DEMO / f"gold_{task.lower()}.tsv" for task in tasks}, opened
+        ),
+        release=opened,
     )
 
 

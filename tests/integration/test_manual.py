@@ -45,6 +45,40 @@ async def test_nothing_but_the_documentation_is_served(tmp_path: Path) -> None:
             assert (await client.get(path)).status == 404, path
 
 
+async def test_an_address_with_a_slash_or_as_a_file_leads_to_the_page(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        for path, place in (
+            ("/docs/", "/docs"),
+            ("/docs/?q=rank", "/docs?q=rank"),
+            ("/organise/?a=b", "/organise?a=b"),
+            ("/docs/wire.md", "/docs/wire"),
+            ("/docs/deploy/README.md", "/docs/deploy"),
+            ("/docs/README.md", "/docs"),
+        ):
+            async with client.get(path, allow_redirects=False) as response:
+                assert (response.status, response.headers["Location"]) == (
+                    301 if ".md" in path else 308,
+                    place,
+                )
+        for path in (
+            "/nothing/",
+            "/docs//example.org/",
+            "/docs/nothing.md",
+            "/docs/../pyproject.md",
+        ):
+            async with client.get(path, allow_redirects=False) as response:
+                assert response.status == 404, path
+
+
+async def test_files_that_texts_name_are_links(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        api = await (await client.get("/api/")).text()
+        found = set(re.findall(r'<a href="(/docs/[^"]+)">docs/[a-z-]+\.md</a>', api))
+        assert "/docs/scoring" in found
+        for link in found:
+            assert (await client.get(link)).status == 200, link
+
+
 async def test_pages_and_errors_lead_to_what_explains_them(tmp_path: Path) -> None:
     async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
         home = await (await client.get("/")).text()

@@ -303,6 +303,18 @@ async def test_gold_is_for_organisers_and_must_fit(running: Running) -> None:
         await running.do("gold.set", **file | {"content": b"a\tP04637\nb\n"})
     with pytest.raises(RefusedError, match="none of its articles"):
         await running.do("gold.set", **file | {"content": b"a\tP04637\n"})
+    with pytest.raises(RefusedError, match="none of its accessions is one of UniProt"):
+        await running.do("gold.set", **file | {"content": b"sample01\t1\nsample02\t0\n"})
+
+
+async def test_a_preview_names_the_accessions_that_no_answer_can_have(running: Running) -> None:
+    content = INT_GOLD + b"sample01\tMDM2\nsample01\tA0A000AAA0\n"
+    given = {"phase": "test", "task": "INT", "content": content, "source": "late.tsv"}
+    seen = await running.do("gold.preview", **given)
+    assert list(seen.unanswerable) == ["A0A000AAA0", "MDM2"]
+    assert seen.unanswerable["MDM2"].startswith("is not an accession")
+    fits = await running.do("gold.preview", **given | {"content": INT_GOLD})
+    assert fits.unanswerable == {}
 
 
 async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:

@@ -39,6 +39,12 @@ REASONS = {
 }
 
 
+WITHOUT_SLASH = web.normalize_path_middleware(
+    append_slash=False, remove_slash=True, merge_slashes=False
+)
+"""The middleware that leads from `/docs/` to `/docs`; it goes within `error_pages`."""
+
+
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Put the security headers on a response that is about to be sent."""
     open_to = response.headers.get(OPEN_TO)  # a picture says itself whose pages may show it

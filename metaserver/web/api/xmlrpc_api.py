@@ -36,6 +36,7 @@ from metaserver.web.api.xmlrpc_values import (
     read_parameters,
     signatures,
 )
+from metaserver.web.manual.help import help_of_fault
 from metaserver.wire.values import FORBIDDEN, Limits, MethodCall, Value, WireError
 from metaserver.wire.xmlrpc import decode_call, encode_fault, encode_response
 
@@ -236,7 +237,13 @@ async def rpc_faults(request: web.Request, handler: Handler) -> web.StreamRespon
 
 
 def fault_of(error: Exception) -> tuple[int, str]:
-    """Return the code and the string of the fault that an error is; ours are logged, not shown."""
+    """Return the code of the fault that an error is, and its string, with what explains it."""
+    code, message = _fault_of(error)
+    return code, f"{message} (see {help_of_fault(code)})"
+
+
+def _fault_of(error: Exception) -> tuple[int, str]:
+    """Return the code and the message of an error; ours are logged, not shown."""
     match error:
         case CallError():
             return int(error.code), _clean(str(error))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from markupsafe import Markup, escape
+
 from metaserver.web.manual.library import PREFIX
 
 PAGES = {
@@ -92,6 +96,14 @@ STATUSES = {
 """By status of an error; the others are explained in one place."""
 
 
+_FILE = re.compile(r"\bdocs/([a-z-]+)\.md(#[a-z0-9-]+)?")
+
+
+def linked(text: str) -> Markup:
+    """Return a text whose files of the documentation are links to the hub's own pages."""
+    return Markup(_FILE.sub(rf'<a href="{PREFIX}/\1\2">docs/\1.md</a>', str(escape(text))))  # noqa: S704
+
+
 def help_of(template: str) -> str:
     """Return the address of what explains a page."""
     return _address(PAGES[template.removesuffix(".html")])
@@ -100,6 +112,11 @@ def help_of(template: str) -> str:
 def help_of_error(status: int) -> str:
     """Return the address of what explains an error."""
     return _address(STATUSES.get(status, PAGES["error"]))
+
+
+def help_of_fault(code: int) -> str:
+    """Return the address of what explains a fault: its code is an error's status, or negative."""
+    return help_of_error(code) if code > 0 else help_of("xmlrpc")
 
 
 def _address(place: str) -> str:

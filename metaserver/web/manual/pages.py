@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aiohttp import hdrs, web
 
-from metaserver.web.manual.library import PREFIX, TYPES, library
+from metaserver.web.manual.library import PREFIX, TYPES, address, library
 from metaserver.web.manual.rendering import Door, doors, render
 from metaserver.web.manual.searching import LENGTH, Search
 from metaserver.web.ui.templates import Templates
@@ -35,6 +35,8 @@ class ManualPages:
         url = request.path.rstrip("/")
         if url in self._library.files:
             return self._file(url)
+        if url.endswith(".md") and (page := address(url.removeprefix("/"))) in self._library.pages:
+            raise web.HTTPMovedPermanently(page)
         if url not in self._library.pages:
             raise web.HTTPNotFound(text="The documentation has no such page.")
         words = request.query.get("q", "").strip()[:LENGTH] if url == PREFIX else ""

@@ -36,7 +36,8 @@ WORDING = {
         label="Gold file",
         kind="file",
         help="In the format of docs/scoring.md; of a task that takes uploads only, of"
-        " docs/tasks.md. First you are shown the changes; nothing is set before you confirm them.",
+        " docs/tasks.md#offline-tasks. First you are shown the changes; nothing is set before you"
+        " confirm them.",
     )
 }
 LOOKED_AT = OperationForm(request=NewGold, names=("content",), wording=WORDING)

@@ -386,7 +386,7 @@ def corpus_choices(known: Sequence[CorpusDetail]) -> Wording:
         choices=[
             (
                 f"{one.corpus}@{one.version}",
-                f"{one.corpus}, version {one.version} ({one.articles} articles)",
+                f"{one.corpus}, version {one.version} (articles: {one.articles:,})",
             )
             for one in known
         ],

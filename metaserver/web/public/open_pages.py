@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler
 from metaserver.model.viewer import Viewer
 from metaserver.operations.context import HubContext
 from metaserver.web.access.encodings import compressed
-from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.access.headers import WITHOUT_SLASH, add_headers, error_pages
 from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.challenge_page import ChallengeDoor
 from metaserver.web.public.data import PublicDataPages
@@ -34,7 +34,9 @@ def make_pages_app(hub: HubContext) -> web.Application:
     """Return these pages alone, without sign-in: whoever reaches them sees everything."""
     assets = Assets()
     templates = Templates(assets)
-    app = web.Application(middlewares=[compressed, error_pages(templates), _read_by_owner])
+    app = web.Application(
+        middlewares=[compressed, error_pages(templates), WITHOUT_SLASH, _read_by_owner]
+    )
     mount_open_pages(app, hub, templates, assets)
     return app
 

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from metaserver.model.states import OPEN_STATES, ServerState
 from metaserver.protocols.installed import protocol_title
 from metaserver.web.access.visitor import visitor
-from metaserver.web.manual.help import help_of
+from metaserver.web.manual.help import help_of, linked
 from metaserver.web.public import monitor
 from metaserver.web.public.articles import LEVEL_HELP
 from metaserver.web.public.leaderboard import POLICIES, SHOWS, VIEW_HELP
@@ -52,6 +52,7 @@ class Templates:
             "figure": figure,
             "small": small,
             "in_zone": in_zone,
+            "linked": linked,
         }
         self._environment.globals |= {
             "asset": assets.url,

@@ -1,6 +1,6 @@
 import pytest
 
-from annotators.contract import problems
+from annotators.contract import malformed, problems
 
 HIT = {"dbid": "P04637", "rank": 1, "confidence": 0.5}
 PAIR = {"dbid_a": "P04637", "dbid_b": "Q00987", "rank": 1, "confidence": 0.5}
@@ -53,3 +53,20 @@ def test_each_problem_names_its_path(answer, expected):
 def test_all_problems_are_collected():
     wrong = {"normalizations": [{"dbid": 7, "rank": 1.5, "confidence": "high"}], "pairs": 1}
     assert len(list(problems(wrong))) == 4
+
+
+def test_identifiers_have_the_form_of_an_accession():
+    names = ["Q00987", "A0A023GPI8", "GeneID:7157", "ncbigene:7157", "MDM2_HUMAN", "p04637", "", 7]
+    answer = {
+        "normalizations": [{"dbid": name} for name in names],
+        "pairs": ["P04637", {"dbid_a": "MDM2", "dbid_b": "P04637-2"}],
+    }
+    places = [found.partition(":")[0] for found in malformed(answer)]
+    assert places == [
+        "normalizations[4].dbid",
+        "normalizations[5].dbid",
+        "normalizations[6].dbid",
+        "pairs[1].dbid_a",
+        "pairs[1].dbid_b",
+    ]
+    assert [*malformed({"normalizations": "none"}), *malformed(None)] == []

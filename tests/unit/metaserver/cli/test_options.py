@@ -7,6 +7,7 @@ import pytest
 from metaserver.cli.options import read_gold, read_servers
 from metaserver.model.errors import InputError
 from metaserver.model.records import TaskName
+from metaserver.uniprot import Release
 
 URL = "http://127.0.0.1:8100/"
 
@@ -60,24 +61,41 @@ def test_no_secret_is_told() -> None:
         assert "secret" not in str(told.value)
 
 
-def test_gold_is_read_by_task_and_kept_as_it_is(tmp_path: Path) -> None:
+def test_gold_is_read_by_task_and_kept_as_it_is(tmp_path: Path, release: Release) -> None:
     path = tmp_path / "gold.tsv"
     path.write_bytes(b"100\tP04637\r\n")
-    gold = read_gold({TaskName("INT"): path})
+    gold = read_gold({TaskName("INT"): path}, release)
     assert list(gold) == ["INT"]
     assert gold[TaskName("INT")] == ("gold.tsv", b"100\tP04637\r\n")
 
 
-def test_gold_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_gold_that_cannot_be_read_is_named(tmp_path: Path, release: Release) -> None:
     for path in (tmp_path, tmp_path / "none.tsv"):
         with pytest.raises(InputError) as told:
-            read_gold({TaskName("INT"): path})
+            read_gold({TaskName("INT"): path}, release)
         assert told.value.place == str(path)
 
 
-def test_a_gold_line_of_another_format_is_named(tmp_path: Path) -> None:
+def test_a_gold_line_of_another_format_is_named(tmp_path: Path, release: Release) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("100\tP04637\n200\tP04637\tQ00987\n")
     with pytest.raises(InputError) as told:
-        read_gold({TaskName("INT"): path})
+        read_gold({TaskName("INT"): path}, release)
     assert told.value.place == f"{path}:2"
+
+
+@pytest.mark.parametrize(("task", "line"), [("INT", "100\t1"), ("IPT", "100\tMDM2\tTP53")])
+def test_a_gold_without_any_accession_is_that_of_another_task(
+    tmp_path: Path, release: Release, task: str, line: str
+) -> None:
+    path = tmp_path / "gold.tsv"
+    path.write_text(f"{line}\n")
+    with pytest.raises(InputError, match="none of its accessions is one of UniProt") as told:
+        read_gold({TaskName(task): path}, release)
+    assert told.value.place == str(path)
+
+
+def test_a_gold_of_relevance_needs_no_accession(tmp_path: Path, release: Release) -> None:
+    path = tmp_path / "gold.tsv"
+    path.write_text("100\t1\n")
+    assert read_gold({TaskName("ACT"): path}, release)

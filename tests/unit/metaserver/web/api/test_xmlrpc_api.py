@@ -130,6 +130,25 @@ async def test_faults(
     assert word in string
 
 
+async def test_a_fault_names_the_page_that_explains_it(site: Client) -> None:
+    answers = await call(
+        site,
+        "system.multicall",
+        [
+            {"methodName": "Boxes.make", "params": ["stolen", {"box": "a"}]},
+            {"methodName": "Boxes.make", "params": ["blue", {"box": 1.5}]},
+            {"methodName": "Boxes.nothing", "params": []},
+        ],
+    )
+    places = [one["faultString"].rpartition(" (see ")[2] for one in answers]
+    assert places == [
+        "/docs/security#tokens)",
+        "/docs/interfaces#errors)",
+        "/docs/interfaces#xml-rpc)",
+    ]
+    assert (await fault(site, "Boxes.nothing"))[1].endswith(places[2])
+
+
 async def test_a_bug_is_logged_without_the_token_and_not_told(
     site: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
