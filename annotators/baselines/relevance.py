@@ -37,6 +37,9 @@ COUNTS_SCALE = 0.02  # of standardised counts beside TF-IDF rows of length 1; ch
 FOLDS = 5
 MIN_FOR_THRESHOLD = 200  # articles; the threshold of fewer is noise, and 0.5 is kept
 FLAT = 0.01  # MCC within which thresholds are as good as the best
+MOST_BYTES = 16 * 2**20  # of a model's unpacked arrays; they have 2 MiB
+
+_NO_MODEL = (ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile)
 
 WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
@@ -91,6 +94,10 @@ class Model:
         """Read a model that `save` wrote; anything else raises `BadInputError`."""
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                if sum(part.file_size for part in arrays.zip.infolist()) > MOST_BYTES:
+                    raise BadInputError(
+                        path, "too large for a model; expected what train-act writes"
+                    )
                 version = int(arrays["format"])
                 if version != FORMAT:
                     raise BadInputError(path, f"a model of format {version}; expected {FORMAT}")
@@ -103,11 +110,14 @@ class Model:
                 )
         except OSError as error:
             raise BadInputError(path, f"cannot be read: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        except _NO_MODEL as error:
             raise BadInputError(path, "not a model; expected what train-act writes") from error
         shapes = (model.idf.shape, model.weights.shape, model.counts.shape)
         if shapes != ((FEATURES,), (FEATURES,), (len(COUNTED),)):
             raise BadInputError(path, "a model of other features; expected what train-act writes")
+        numbers = (model.idf, model.weights, model.counts, np.asarray(model.intercept))
+        if not all(each.dtype.kind == "f" and np.isfinite(each).all() for each in numbers):
+            raise BadInputError(path, "a model with other values than finite numbers")
         return model
 
     def require_names(self, path: Path) -> None:

@@ -72,6 +72,22 @@ def test_a_model_of_another_form_is_refused(tmp_path, format_, buckets, expected
         Model.load(path)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1j, "1", 1])
+def test_a_model_has_finite_numbers(model, tmp_path, value):
+    path = tmp_path / "model.npz"
+    rows = {"idf": model.idf, "weights": np.full(FEATURES, value), "counts": model.counts}
+    np.savez_compressed(path, format=2, intercept=0.5, names="", **rows)
+    with pytest.raises(BadInputError, match="other values than finite numbers"):
+        Model.load(path)
+
+
+def test_a_model_is_unpacked_only_if_it_is_of_a_models_size(tmp_path):
+    path = tmp_path / "model.npz"
+    np.savez_compressed(path, format=2, idf=np.zeros(2**22, dtype=np.float64))  # 32 MiB in 33 kB
+    with pytest.raises(BadInputError, match="too large for a model"):
+        Model.load(path)
+
+
 def test_a_model_goes_with_the_names_that_it_was_trained_with(model, tmp_path):
     model.require_names(SHIPPED_NAMES)
     other = tmp_path / "names.tsv"
