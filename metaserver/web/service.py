@@ -11,7 +11,7 @@ from metaserver.operations.sessions import Sessions
 from metaserver.web.access import auth
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.freshness import freshened
-from metaserver.web.access.headers import WITHOUT_SLASH, error_pages
+from metaserver.web.access.headers import error_pages, without_slash
 from metaserver.web.access.signin import SignIn
 from metaserver.web.api.callbacks_api import CallbackApi, callback_errors
 from metaserver.web.api.curation_files import CurationFiles
@@ -34,7 +34,7 @@ def make_service_app(hub: HubContext) -> web.Application:
     """Return the application of a running service."""
     assets = Assets()
     templates = Templates(assets)
-    errors = [error_pages(templates), WITHOUT_SLASH, api_errors, rpc_faults, callback_errors]
+    errors = [error_pages(templates), without_slash, api_errors, rpc_faults, callback_errors]
     app = web.Application(middlewares=[compressed, *errors])
     gate = auth.setup(app, Sessions.of(hub), hub.settings.web, sharers=lambda: hub.member.webs)
     app.middlewares.append(freshened(hub))

@@ -62,12 +62,15 @@ async def test_an_address_with_a_slash_or_as_a_file_leads_to_the_page(tmp_path: 
                 )
         for path in (
             "/nothing/",
+            "/api/v1/challenges/",
             "/docs//example.org/",
             "/docs/nothing.md",
             "/docs/../pyproject.md",
         ):
             async with client.get(path, allow_redirects=False) as response:
                 assert response.status == 404, path
+        async with client.post("/docs/", allow_redirects=False) as response:
+            assert response.status == 404
 
 
 async def test_files_that_texts_name_are_links(tmp_path: Path) -> None:

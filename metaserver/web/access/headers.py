@@ -39,10 +39,20 @@ REASONS = {
 }
 
 
-WITHOUT_SLASH = web.normalize_path_middleware(
+_WITHOUT_SLASH = web.normalize_path_middleware(
     append_slash=False, remove_slash=True, merge_slashes=False
 )
-"""The middleware that leads from `/docs/` to `/docs`; it goes within `error_pages`."""
+
+
+@web.middleware
+async def without_slash(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Lead a reader from `/docs/` to `/docs`; it goes within `error_pages`.
+
+    A program that leaves out a name, `/api/v1/challenges/`, is not led to another operation.
+    """
+    if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD) or request.path.startswith("/api/"):
+        return await handler(request)
+    return await _WITHOUT_SLASH(request, handler)
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler
 from metaserver.model.viewer import Viewer
 from metaserver.operations.context import HubContext
 from metaserver.web.access.encodings import compressed
-from metaserver.web.access.headers import WITHOUT_SLASH, add_headers, error_pages
+from metaserver.web.access.headers import add_headers, error_pages, without_slash
 from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.challenge_page import ChallengeDoor
 from metaserver.web.public.data import PublicDataPages
@@ -35,7 +35,7 @@ def make_pages_app(hub: HubContext) -> web.Application:
     assets = Assets()
     templates = Templates(assets)
     app = web.Application(
-        middlewares=[compressed, error_pages(templates), WITHOUT_SLASH, _read_by_owner]
+        middlewares=[compressed, error_pages(templates), without_slash, _read_by_owner]
     )
     mount_open_pages(app, hub, templates, assets)
     return app
