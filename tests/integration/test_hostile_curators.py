@@ -20,7 +20,7 @@ from tests.hubs.sites import client_of
 from tests.integration.curating import TEXT, register, scripted
 from tests.integration.gated import burn
 
-EACH = 0.05  # seconds of processor time that it takes to find candidates
+EACH = 0.1  # seconds of processor time that it takes to find candidates
 BURST = 10 * EACH
 
 
@@ -67,8 +67,9 @@ async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
                     await response.read()
                     return int(response.status)
 
+            assert await get(ana) == 200
             statuses = Counter(await asyncio.gather(*(get(ana) for _ in range(60))))
-            assert statuses.keys() == {200, 429}
+            assert statuses.keys() <= {200, 429}
             assert len(found) <= BURST / EACH + PLACES
             assert await get(ana) == 429
             assert await get(bob) == 200
@@ -99,8 +100,10 @@ async def test_the_reading_of_files_that_are_refused_is_charged(
             async with client.post("/api/v1/requests", json=given, headers=ana) as response:
                 return int(response.status)
 
+        assert await send() == 422
         statuses = Counter(await asyncio.gather(*(send() for _ in range(40))))
-    assert statuses.keys() == {422, 429}
+        assert statuses.keys() <= {422, 429}
+        assert await send() == 429
     assert len(read) <= BURST / EACH + PLACES
 
 
