@@ -1,5 +1,6 @@
 """Settings of all tests."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -55,6 +56,16 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     yield
     if folder := getattr(item, "funcargs", {}).get("tmp_path"):
         stores.drop_below(folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_objects_to_walk() -> None:
+    """Leave what earlier modules hold out of collections.
+
+    After thousands of tests a worker has so many objects that a collection takes seconds.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -63,7 +63,6 @@ async def undisturbed(caller: ArticleCaller) -> AsyncIterator[Meanwhile]:
     """Fail unless the loop and an ordinary server's lane went on while the context lasted."""
     seen = Meanwhile()
     gc.collect()
-    gc.freeze()  # a hub has not the objects of other tests, which a collection would walk through
     async with peer(answering(GOOD)) as there:
         tasks = [
             asyncio.create_task(heart(seen)),
@@ -78,7 +77,6 @@ async def undisturbed(caller: ArticleCaller) -> AsyncIterator[Meanwhile]:
             for task in tasks:
                 task.cancel()
             ends = await asyncio.gather(*tasks, return_exceptions=True)
-            gc.unfreeze()
     assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
     assert seen.silence < LONGEST_SILENCE
 
