@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 from aiohttp import web
 
@@ -18,6 +18,22 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class TimedWork(Generic[P, T]):
+    """Work for a thread; `seconds` is the processor time that it took, 0 until it has ended."""
+
+    def __init__(self, work: Callable[P, T]) -> None:
+        self.seconds = 0.0
+        self._work = work
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do it."""
+        begun = time.thread_time()
+        try:
+            return self._work(*args, **kwargs)
+        finally:
+            self.seconds = time.thread_time() - begun
+
+
 async def aside(
     request: web.Request, large: bool, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
@@ -25,18 +41,9 @@ async def aside(
     if not large:
         return work(*args, **kwargs)
 
-    seconds = 0.0
-
-    def timed() -> T:
-        nonlocal seconds
-        begun = time.thread_time()
-        try:
-            return work(*args, **kwargs)
-        finally:
-            seconds = time.thread_time() - begun
-
+    timed = TimedWork(work)
     try:
-        return await asyncio.to_thread(timed)
+        return await asyncio.to_thread(timed, *args, **kwargs)
     finally:
         if (charge := request.get(CHARGE)) is not None:  # a site without a gate charges nobody
-            charge(seconds)
+            charge(timed.seconds)

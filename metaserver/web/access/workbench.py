@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+from metaserver.web.access.aside import TimedWork
 
 PLACES = 2
 """Threads that work for one client at a time: they take the processors from the event loop too."""
@@ -32,19 +33,11 @@ class ClientWorkbench:
         A place is taken until its thread has ended, also where nobody waits for it any more.
         """
         await self._places.acquire()
-        seconds = 0.0
-
-        def timed() -> T:
-            nonlocal seconds
-            begun = time.thread_time()
-            try:
-                return work(*args, **kwargs)
-            finally:
-                seconds = time.thread_time() - begun
+        timed = TimedWork(work)
 
         def end(done: asyncio.Future[T]) -> None:
             self._places.release()
-            self._charge(seconds)
+            self._charge(timed.seconds)
             if not done.cancelled():
                 done.exception()  # perhaps nobody else asks for it
 
@@ -53,6 +46,6 @@ class ClientWorkbench:
         except BaseException:
             self._places.release()
             raise
-        working = asyncio.ensure_future(asyncio.to_thread(timed))
+        working = asyncio.ensure_future(asyncio.to_thread(timed, *args, **kwargs))
         working.add_done_callback(end)
         return await asyncio.shield(working)
