@@ -14,7 +14,9 @@ unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes, each of wh
 .PHONY: help demo test pythons mutants check format bench docs version release audit screenshots lock clean
 
 # The versions are those of requirements/*.lock, each file held by its hash (docs/adr/0002-libraries.md).
+# A lock is complete, so nothing is resolved: an old pip does not apply a pin to a name with an extra.
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+LOCKED := $(INSTALL) --no-deps --require-hashes --requirement
 PROJECT := $(INSTALL) --no-deps --no-build-isolation --editable .
 
 help:  ## List the targets
@@ -27,24 +29,24 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml requirements/hub.lock
-	$(INSTALL) --require-hashes --requirement requirements/hub.lock
+	$(LOCKED) requirements/hub.lock
 	$(PROJECT)
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements/dev.lock
-	$(INSTALL) --require-hashes --requirement requirements/dev.lock
+	$(LOCKED) requirements/dev.lock
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed requirements/docs.lock
-	$(INSTALL) --require-hashes --requirement requirements/docs.lock
+	$(LOCKED) requirements/docs.lock
 	@touch $@
 
 $(VENV)/.installed-release: $(VENV)/.installed requirements/release.lock
-	$(INSTALL) --require-hashes --requirement requirements/release.lock
+	$(LOCKED) requirements/release.lock
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev requirements/bench.lock
-	$(INSTALL) --require-hashes --requirement requirements/bench.lock
+	$(LOCKED) requirements/bench.lock
 	@touch $@
 
 demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=--exit stops after the leaderboards)

@@ -44,7 +44,8 @@ def with_the_lock(folder: Path, wheel: Path) -> tuple[Path, Path]:
     run(folder, sys.executable, "-m", "venv", "clean")
     commands = folder / "clean" / "bin"
     pip = (commands / "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(folder, *pip, "--require-hashes", "--requirement", ROOT / "requirements" / "hub.lock")
+    locked = ROOT / "requirements" / "hub.lock"
+    run(folder, *pip, "--no-deps", "--require-hashes", "--requirement", locked)
     run(folder, *pip, "--no-deps", wheel)
     return commands, commands / "python"
 
