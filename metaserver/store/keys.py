@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.store.tables import hub_keys
 
 DIGESTS = "digests"
-"""The name of the key for digests; the migration that created the table made it."""
+"""The name of the key for digests; the first migration makes it."""
 
 
 _KEY = re.compile("[0-9a-fA-F]{64}")

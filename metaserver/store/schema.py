@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,12 @@ from metaserver.store.place import StorePlace
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+VERSIONS = Path(__file__).with_name("migrations") / "versions"
+"""The folder of the migrations; the first makes the tables of version 1.0."""
+
+_OLD_SCHEMA = re.compile("00[0-9]{2}")
+"""Schemas of version 0.3 and before, whose stores are not read."""
 
 
 def newest_schema() -> str:
@@ -33,9 +38,8 @@ def knows(schema: str) -> bool:
 
 @functools.cache
 def _chain() -> Mapping[str, str]:
-    """Return the schema before each one."""
-    versions = files("metaserver.store") / "migrations" / "versions"
-    texts = (item.read_text("utf-8") for item in versions.iterdir() if item.is_file())
+    """Return the schema before each schema."""
+    texts = [migration.read_text("utf-8") for migration in VERSIONS.glob("*.py")]
     return {_revision("revision", text): _revision("down_revision", text) for text in texts}
 
 
@@ -51,7 +55,8 @@ def alembic_config() -> Config:
 
     config = Config()
     config.set_main_option("script_location", "metaserver.store:migrations")
-    config.set_main_option("path_separator", "os")
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("version_locations", str(VERSIONS))
     return config
 
 
@@ -66,36 +71,52 @@ async def stored_schema(engine: AsyncEngine) -> str | None:
 
 
 async def upgrade(connection: AsyncConnection, place: StorePlace) -> None:
-    """Migrate to the newest schema, in a transaction; a database of a newer hub is refused."""
+    """Make the tables of an empty store, or migrate a store to the newest schema.
+
+    It runs in the caller's transaction. Raises `InputError` if the store was written by version 0.3
+    or before, or by a newer hub.
+    """
     # Not at each start: loading it takes 0.2 s of a core, 7 % of a start.
     from alembic import command
-    from alembic.util import CommandError
+    from alembic.migration import MigrationContext
 
-    def migrated(connection: sa.Connection) -> None:
+    def migrate(connection: sa.Connection) -> None:
+        stored = MigrationContext.configure(connection).get_current_revision()
+        if stored is not None and not knows(stored):
+            raise InputError(str(place), _unreadable(stored))
         config = alembic_config()
         config.attributes["connection"] = connection
-        try:
-            command.upgrade(config, "head")
-        except CommandError as error:
-            raise InputError(
-                str(place),
-                f"this hub knows its store up to schema {newest_schema()} and cannot read this one "
-                f"({error}); use the hub's version that wrote it",
-            ) from error
+        command.upgrade(config, "head")
 
-    await connection.run_sync(migrated)
+    await connection.run_sync(migrate)
 
 
 async def require_newest_schema(engine: AsyncEngine, place: StorePlace) -> None:
-    """Check that a store has the newest schema; raises `InputError` where it has another."""
-    newest = newest_schema()
+    """Check that a store has the newest schema; raises `InputError` if it has another."""
     try:
         async with engine.connect() as connection:
-            found = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+            stored = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
     except sa.exc.DBAPIError as error:
         kind = "SQLite" if isinstance(place, Path) else "PostgreSQL"
         raise InputError(str(place), f"not a hub's {kind} store: {said(error.orig)}") from error
-    if found != newest:
-        raise InputError(
-            str(place), f"has schema {found}, this command reads {newest}; run its hub once"
+    if stored != newest_schema():
+        raise InputError(str(place), unread(str(stored)))
+
+
+def unread(schema: str) -> str:
+    """Return why a command does not read a store of another schema than the newest."""
+    if knows(schema):
+        return f"has schema {schema}, this command reads {newest_schema()}; run its hub once"
+    return _unreadable(schema)
+
+
+def _unreadable(schema: str) -> str:
+    if _OLD_SCHEMA.fullmatch(schema):
+        return (
+            f"has schema {schema}, of version 0.3 or before, whose stores this version does not "
+            "read; keep that version for what this store holds, and begin with a new store"
         )
+    return (
+        f"this hub knows stores up to schema {newest_schema()} and cannot read this one, of schema "
+        f"{schema}; use the hub's version that wrote it"
+    )

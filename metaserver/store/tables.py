@@ -84,7 +84,7 @@ phases = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String, nullable=False, unique=True),
-    sa.Column("challenge_id", sa.ForeignKey("challenges.id")),  # none only before schema 0005
+    sa.Column("challenge_id", sa.ForeignKey("challenges.id")),
     sa.Column("plan", sa.LargeBinary),  # JSON of `plans.PhasePlan`
     sa.Column("standing", sa.String(16)),  # the state reached, manually or by the clock
     sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),

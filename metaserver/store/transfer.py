@@ -19,7 +19,7 @@ from metaserver.store.faults import said
 from metaserver.store.place import PostgresUrl
 from metaserver.store.postgres import ALONE, PgConnection, open_postgres, require_connection
 from metaserver.store.rows import storable
-from metaserver.store.schema import newest_schema
+from metaserver.store.schema import newest_schema, unread
 from metaserver.store.tables import hub_keys, jobs, kept_files, kept_parts, metadata
 
 ROWS = 500
@@ -135,8 +135,7 @@ async def copy_out(url: PostgresUrl, out: Path) -> None:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             schema = await connection.fetchval("SELECT version_num FROM alembic_version")
             if schema != newest_schema():
-                message = f"has schema {schema}, this command reads {newest_schema()}"
-                raise InputError(str(url), f"{message}; run its hub once")
+                raise InputError(str(url), unread(str(schema)))
             with engine.begin() as writer:
                 writer.exec_driver_sql("PRAGMA synchronous = OFF")
                 metadata.create_all(writer)

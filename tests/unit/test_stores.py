@@ -24,7 +24,6 @@ LEFT_OUT = {
     "test_kept_files.py",
     "test_kill.py",
     "test_machines.py",
-    "test_migrated.py",
     "test_packaging.py",
     "test_postgres_faults.py",
     "test_process_changes.py",

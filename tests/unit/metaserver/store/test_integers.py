@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from alembic import command
 from msgspec.structs import replace
 
 from metaserver.model.lanes import LaneKey
 from metaserver.store import audit
-from metaserver.store.place import read_url
-from metaserver.store.postgres import postgres_engine
-from metaserver.store.schema import alembic_config
 from metaserver.store.store import Store
 from metaserver.store.tables import attempts, lanes, metadata
 from metaserver.store.tables import audit as audit_table
-from tests import stores
 from tests.unit.metaserver.store.test_writer import record, taken
 
 MANY = 2**33
@@ -91,24 +86,3 @@ async def test_logs_go_on_beyond_32_bits(store: Store) -> None:
         assert await audit.last(connection) == MANY + 1
         [before] = await audit.entries(connection, before=MANY + 1)
     assert before.id == MANY
-
-
-async def test_a_database_of_before_is_widened_with_its_rows() -> None:
-    stores.server().ask("CREATE DATABASE before_0030")
-    engine = postgres_engine(read_url(stores.server().url("before_0030"), "store"), "test")
-
-    def migrate(connection: sa.Connection, to: str) -> None:
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, to)
-
-    entry = "INSERT INTO audit (at, actor, action, subject, request_id) VALUES (0, '', '', '', '')"
-    async with engine.begin() as connection:
-        await connection.run_sync(migrate, "0027")
-        await connection.exec_driver_sql(entry)
-        await connection.run_sync(migrate, "0030")
-        await connection.exec_driver_sql(f"SELECT setval('audit_id_seq', {MANY})")
-        await connection.exec_driver_sql(entry)
-        found = await connection.exec_driver_sql("SELECT id FROM audit ORDER BY id")
-        assert list(found.scalars()) == [1, MANY + 1]
-    await engine.dispose()

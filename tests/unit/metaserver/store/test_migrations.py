@@ -1,29 +1,44 @@
-"""The migrations lead to the schema of the tables, and keep what is stored."""
+"""The first migration makes the declared tables; a later one keeps what is stored."""
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from metaserver.store import logs
-from metaserver.store.schema import alembic_config, newest_schema
-from metaserver.store.sqlite import migrate, sqlite_engine
-from metaserver.store.store import Store
+from metaserver.model.errors import InputError
+from metaserver.store import postgres, schema
+from metaserver.store.opening import making
+from metaserver.store.place import PostgresUrl, StorePlace
+from metaserver.store.store import Store, open_store
 from metaserver.store.tables import metadata
 
+LATER = """
+import sqlalchemy as sa
+from alembic import op
 
-def test_the_newest_schema_is_known_without_alembic() -> None:
-    assert newest_schema() == ScriptDirectory.from_config(alembic_config()).get_current_head()
+revision = "later"
+down_revision = "v1"
+
+
+def upgrade() -> None:
+    op.add_column("hub_keys", sa.Column("note", sa.String(), nullable=True))
+"""
+
+
+def test_newest_schema_is_known_without_alembic() -> None:
+    head = ScriptDirectory.from_config(schema.alembic_config()).get_current_head()
+    assert schema.newest_schema() == head
     opened = "import metaserver.store.store, sys; sys.exit('alembic' in sys.modules)"
     subprocess.run([sys.executable, "-c", opened], check=True)
 
 
-async def test_the_newest_schema_is_the_tables(store: Store) -> None:
+async def test_newest_schema_is_the_tables(store: Store) -> None:
     def differences(connection: sa.Connection) -> object:
         return compare_metadata(MigrationContext.configure(connection), metadata)
 
@@ -31,64 +46,47 @@ async def test_the_newest_schema_is_the_tables(store: Store) -> None:
         assert await connection.run_sync(differences) == []
 
 
-ATTEMPTS = [  # server, position, number, began
-    (1, 0, 1, 10.0),
-    (1, 2, 1, 11.0),  # it began together with the next, and is stored before it
-    (1, 1, 1, 11.0),
-    (1, 0, 2, 30.0),
-    (2, 0, 1, 5.0),
-]
+@pytest.fixture
+def later_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Return what makes the hub a later version, with a second migration."""
+    versions = tmp_path / "versions"
+    versions.mkdir()
+    for migration in schema.VERSIONS.glob("*.py"):
+        (versions / migration.name).write_text(migration.read_text("utf-8"))
+    (versions / "0002_later.py").write_text(LATER)
+
+    def update() -> None:
+        monkeypatch.setattr(schema, "VERSIONS", versions)
+        schema._chain.cache_clear()
+
+    yield update
+    schema._chain.cache_clear()
 
 
-async def test_stored_attempts_are_numbered_in_the_order_they_began(tmp_path: Path) -> None:
-    engine = sqlite_engine(tmp_path / "hub.sqlite")
+async def test_later_migration_keeps_what_is_stored(
+    place: StorePlace, later_hub: Callable[[], None]
+) -> None:
+    async with making(place):
+        pass
+    later_hub()
+    async with open_store(place) as store, store.reading() as connection:
+        version = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+        [(value, note)] = await connection.execute(sa.text("SELECT value, note FROM hub_keys"))
+    assert (version, len(value), note) == ("later", 64, None)
 
-    def earlier(connection: sa.Connection) -> None:
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0005")
-        connection.exec_driver_sql("INSERT INTO corpora VALUES (1, 'x', 3, 0.0)")
-        connection.exec_driver_sql(
-            "INSERT INTO phases (id, name, corpus_id, release, created_at)"
-            " VALUES (1, 'test', 1, 'r', 0.0)"
-        )
-        for server in (1, 2, 3):
-            connection.exec_driver_sql(
-                "INSERT INTO servers (id, name, url, method, parameters, tasks, concurrency)"
-                f" VALUES ({server}, 's{server}', '', '', '', '[]', 1)"
-            )
-            connection.exec_driver_sql(
-                f"INSERT INTO lanes (phase_id, server_id, epoch, cursor) VALUES (1, {server}, 4, 2)"
-            )
-        for attempt in ATTEMPTS:
-            connection.exec_driver_sql(
-                "INSERT INTO attempts (phase_id, server_id, position, number, started_at, epoch,"
-                " outcome, message, total, bytes_out, bytes_in, problem_count, final)"
-                " VALUES (1, ?, ?, ?, ?, 4, 'fault', '', 1.0, 1, 1, 0, 0)",
-                attempt,
-            )
 
-    async with engine.begin() as connection:
-        await connection.run_sync(earlier)
-    await migrate(engine, tmp_path)
-    async with engine.connect() as connection:
-        query = "SELECT server_id, serial, position, number FROM attempts ORDER BY 1, 2"
-        rows = await connection.exec_driver_sql(query)
-        assert [tuple(row) for row in rows] == [
-            (1, 1, 0, 1),
-            (1, 2, 1, 1),
-            (1, 3, 2, 1),
-            (1, 4, 0, 2),
-            (2, 1, 0, 1),
-        ]
-        query = "SELECT server_id, epoch, cursor, serial, revision FROM lanes ORDER BY 1"
-        rows = await connection.exec_driver_sql(query)
-        assert [tuple(row) for row in rows] == [(1, 4, 2, 4, 0), (2, 4, 2, 1, 0), (3, 4, 2, 0, 0)]
-        assert await logs.are_whole(connection)
-        await connection.exec_driver_sql("UPDATE lanes SET serial = 3 WHERE server_id = 1")
-        assert not await logs.are_whole(connection)
-        await connection.exec_driver_sql("UPDATE lanes SET serial = 4 WHERE server_id = 1")
-        await connection.exec_driver_sql("UPDATE attempts SET serial = 2 WHERE server_id = 2")
-        await connection.exec_driver_sql("UPDATE lanes SET serial = 2 WHERE server_id = 2")
-        assert not await logs.are_whole(connection)
-    await engine.dispose()
+async def test_tables_are_not_changed_while_an_earlier_hub_works(
+    url: PostgresUrl, later_hub: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "LEFT_SECONDS", 0.2)
+    async with making(url):
+        pass
+    later_hub()
+    process = await postgres.connecting(url, "test")()
+    await postgres.take_store(process, alone=False)
+    with pytest.raises(InputError, match="stop all processes of that hub first"):
+        async with making(url):
+            pass
+    await process.close()
+    async with making(url):
+        pass

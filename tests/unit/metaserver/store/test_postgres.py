@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 import asyncpg
 import pytest
 import sqlalchemy as sa
-from alembic import command
 
 from metaserver.model.errors import InputError, UnavailableError
 from metaserver.store import audit, postgres
@@ -23,7 +22,6 @@ from metaserver.store.leases import LEASE_SECONDS
 from metaserver.store.place import PostgresUrl, read_url
 from metaserver.store.postgres import postgres_engine
 from metaserver.store.postgres_writer import PostgresWriter
-from metaserver.store.schema import alembic_config, newest_schema, stored_schema
 from metaserver.store.store import Store, open_store
 from tests import stores
 from tests.unit.metaserver.store.test_writer import ARTICLES, record, taken
@@ -335,34 +333,6 @@ async def test_what_fails_within_a_write_is_not_taken_for_the_database(url: Post
         assert store.blocked is None
 
 
-async def test_tables_are_not_changed_while_an_earlier_hub_works(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(postgres, "LEFT_SECONDS", 0.2)
-    stores.server().ask("CREATE DATABASE earlier")
-    url = read_url(stores.server().url("earlier"), "store")
-    engine = postgres_engine(url, "test")
-
-    def migrate(connection: sa.Connection) -> None:
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0027")
-
-    async with engine.begin() as connection:
-        await connection.run_sync(migrate)
-    process = await postgres.connecting(url, "test")()
-    await postgres.take_store(process, alone=False)
-    with pytest.raises(InputError, match="stop all processes of that hub first"):
-        async with open_store(url, alone=False):
-            pass
-    assert await stored_schema(engine) == "0027"
-    await process.close()
-    await asyncio.gather(*(_opened(url) for _ in range(3)))  # one does it, the others wait
-    await engine.dispose()  # what its connections have prepared is outdated
-    assert await stored_schema(engine) == newest_schema()
-    await engine.dispose()
-
-
 async def test_locks_of_a_frozen_process_last_no_longer_than_its_lease(url: PostgresUrl) -> None:
     async def shown(connection: postgres.PgConnection, setting: str) -> float:
         query = "SELECT extract(epoch FROM current_setting($1)::interval)::float8"
@@ -381,8 +351,3 @@ async def test_locks_of_a_frozen_process_last_no_longer_than_its_lease(url: Post
         assert await shown(patient, setting) == 0
     for connection in (writer, other, patient):
         await connection.close()
-
-
-async def _opened(url: PostgresUrl) -> None:
-    async with open_store(url, alone=False):
-        pass

@@ -285,12 +285,18 @@ async def test_a_file_that_is_no_store_is_left_unchanged(tmp_path: Path) -> None
     assert path.read_text().startswith("these are my notes")
 
 
-async def test_a_store_of_a_newer_hub_is_refused(place: StorePlace) -> None:
+@pytest.mark.parametrize(
+    ("schema", "advice"), [("v9999", "the hub's version that wrote it"), ("0034", "a new store")]
+)
+async def test_store_of_another_version_is_refused(
+    place: StorePlace, schema: str, advice: str
+) -> None:
     async with open_store(place) as store, store.writing() as connection:
-        await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(InputError, match="cannot read this one"):
-        async with open_store(place):
-            pass
+        await connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{schema}'"))
+    for opened in (open_store, opening.opened_for_reading):
+        with pytest.raises(InputError, match=advice):
+            async with opened(place):
+                pass
 
 
 async def test_only_its_owner_can_read_a_store(tmp_path: Path) -> None:
