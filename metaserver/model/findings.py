@@ -23,7 +23,10 @@ class FindingKind(StrEnum):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """A server, task or run that a finding is about, and what there is to say of it."""
+    """A server, task, run, or team with a task that a finding is about, and what there is to say.
+
+    `name` stays as it is as long as the finding lasts: an alert is sent once a name.
+    """
 
     name: str
     text: str

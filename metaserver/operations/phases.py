@@ -172,14 +172,21 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
         return [name for name, at in dated if at and at.timestamp() > now and name not in coming]
 
 
+class GoldOutside(msgspec.Struct, frozen=True, kw_only=True):
+    """The articles of a gold that are not in the corpus: their number, and the first 100."""
+
+    count: int
+    articles: tuple[str, ...]
+
+
 class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase's plan as organisers see it beside its `PhaseDetail`.
 
     `corpus` is NAME@VERSION. `tasks` are those of the plan: none means all. `answers` are the
     plan's own rules, null where the hub's settings count. `fixed`: there are runs
     in it, so that corpus, release, tasks and answers cannot be changed. `outside` has, by task, the
-    articles of the gold that are not in the corpus and count in no score, at most 100. `warnings`
-    say what is unwise in it.
+    articles of the gold that are not in the corpus and count in no score. `warnings` say what is
+    unwise in it.
     """
 
     phase: str
@@ -188,7 +195,7 @@ class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
     answers: AnswerRules
     fixed: bool
     warnings: tuple[str, ...]
-    outside: dict[str, tuple[str, ...]] = {}
+    outside: dict[str, GoldOutside] = {}
 
 
 def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
@@ -364,7 +371,9 @@ async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> Phase
         answers=running.phase.plan.answers,
         fixed=running.has_runs,
         outside={
-            one.plugin.name: tuple(one.outside[:MOST_OUTSIDE])
+            one.plugin.name: GoldOutside(
+                count=len(one.outside), articles=tuple(one.outside[:MOST_OUTSIDE])
+            )
             for one in running.boards.scoreboard.scored()
             if one.outside
         },

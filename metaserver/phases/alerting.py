@@ -21,12 +21,11 @@ from metaserver.model.challenges import AUTOMATIC_A_DAY, DAY
 from metaserver.model.errors import PeerError, UnavailableError
 from metaserver.model.findings import FindingKind
 from metaserver.model.records import PhaseName
-from metaserver.model.states import OPEN_STATES
 from metaserver.phases import webhooks
 from metaserver.phases.alerts import HOLD, AlertBook, lines
 from metaserver.phases.mail import send_mail
 from metaserver.phases.scheduler import Scheduler
-from metaserver.phases.watching import watch
+from metaserver.phases.watching import is_watched, watch
 from metaserver.store import alerts, sign_ups
 from metaserver.store.alerts import AlertChannel
 from metaserver.store.store import Store
@@ -100,9 +99,9 @@ class AlertSender:
                 await alerts.delete_before(connection, now - KEPT)
 
     def _is_over(self, phase: str, now: float) -> bool:
-        """Return whether a phase, not the hub, is deleted or no longer open."""
+        """Return whether a phase, not the hub, is deleted or no longer watched."""
         running = self._scheduler.phases.get(PhaseName(phase))
-        return bool(phase) and (running is None or running.phase.state(now) not in OPEN_STATES)
+        return bool(phase) and (running is None or not is_watched(running, now))
 
     def _conditions(self, now: float) -> Iterator[tuple[Condition, str]]:
         for running in self._scheduler.phases.values():

@@ -33,7 +33,7 @@ def conspicuous(
         made = sorted(group, key=lambda one: one.id)
         if (most := _burst(made)) >= BURST:
             text = f"{team} uploaded {most} runs of {task} in {BURST_SECONDS / 60:.0f} minutes"
-            yield FindingKind.BURST, Subject(name=made[-1].run, text=text)
+            yield FindingKind.BURST, Subject(name=f"{team} {task}", text=text)
         if near := [one for one in made if one.near]:
             last = near[-1]
             times = f", {len(near)} times so far" if len(near) > 1 else ""

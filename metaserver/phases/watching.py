@@ -24,6 +24,8 @@ from metaserver.tasks.plugin import TaskPlugin
 
 DEADLINES = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 """The states from which on no article is sent."""
+WATCHED = OPEN_STATES | {PhaseState.SETUP}
+"""The states in which something may need a look: in no other one does `watch` find anything."""
 NAMED = 3  # articles of a finding that are named
 
 
@@ -53,16 +55,29 @@ class PhaseWatch:
 
 
 def watch(running: RunningPhase, now: float) -> PhaseWatch:
-    """Return a phase as of now."""
+    """Return a phase as of now, with its findings, the worst first."""
     deadline = next((one for one in running.phase.coming(now) if one.state in DEADLINES), None)
     left = None if deadline is None else deadline.at.timestamp() - now
     state = running.phase.state(now)
     is_open = state in OPEN_STATES
     servers = [_watched(running, one, left, is_open=is_open) for one in _statuses(running)]
-    findings = [*_found(running, servers, left)] if is_open else []
-    if state is PhaseState.SETUP and (subjects := [*_outside(running)]):
-        findings = [PhaseFinding(kind=FindingKind.GOLD_OUTSIDE, subjects=tuple(subjects))]
+    about: dict[FindingKind, list[Subject]] = {kind: [] for kind in FindingKind}
+    if state in WATCHED:
+        about[FindingKind.GOLD_OUTSIDE] += _outside(running)
+    if is_open:
+        for kind, subject in _found(running, servers, left):
+            about[kind].append(subject)
+    findings = [
+        PhaseFinding(kind=kind, subjects=tuple(subjects))
+        for kind, subjects in about.items()
+        if subjects
+    ]
     return PhaseWatch(now=now, deadline=deadline, servers=servers, findings=findings)
+
+
+def is_watched(running: RunningPhase, now: float) -> bool:
+    """Return whether `watch` may find something in a phase: if not, nothing has ended there."""
+    return running.phase.state(now) in WATCHED
 
 
 def _statuses(running: RunningPhase) -> Sequence[ServerStatus]:
@@ -83,23 +98,17 @@ def _watched(
 
 def _found(
     running: RunningPhase, servers: Sequence[WatchedServer], left: float | None
-) -> Iterator[PhaseFinding]:
-    """Yield the findings of an open phase, the worst first."""
-    about: dict[FindingKind, list[Subject]] = {kind: [] for kind in FindingKind}
-    about[FindingKind.GOLD_OUTSIDE] += _outside(running)
+) -> Iterator[tuple[FindingKind, Subject]]:
+    """Yield what needs a look in an open phase alone."""
     for task in running.tasks:
         if task.name not in running.gold:
             text = f"{task.name} has no gold: it is not scored"
-            about[FindingKind.NO_GOLD].append(Subject(name=task.name, text=text))
+            yield FindingKind.NO_GOLD, Subject(name=task.name, text=text)
     for server in servers:
         for kind, text in _troubles(server, left):
-            about[kind].append(Subject(name=server.status.name, text=text))
+            yield kind, Subject(name=server.status.name, text=text)
     rising = {one.name for one in running.boards.tasks() if _is_rising(one)}
-    for kind, subject in conspicuous(running.uploads, _leaders(running), rising):
-        about[kind].append(subject)
-    for kind, subjects in about.items():
-        if subjects:
-            yield PhaseFinding(kind=kind, subjects=tuple(subjects))
+    yield from conspicuous(running.uploads, _leaders(running), rising)
 
 
 def _outside(running: RunningPhase) -> Iterator[Subject]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import msgspec
 import pytest
@@ -13,8 +18,17 @@ import trustme
 
 from annotators.server import Kit
 from metaserver.config import CircuitSettings, NoticeSettings, SecuritySettings
+from metaserver.model.challenges import AUTOMATIC_A_DAY
 from metaserver.model.errors import RefusedError
+from metaserver.model.findings import FindingKind
+from metaserver.model.records import ServerName, TaskName, TeamName
+from metaserver.model.states import ServerState
+from metaserver.monitoring.pace import MeasuredPace
+from metaserver.phases import alerting
+from metaserver.phases.alerting import ALERTED, DISK, SIGN_UPS
+from metaserver.phases.conspicuous import BURST
 from metaserver.phases.webhooks import signature
+from metaserver.store.uploads import Upload
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
 from tests.integration.kits import served
@@ -89,6 +103,45 @@ async def test_a_restart_repeats_nothing_and_the_end_is_told(tmp_path: Path) -> 
             assert [one.over for one in await running.do("alerts.list")] == [True, False]
     assert len(posted.bodies) == 2
     assert said(posted)[1].startswith("Over: blue-1 is down")
+
+
+async def test_no_alert_is_found_again_by_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await settings(tmp_path, circuit=CircuitSettings(failures=1, probe_base=60.0))
+    async with at_work(given) as running:
+        await plan_phase(running)
+        await running.do("teams.create", team="blue")
+        wide = {"phase": "later", "challenge": "bc", "corpus": "demo", "release": "test"}
+        await running.do("phases.create", **wide)
+        for phase in ("test", "later"):  # `later` stays in setup
+            article = running.service.phase(phase).corpus.ids[0]
+            gold = f"{article}\t1\nnowhere\t1\n".encode()
+            await running.do("gold.set", phase=phase, task="ACT", source="g.tsv", content=gold)
+        freezes = datetime.fromtimestamp(time.time() + 3_600, UTC).isoformat()
+        await running.do("phases.update", phase="test", tasks=["ACT", "NER"], freezes=freezes)
+        await running.do("phases.open", phase="test")
+        await go_down(running)
+        phase, alerts = running.service.phase("test"), running.service.alerts
+        state = phase.boards.server_monitor.status
+        await running.until(lambda: state(ServerName("blue-1")).state is ServerState.DOWN)
+        slow = MeasuredPace(articles=10, seconds=1e6)
+        monkeypatch.setattr(phase.paces, "measured", lambda _name: slow)
+        full = SimpleNamespace(free=1, total=10**9)
+        monkeypatch.setattr(alerting.shutil, "disk_usage", lambda _folder: full)
+        entered = AsyncMock(return_value={"bc": AUTOMATIC_A_DAY})
+        monkeypatch.setattr(alerting.sign_ups, "count_automatic", entered)
+        alerts.hold = {}
+        for number in range(2 * BURST):  # an upload before each look: a burst from the fifth on
+            uploaded = {"team": TeamName("blue"), "task": TaskName("ACT"), "at": float(number)}
+            scored = {"articles": 9, "changed": 9, "score": 0.5}
+            run = ServerName(f"r{number}")
+            phase.uploads.append(Upload(id=number, run=run, **uploaded, **scored))
+            await alerts.look()
+        found = Counter((one.kind, one.phase) for one in await running.do("alerts.list"))
+    of_test = [(kind, "test") for kind in ALERTED]
+    others = [(FindingKind.GOLD_OUTSIDE, "later"), (DISK, ""), (SIGN_UPS, "")]
+    assert found == Counter([*of_test, *others])
 
 
 async def test_mail_goes_over_tls(tmp_path: Path) -> None:

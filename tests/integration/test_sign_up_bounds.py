@@ -270,21 +270,26 @@ async def test_announcements_go_to_the_teams_of_the_challenge(door: Door) -> Non
         assert "Announce" in (await ana.get("/organise/challenges/bc/page")).said
 
 
-async def test_gold_outside_the_corpus_needs_a_look_and_is_told(door: Door) -> None:
+async def test_gold_outside_the_corpus_is_counted_alike_everywhere(door: Door) -> None:
     running = door.running
     article = running.service.phase("test").corpus.ids[0]
-    gold = f"{article}\t1\nnowhere-1\t1\nnowhere-2\t0\n".encode()
+    outside = [f"nowhere-{number:03}" for number in range(125)]  # more than are listed
+    gold = "".join(f"{one}\t1\n" for one in [article, *outside]).encode()
     await running.do("gold.set", phase="test", task="ACT", source="g.tsv", content=gold)
     room = await running.do("phases.watch", phase="test")
     [found] = [one for one in room.findings if one.kind == "gold_outside"]
     assert [one.name for one in found.subjects] == ["ACT"]
-    assert "2 articles that are not in the corpus" in found.subjects[0].text
-    assert "nowhere-1, nowhere-2" in found.subjects[0].text
-    await running.service.alerts.look()  # before the phase opens
-    assert "gold_outside" in {one.kind for one in await running.do("alerts.list")}
+    counted = f"{len(outside)} articles that are not in the corpus"
+    assert counted in found.subjects[0].text
+    plan = await running.do("phases.plan", phase="test")
+    assert plan.outside["ACT"].count == len(outside)
+    assert list(plan.outside["ACT"].articles) == outside[:100]
+    async with visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        assert counted in (await ana.get("/organise")).said
     await running.do("phases.open", phase="test")
     async with visiting(running) as ana:
         await ana.sign_in(await organiser_token(running))
         shown = await ana.get("/organise/phases/test/watch")
-        assert "nowhere-1" in shown.text
+        assert counted in shown.said
         assert 'href="/organise/phases/test/gold/ACT"' in shown.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -25,12 +25,12 @@ from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.conformance import TestState
 from metaserver.operations.control_room import FoundDetail, WatchQuery, watch_phase
 from metaserver.operations.corpora import CorpusDetail
-from metaserver.operations.fields import OnePhase
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail, TokenQuery
+from metaserver.phases.watching import WATCHED
 from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
@@ -76,9 +76,8 @@ class Overview:
     tokens: Sequence[TokenDetail]
     servers: Sequence[ServerDetail]
     releases: Sequence[str]
-    found: Mapping[str, Sequence[FoundDetail]]  # in open phases
+    found: Mapping[str, Sequence[FoundDetail]]  # in phases that are watched
     now: float
-    outside: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
     def phases_of(self, challenge: str) -> Sequence[PhaseDetail]:
         """Return a challenge's phases, the newest first."""
@@ -104,13 +103,10 @@ async def overview_of(console: ConsoleContext, request: web.Request) -> Overview
     """Ask for all that a hub has."""
     nothing = Nothing()
     planned = await console.ask(request, phases.list_, nothing)
-    plans = [
-        await console.ask(request, phases.get_plan, OnePhase(phase=one.phase)) for one in planned
-    ]
     found = {
         one.phase: (await console.ask(request, watch_phase, WatchQuery(phase=one.phase))).findings
         for one in planned
-        if one.state in OPEN_STATES
+        if one.state in WATCHED
     }
     return Overview(
         challenges=await console.ask(request, challenges.list_challenges, nothing),
@@ -122,7 +118,6 @@ async def overview_of(console: ConsoleContext, request: web.Request) -> Overview
         releases=await console.ask(request, releases.list_, nothing),
         found=found,
         now=console.hub.clock(),
-        outside={plan.phase: plan.outside for plan in plans},
     )
 
 
@@ -231,13 +226,13 @@ def _unscored(known: Overview) -> Iterator[Need]:
 
 
 def _outside(known: Overview) -> Iterator[Need]:
-    for phase, golds in known.outside.items():
-        for task, articles in golds.items():
-            text = (
-                f"The gold of {task} in phase {phase} has articles that are not in its corpus and"
-                f" count in no score: {_some(articles)}"
-            )
-            yield Need("waiting", "gold", text, phase_path(phase))
+    for phase, found in known.found.items():
+        for one in found:
+            if one.kind is FindingKind.GOLD_OUTSIDE:
+                for subject in one.subjects:
+                    yield Need(
+                        "waiting", "gold", f"Phase {phase}: {subject.text}", phase_path(phase)
+                    )
 
 
 def _untested(known: Overview) -> Iterator[Need]:
