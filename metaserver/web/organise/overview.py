@@ -30,7 +30,6 @@ from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail, TokenQuery
-from metaserver.phases.watching import WATCHED
 from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
@@ -76,7 +75,7 @@ class Overview:
     tokens: Sequence[TokenDetail]
     servers: Sequence[ServerDetail]
     releases: Sequence[str]
-    found: Mapping[str, Sequence[FoundDetail]]  # in phases that are watched
+    found: Mapping[str, Sequence[FoundDetail]]  # by phase
     now: float
 
     def phases_of(self, challenge: str) -> Sequence[PhaseDetail]:
@@ -104,9 +103,10 @@ async def overview_of(console: ConsoleContext, request: web.Request) -> Overview
     nothing = Nothing()
     planned = await console.ask(request, phases.list_, nothing)
     found = {
-        one.phase: (await console.ask(request, watch_phase, WatchQuery(phase=one.phase))).findings
+        one.phase: (
+            await console.ask(request, watch_phase, WatchQuery(phase=one.phase, limit=1))
+        ).findings
         for one in planned
-        if one.state in WATCHED
     }
     return Overview(
         challenges=await console.ask(request, challenges.list_challenges, nothing),
