@@ -11,7 +11,7 @@ PYTHONS ?=
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes, each of which would compile all anew
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons mutants check format bench docs version release audit screenshots lock clean
+.PHONY: help quick demo test nightly pythons mutants format bench docs version release audit screenshots lock clean
 
 # The versions are those of requirements/*.lock, each file held by its hash (docs/adr/0002-libraries.md).
 # A lock is complete, so nothing is resolved: an old pip does not apply a pin to a name with an extra.
@@ -53,15 +53,18 @@ demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=
 	@$(BIN)/metaserver demo --package demo-results $(ARGS)
 
 test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some, ARGS="--store postgresql" hubs on it)
-	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
+	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "not nightly") $(ARGS)
 
-pythons: $(VENV)/.installed-dev  ## Run the unit tests on the other supported Pythons found here (PYTHONS="3.13" only these)
+pythons: $(VENV)/.installed-dev  ## Run the unit tests on the other supported Pythons found here (PYTHONS="3.13" only these, PYTHONS=newest)
 	PYTHONS="$(PYTHONS)" .ci/pythons $(BIN) $(if $(filter-out tests,$(TESTS)),$(TESTS))
+
+nightly:  ## Run what `make test SLOW=1` leaves out, on all Pythons and PostgreSQL, with mutants (an hour and more)
+	bash .ci/run nightly
 
 mutants: $(VENV)/.installed-dev  ## Put small defects into the core: the tests must notice (docs/testing.md)
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-check: $(VENV)/.installed-dev  ## Check format, lint, types, imports and docs; changes no file
+quick: $(VENV)/.installed-dev  ## Check format, lint, types, imports and docs in a minute; changes no file
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -88,7 +91,7 @@ docs: $(VENV)/.installed-docs  ## Build the documentation's site in build/docs; 
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site . build/docs
 
 screenshots: $(VENV)/.installed-dev  ## Make the screenshots of the README again
-	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots -m "slow or not slow"
+	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots -m ""
 
 lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	$(INSTALL) 'uv>=0.9'

@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     stores.chosen[0] = config.getoption("--store")
-    effort.whole[0] = config.getoption("-m") != "not slow"
+    effort.whole[0] = "not nightly" not in config.getoption("-m")
     settings.load_profile("whole" if effort.whole[0] else "part")
 
 

@@ -1,4 +1,4 @@
-"""The effort of tests by examples: all of them with the slow tests, else a part."""
+"""The effort of tests by examples: all of them with the nightly tests, else a part."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 PEERS = Path(__file__).parent / "peers"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metaserver-peers"
@@ -99,6 +100,13 @@ NEEDED: dict[str, Callable[[], str]] = {
 """Whether a language is here: it skips the tests, or fails them where CI=true."""
 
 LANGUAGES: Sequence[Language] = (perl, ruby, php, node, python, c)
+NIGHTLY = frozenset({"c", "go", "php", "r", "ruby"})
+"""What `.ci/peers` leaves out if it is not asked for everything."""
+
+
+def param(language: str, *values: object) -> ParameterSet:
+    """Return the parameters of tests of one language, with the mark `nightly` if it is rare."""
+    return pytest.param(*values, id=language, marks=[pytest.mark.nightly] * (language in NIGHTLY))
 
 
 @contextmanager

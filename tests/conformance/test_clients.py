@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 
 from metaserver.operations.catalogue import OPERATIONS
-from tests.conformance.foreign import Language, running
+from tests.conformance.foreign import Language, param, running
 from tests.conformance.foreign_clients import PAIRS, Client
 from tests.hubs.process import Api, hub_at, new_token, write_config
 
@@ -90,7 +90,7 @@ async def told(command: Sequence[str], *arguments: str) -> Any:
 
 @pytest.mark.slow  # Perl's server holds an idle connection for 10 s before it takes the next
 @pytest.mark.parametrize(
-    ("language", "client"), PAIRS, ids=[language.__name__ for language, _ in PAIRS]
+    ("language", "client"), [param(one.__name__, one, client) for one, client in PAIRS]
 )
 async def test_a_foreign_client_leads_its_server_through_a_phase(
     hub: XmlRpcHub, tmp_path: Path, language: Language, client: Client

@@ -22,13 +22,10 @@ from annotators.starter import KITS, write_kit
 from metaserver.client.http import open_client
 from metaserver.conformance.procedure import conformance
 from metaserver.tasks.plugin import answered_tasks
-from tests.conformance.foreign import CACHE, NEEDED, Command, started
+from tests.conformance.foreign import CACHE, NEEDED, Command, param, started
 from tests.integration.callers import SECONDS, VOCABULARY, server
 
-LANGUAGES = [
-    language if language == "python" else pytest.param(language, marks=pytest.mark.slow)
-    for language in KITS
-]
+pytestmark = pytest.mark.slow
 FLOOD = b"x" * 2**20
 ENVIRONMENT = os.environ | {
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
@@ -36,7 +33,7 @@ ENVIRONMENT = os.environ | {
 }
 
 
-@pytest.fixture(scope="module", params=LANGUAGES)
+@pytest.fixture(scope="module", params=[param(one, one) for one in KITS])
 def language(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     NEEDED[name]()

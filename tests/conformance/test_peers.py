@@ -19,7 +19,7 @@ from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.usual import usual_answer
 from metaserver.wire.xmlrpc import Limits, decode_response
-from tests.conformance.foreign import LANGUAGES, Command, careless, perl, running
+from tests.conformance.foreign import LANGUAGES, Command, careless, param, perl, running
 from tests.integration.callers import SECONDS, TEXT, VOCABULARY, article_caller, server
 
 PAYLOADS = {
@@ -38,7 +38,7 @@ TEXTS = {
 }
 
 
-@pytest.fixture(scope="module", params=LANGUAGES, ids=lambda language: language.__name__)
+@pytest.fixture(scope="module", params=[param(one.__name__, one) for one in LANGUAGES])
 def peer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of each language in turn, for all tests of this module."""
     language: Callable[[int, Path], Command] = request.param
@@ -127,6 +127,7 @@ async def test_perl_sends_a_length_and_chunks_above_a_mebibyte(tmp_path: Path) -
     assert evidence(large)[0].endswith("." * 2_000_000)
 
 
+@pytest.mark.nightly
 async def test_a_careless_server_of_php_is_read(tmp_path: Path) -> None:
     with running(careless, tmp_path) as url:
         async with article_caller(TEXT, "nothing") as caller:

@@ -40,6 +40,7 @@ def backup_script() -> str:
     return str(script)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_finds_nothing_wrong_with_a_unit(unit: Path, tmp_path: Path) -> None:
     verify = tool("systemd-analyze")

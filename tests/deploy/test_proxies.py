@@ -26,7 +26,7 @@ from tests.waiting import patience
 
 NAME = "hub.example.org"
 GOLD = {"INT": DEMO / "gold_int.tsv"}
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def free_port() -> int:

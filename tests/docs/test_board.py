@@ -17,7 +17,7 @@ DOCUMENT = ROOT / "docs" / "board.md"
 COUNTS = ("tp", "fp", "fn")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_all_languages_and_protocols_are_on_one_board(tmp_path: Path) -> None:
     for found in NEEDED.values():

@@ -70,8 +70,7 @@ def test_the_hook_and_ci_run_what_make_has() -> None:
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
     entries = [hook["entry"] for repo in hooks for hook in repo["hooks"]]
-    assert entries == ["make check"]
+    assert entries == ["make quick"]
     assert all(repo["repo"] == "local" for repo in hooks)
-    run = re.findall(r"^make (\w+)", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
-    assert run == ["check", "test", "test"]  # the second on PostgreSQL
+    run = re.findall(r"\bmake (\w+)", (ROOT / ".ci" / "run").read_text("utf-8"))
     assert set(run) <= set(targets)

@@ -24,6 +24,7 @@ def test_there_is_a_notebook() -> None:
     assert [path.name for path in NOTEBOOKS] == ["evaluation.ipynb"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_runs_and_has_its_outputs(path: Path) -> None:
     notebook = json.loads(path.read_text())

@@ -14,7 +14,7 @@ from tests.tools import tool
 DOCUMENT = ROOT / "docs" / "three-machines.md"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1_200)
 def test_a_hub_goes_from_one_machine_to_three_as_it_is_told(tmp_path: Path) -> None:
     for program in ("caddy", "psql"):

@@ -15,7 +15,7 @@ TUTORIALS = ("challenge", "curators", "evaluating", "server")
 ELSEWHERE = ("three-machines",)  # in tests/docs/test_three_machines.py, on networks of its own
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_goes_as_it_is_told(name: str, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from tests.hubs.sites import organiser_token, visiting
 from tests.integration.kits import served
 from tests.integration.test_service_lanes import annotate, registered
 
+pytestmark = pytest.mark.both_stores
+
 
 async def rows(running: Running, column: str) -> dict[str, int]:
     """Return the tables with a column that have rows, with their number."""

@@ -144,6 +144,7 @@ def _listens(port: int) -> bool:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("mode", "found"), [("transaction", 1), ("session", 0)])
 async def test_a_pool_that_takes_the_locks_away_is_found(
     tmp_path: Path, mode: str, found: int

@@ -52,7 +52,7 @@ async def answered_more(process: asyncio.subprocess.Process, out: Path, known: i
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 async def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
     release = release_at(tmp_path / "uniprot")
@@ -101,7 +101,7 @@ CHECKPOINTS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 async def test_twenty_kills_while_checkpoints_are_written_change_no_board(tmp_path: Path) -> None:
     """A checkpoint is written after nearly every answer, and compared after every kill."""

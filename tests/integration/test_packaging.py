@@ -58,7 +58,7 @@ def as_a_tool(folder: Path, wheel: Path) -> tuple[Path, Path]:
     return folder / "bin", folder / "tools" / "biocreative-metaserver" / "bin" / "python"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     copied = tmp_path / "elsewhere"
     ignored = shutil.ignore_patterns(".venv", ".git", "build", "dist", ".*_cache", "__pycache__")
@@ -73,7 +73,7 @@ def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     assert len(one) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("installed", [with_the_lock, as_a_tool])
 def test_a_wheel_works_in_a_clean_environment(
@@ -92,7 +92,7 @@ def test_a_wheel_works_in_a_clean_environment(
     assert int(found.stdout) == len(library().pages)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_wheel_has_the_outlines_of_its_operations_and_the_documentation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

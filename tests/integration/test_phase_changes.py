@@ -26,6 +26,8 @@ from tests.integration.kits import answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
 from tests.waiting import patience
 
+pytestmark = pytest.mark.both_stores
+
 BEGIN = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
 

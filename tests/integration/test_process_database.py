@@ -38,7 +38,7 @@ from tests.waiting import until
 
 pytestmark = [
     pytest.mark.one_store("it has databases of its own, whatever the store of other hubs"),
-    pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.timeout(900),
 ]
 

@@ -185,7 +185,7 @@ async def begin(organiser: Api, asked: dict[str, Asked]) -> dict[str, str]:
     return tokens
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.one_store("test_process_losses has a hundred kills of hubs on PostgreSQL")
 async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:

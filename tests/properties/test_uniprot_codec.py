@@ -27,7 +27,7 @@ def near_accession(rng: random.Random) -> str:
     return "".join(characters)
 
 
-@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.slow, id="a million")])
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.nightly, id="a million")])
 def test_random_strings_agree_with_the_pattern_and_a_set(rounds):
     rng = random.Random(2009)
     codes: dict[str, int] = {}
