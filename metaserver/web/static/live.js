@@ -14,7 +14,61 @@ const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the h
 const RETRY = 2_000;
 const ANNOUNCED = 3; // changes announced at once; more are counted
 
+const CONTROLS = "a[href], button, summary, input, select, [tabindex='0']";
+
 const byId = (id) => document.getElementById(id);
+
+// What a control is for, which a newer one in its place is for as well.
+function purpose(control) {
+  const names = ["href", "formaction", "name", "value", "aria-label"];
+  const [href, ...rest] = names.map((name) => control.getAttribute(name));
+  return [control.localName, href, ...rest, href || rest.at(-1) || control.textContent.trim()].join("\n");
+}
+
+function sameIn(part, control) {
+  if (control.id) return part.querySelector(`#${CSS.escape(control.id)}`);
+  return [...part.querySelectorAll(CONTROLS)].find((one) => purpose(one) === purpose(control));
+}
+
+// Draws, and leaves the focus on its control, or on the one that has come in its place.
+function keepFocus(draw) {
+  const control = document.activeElement;
+  const around = []; // elements with an id, the innermost first
+  for (let one = control; (one = one?.parentElement?.closest("[id]")); ) around.push(one);
+  draw();
+  if (document.activeElement === control) return;
+  if (control.isConnected) return control.focus({ preventScroll: true });
+  const parts = around.map((old) => [old, byId(old.id)]).filter(([, now]) => now);
+  const first = (find) => parts.map(find).find(Boolean);
+  // A button that was pressed may have gone: the one in its place is next.
+  const next = ([old, now]) =>
+    control.localName === "button" && old !== now && now.querySelector("button");
+  (first(([, now]) => sameIn(now, control)) ?? first(next))?.focus({ preventScroll: true });
+}
+
+// The browser acts on what a key or pointer went down on and is released on. What would put another
+// element there in between is drawn after the release.
+let pressed = false;
+const waiting = [];
+
+function whenReleased(draw) {
+  if (pressed) waiting.push(draw);
+  else draw();
+}
+
+function watchPresses() {
+  const press = ({ button, key, target }) => {
+    if (!button && ["Enter", " ", undefined].includes(key)) pressed = !!target.closest?.(CONTROLS);
+  };
+  const released = () => {
+    pressed = false;
+    for (const draw of waiting.splice(0)) draw();
+  };
+  const release = () => setTimeout(released); // after the click
+  for (const type of ["keydown", "pointerdown"]) addEventListener(type, press, true);
+  for (const type of ["keyup", "pointerup", "pointercancel"]) addEventListener(type, release, true);
+  addEventListener("blur", release); // another window has the release
+}
 
 function replaceParts(html) {
   const fresh = new Map();
@@ -28,14 +82,11 @@ function replaceParts(html) {
     }
     const { announce } = element.dataset;
     if (announce && announce !== old.dataset.announce) said.push(announce);
-    for (const { id: name } of old.querySelectorAll("details[open][id]")) {
-      const same = element.querySelector(`#${CSS.escape(name)}`);
-      if (same) same.open = true; // what the viewer has unfolded stays so
+    for (const summary of old.querySelectorAll("details[open] > summary")) {
+      const same = sameIn(element, summary);
+      if (same) same.parentElement.open = true; // what the viewer has unfolded stays so
     }
-    const focus = old.contains(document.activeElement) && document.activeElement.id;
     old.replaceWith(element);
-    // A button that was pressed may have gone: the one in its place is next.
-    if (focus) (byId(focus) ?? element.querySelector("button"))?.focus({ preventScroll: true });
   }
   return { fresh, said };
 }
@@ -196,14 +247,15 @@ export function startStream(address, release, afterFrame) {
     const from = source(ids);
     if (seen) from.searchParams.set("seen", seen);
     const mine = (coming = new EventSource(from));
-    mine.addEventListener("frame", (event) => {
+    const take = (event) => {
       if (mine === coming) {
         stream?.close();
         [stream, coming] = [mine, null];
         shortenRows(asked);
-      }
+      } else if (mine !== stream) return; // it was closed meanwhile
       draw(event);
-    });
+    };
+    mine.addEventListener("frame", (event) => whenReleased(() => keepFocus(() => take(event))));
     mine.addEventListener("outdated", renew);
     mine.addEventListener("beat", alive);
     mine.addEventListener("error", lose);
@@ -258,6 +310,7 @@ export function startStream(address, release, afterFrame) {
   // All rows are on this page where figures come with the stream: links to others lead nowhere new.
   for (const pages of document.querySelectorAll("[data-paged]")) pages.hidden = true;
   watchSight(look);
+  watchPresses();
   open();
   return look;
 }
