@@ -24,7 +24,7 @@ ArticlePolicy: TypeAlias = Literal["answered", "all"]
 MOST_BETA = 1e6
 """A higher beta is refused: F is recall by then, and the square of more is no number any more."""
 
-SCORER_VERSION = "2"
+SCORER_VERSION = "3"
 """Raised with every change that gives the same answers another score (ADR 10)."""
 
 

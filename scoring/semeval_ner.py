@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.alignment import Indices, Overlaps, Span, best_pairing, overlaps
+from scoring.alignment import Indices, Span, lexical_pairing, overlaps
 from scoring.errors import OptionError
 from scoring.intervals import RESAMPLES, Values, on_resamples
 from scoring.ranking import added
@@ -240,9 +240,10 @@ def _pair_counts(pairs: Mapping[tuple[bool, bool], int], positive: int, actual: 
 def pair_mentions(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Pairing:
     """Pair mentions of the same place one to one.
 
-    First those that cover the same characters, of the same type where there is one; then
-    overlapping ones: as many pairs as possible, of these as many of the same type, of these those
-    that share most (Jaccard). The organisers' program takes the first overlap it meets instead.
+    As many as possible of the same characters, of such pairings as many as possible of the same
+    characters and type; then as many pairs as possible, of these as many of the same type, of these
+    those that share most (Jaccard). So no count depends on how types are named or ordered. The
+    organisers' program takes the first overlap it meets instead.
     """
     found = overlaps(
         [(mention.place, mention.span) for mention in gold],
@@ -254,12 +255,14 @@ def pair_mentions(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Pa
     run_kind = np.array([kinds[mention.type] for mention in run], dtype=np.int64)
     same_type = gold_kind[found.left] == run_kind[found.right]
 
-    first = _chosen(found, np.flatnonzero(same_span), 1.0 + same_type)
-    free = ~np.isin(found.left, found.left[first]) & ~np.isin(found.right, found.right[first])
-    # One pair more outweighs every type, one type more outweighs every overlap.
-    scale = 1.0 / (1 + min(len(gold), len(run)))
-    ranked = 1.0 + scale * (same_type + scale * found.jaccard)
-    chosen = np.concatenate([first, _chosen(found, np.flatnonzero(free), ranked)])
+    # A mention has one equal to it at most, and most of both kinds is all of these pairs.
+    equal = np.flatnonzero(same_span & same_type)
+    free = np.flatnonzero(
+        ~np.isin(found.left, found.left[equal]) & ~np.isin(found.right, found.right[equal])
+    )
+    levels = (same_span[free], np.ones(len(free), dtype=np.bool_), same_type[free])
+    best = lexical_pairing(found.left[free], found.right[free], levels, found.jaccard[free])
+    chosen = np.concatenate([equal, free[best]])
     return Pairing(found.left[chosen], found.right[chosen], same_span[chosen], same_type[chosen])
 
 
@@ -294,11 +297,6 @@ def list_pairs(gold: Iterable[MentionSpan], run: Iterable[MentionSpan]) -> list[
         *(MentionPair(one, None) for place, one in enumerate(gold) if place not in found),
         *(MentionPair(None, one) for place, one in enumerate(run) if place not in used),
     ]
-
-
-def _chosen(found: Overlaps, candidates: Indices, weights: NDArray[np.float64]) -> Indices:
-    left, right = found.left[candidates], found.right[candidates]
-    return candidates[best_pairing(left, right, weights[candidates])]
 
 
 def _checked(mentions: Iterable[MentionSpan], side: str) -> list[MentionSpan]:

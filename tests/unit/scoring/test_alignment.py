@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from scoring.alignment import Span, best_pairing, length, overlaps, span
+from scoring.alignment import Span, best_pairing, length, lexical_pairing, overlaps, span
 
 _FRAGMENTS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(1, 6)).map(lambda one: (one[0], one[0] + one[1])),
@@ -70,6 +70,15 @@ def test_the_pairing_is_optimal_and_has_most_pairs(
     assert len(chosen) == most
 
 
+def test_one_more_of_a_level_outweighs_thousands_of_those_below() -> None:
+    edges = np.arange(6_001)  # a path; every other edge, from the first on, is the largest pairing
+    left, right = (edges + 1) // 2, edges // 2
+    first, odd = np.ones(len(edges), dtype=bool), edges % 2 == 1
+    chosen = lexical_pairing(left, right, (first, odd), np.where(odd, 1.0, 0.001))
+    assert chosen.tolist() == edges[::2].tolist()
+
+
 def test_no_candidates_no_pairs() -> None:
     nothing = np.empty(0, dtype=np.int64)
+    assert not len(lexical_pairing(nothing, nothing, (nothing > 0,), np.empty(0)))
     assert not len(best_pairing(nothing, nothing, np.empty(0)))

@@ -5,6 +5,10 @@ import io
 import json
 import random
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,15 @@ from scoring.alignment import span
 from scoring.cli import main
 from scoring.errors import FormatError, OptionError
 from scoring.semeval_files import parse_offsets, read_ner_gold, read_ner_run, read_written_run
-from scoring.semeval_ner import TYPES, Criterion, MentionSpan, NerScorecard, evaluate
+from scoring.semeval_ner import (
+    TYPES,
+    Criterion,
+    MentionCounts,
+    MentionSpan,
+    NerScorecard,
+    evaluate,
+    list_pairs,
+)
 
 # The sentence and the mentions of Tables 1 and 2 of the task description.
 CORPUS = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -123,6 +135,81 @@ def test_nervaluate_counts_the_same_where_no_name_overlaps_two(
         assert tuple(found) == expected
         assert found.precision() == pytest.approx(other.precision)
         assert found.recall() == pytest.approx(other.recall)
+
+
+_Worth = tuple[int, int, int, int, Fraction]
+
+
+@cache
+def _worth(gold: MentionSpan, run: MentionSpan) -> _Worth | None:
+    """Return what a pair adds to the numbers that pairings are compared by, in order."""
+    one, other = ({n for a, b in side.span for n in range(a, b)} for side in (gold, run))
+    if not one & other:
+        return None
+    shared = Fraction(len(one & other), len(one | other))
+    return one == other, gold.type == run.type and one == other, 1, gold.type == run.type, shared
+
+
+def _sum(worths: Iterable[_Worth | None]) -> _Worth:
+    same, strict, pairs, types, shared = 0, 0, 0, 0, Fraction(0)
+    for one in filter(None, worths):
+        same, strict, pairs, types = same + one[0], strict + one[1], pairs + one[2], types + one[3]
+        shared += one[4]
+    return same, strict, pairs, types, shared
+
+
+def _best(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> _Worth:
+    """Return the most that any pairing is worth: the first with each partner, or with none."""
+    if not gold:
+        return _sum([])
+    found = [_best(gold[1:], run)]
+    for n, one in enumerate(run):
+        if worth := _worth(gold[0], one):
+            found.append(_sum([worth, _best(gold[1:], [*run[:n], *run[n + 1 :]])]))
+    return max(found)
+
+
+def _mention(start: int, end: int, kind: str, place: str = "a") -> MentionSpan:
+    return MentionSpan(place, span([(start, end)]), kind)
+
+
+def _crowds() -> Iterator[tuple[list[MentionSpan], list[MentionSpan]]]:
+    """Yield gold and run of a place: two mentions of all types each, then random ones."""
+    number = 0
+    for one, other, third, fourth in product(TYPES, repeat=4):
+        if one != other:
+            place = f"types{(number := number + 1)}"
+            yield (
+                [_mention(0, 4, one, place), _mention(0, 4, other, place)],
+                [_mention(0, 4, third, place), _mention(0, 6, fourth, place)],
+            )
+    draw = random.Random(26)
+    spans = [(a, a + n) for a in range(4) for n in (1, 2, 4)]
+    for number in range(200):
+        every = [_mention(*one, kind, f"random{number}") for one in spans for kind in TYPES[:3]]
+        yield draw.sample(every, draw.randint(0, 4)), draw.sample(every, draw.randint(1, 4))
+
+
+def test_no_pairing_is_better_than_the_one_that_counts() -> None:
+    crowds = list(_crowds())
+    gold, run = ([one for crowd in crowds for one in crowd[side]] for side in (0, 1))
+    counted = evaluate(gold, run).by_article
+    pairs: dict[str, list[_Worth | None]] = {}
+    for reference, prediction in list_pairs(gold, run):
+        if reference and prediction:
+            pairs.setdefault(reference.place, []).append(_worth(reference, prediction))
+    for references, predictions in crowds:
+        best = _best(references, predictions)
+        place = predictions[0].place
+        assert _sum(pairs.get(place, [])) == best, (references, predictions)
+        same, strict, total, types, _ = best
+        left, over = len(references) - total, len(predictions) - total
+        assert counted[place] == {
+            Criterion.STRICT: MentionCounts(strict, total - strict, 0, left, over),
+            Criterion.EXACT: MentionCounts(same, total - same, 0, left, over),
+            Criterion.PARTIAL: MentionCounts(same, 0, total - same, left, over),
+            Criterion.TYPE: MentionCounts(types, total - types, 0, left, over),
+        }
 
 
 def test_a_mention_twice_is_refused() -> None:
