@@ -13,7 +13,7 @@ from aiohttp import web
 from metaserver.client.caller import MANY
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.conformance.procedure import conformance
-from metaserver.model.conformance import StepState
+from metaserver.model.conformance import Conformance, StepState
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
@@ -174,6 +174,12 @@ def _located(locations: object) -> Any:
     [
         ({"documents": []}, Outcome.SHAPE, "/documents: 0 documents, 0 of them ours"),
         ({}, Outcome.SHAPE, "/documents: missing"),
+        ({"id": "a1", "passages": []}, Outcome.SHAPE, "/id: 'a1' is not what was sent"),
+        (
+            {"documents": [{"id": 7, "passages": []}]},
+            Outcome.SHAPE,
+            "/documents/0/id: '7' is not what was sent",
+        ),
         ({"passages": [{"text": "x"}]}, Outcome.SHAPE, "/passages/0/offset: missing"),
         ({"passages": 1}, Outcome.SHAPE, "/passages: expected an array"),
         ({"passages": [], "infons": []}, Outcome.SHAPE, "/infons: expected an object"),
@@ -289,14 +295,62 @@ async def test_a_session_that_never_ends_is_a_timeout() -> None:
     assert ended.message.endswith("the server last reported: not ready (404)")
 
 
-async def test_a_conformance_run_passes() -> None:
-    async with bioc_peer() as peer, open_client() as client:
+async def run_of(change: Callable[[dict[str, Any]], Any]) -> Conformance:
+    """Return the conformance run of a peer."""
+    async with bioc_peer(change=change) as peer, open_client() as client:
         registered = server(peer.url, protocol="bioc")
         tasks = list(answered_tasks().values())
-        found = await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+        return await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+
+
+def _in_sentences(answer: dict[str, Any]) -> Any:
+    """Have the text in sentences, as libraries do that cut them."""
+    for passage in answer["documents"][0]["passages"]:
+        names = ("offset", "text", "annotations")
+        passage["sentences"] = [{name: passage[name] for name in names}]
+        passage |= {"text": "", "annotations": []}
+    return answer
+
+
+@pytest.mark.parametrize("change", [lambda answer: answer, _in_sentences])
+async def test_a_conformance_run_passes(change: Callable[..., Any]) -> None:
+    found = await run_of(change)
     states = {step.name: step.state for step in found.steps}
     assert found.passed, found.reasons()
     assert states["document comes back"] is StepState.PASSED
+
+
+def _changed(name: str, value: object) -> Callable[[dict[str, Any]], Any]:
+    """Change a member of the document, or the text of its passages."""
+
+    def change(answer: dict[str, Any]) -> Any:
+        (document,) = answer["documents"]
+        for one in document["passages"] if name == "text" else [document]:
+            one[name] = value(one[name]) if callable(value) else value
+        return answer
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        (_changed("id", "12345"), StepState.FAILED),
+        (_changed("text", "A study of quite other things."), StepState.FAILED),
+        (_changed("id", ""), StepState.WARNING),
+        (_changed("text", ""), StepState.WARNING),
+        (_changed("text", str.lower), StepState.WARNING),
+        (_changed("text", lambda text: text.replace("α", "alpha")), StepState.WARNING),
+    ],
+    ids=["another id", "another text", "no id", "no text", "small letters", "no Greek"],
+)
+async def test_a_server_that_returns_another_document_fails(
+    change: Callable[..., Any], state: StepState
+) -> None:
+    found = await run_of(change)
+    (step,) = (step for step in found.steps if step.name == "document comes back")
+    assert step.state is state
+    assert found.passed is (state is not StepState.FAILED)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,23 @@ def test_offsets_in_a_passage_are_read_in_every_unit(unit: Unit, own: bool) -> N
     assert [str(one) for one in found.problems] == ([moved] if own else [])
 
 
+@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("empty", ["", " ", None])
+def test_a_passage_of_sentences_needs_no_text(unit: Unit, empty: str | None) -> None:
+    """Libraries that cut sentences leave the text of the passage empty."""
+    text, start = f"{TITLE}\n{REST}", len(TITLE) + 1
+    location = {"offset": WIDTHS[unit](text.partition("MDM2")[0]), "length": 4}
+    annotation = {"text": "MDM2", "infons": {}, "locations": [location]}
+    sentence = {"offset": start, "text": REST, "annotations": [annotation]}
+    passage = {"offset": start, "text": empty, "sentences": [sentence]}
+    found = Report()
+    reading = BiocReading(text, "a0", BiocOptions(offsets=unit), Limits(), found)
+    answer = reading.read({"id": "a0", "passages": [passage]}, 1_000)
+    assert isinstance(answer, dict)
+    assert [one["offset"] for one in answer["mentions"]] == [text.index("MDM2")]
+    assert not found.problems
+
+
 def test_an_annotation_without_id_is_no_end_of_a_relation() -> None:
     names = {"identifier": "P04637", "UniProt": "P04637,Q00987"}
     annotation = {"infons": names, "locations": []}
