@@ -103,9 +103,10 @@ def _bioc(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _passage(passage: Mapping[str, Any]) -> str:
-    text = passage.get("text")
-    if text is None:
-        text = " ".join(sentence.get("text", "") for sentence in passage.get("sentences", ()))
+    """Return a passage's text; libraries write an empty one beside the sentences that have it."""
+    text, sentences = passage.get("text") or "", passage.get("sentences", ())
+    if sentences and not text.strip():
+        text = " ".join(sentence.get("text", "") for sentence in sentences)
     return str(text.replace("\r", " "))
 
 

@@ -1,4 +1,4 @@
-"""Readers of articles as plain text: text files, JATS, Elsevier, PubMed, BioC XML and BioC JSON.
+"""Readers of articles as plain text: text files, JATS and publishers' XML, PubMed, BioC.
 
 They return values and store nothing. It may import model.
 """

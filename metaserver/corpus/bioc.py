@@ -1,7 +1,8 @@
 """Readers of BioC collections, XML (Comeau et al. 2013, doi:10.1093/database/bat064) and JSON.
 
-A passage's text keeps every character, so that offsets inside it stay valid; only a carriage
-return becomes a blank. Passages are separated by one line end.
+The text of a passage is its own, or if that is blank, its sentences with a blank between them. It
+keeps every character, so that offsets inside it stay valid; only a carriage return becomes a blank.
+Passages are separated by one line end.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
         for document in entry.documents or [entry]:
             yield _draft(
                 str(document.id),
-                [(passage.infons, _passage_text(passage)) for passage in document.passages or ()],
+                [
+                    (one.infons, _text_of(one.text, [sentence.text for sentence in one.sentences]))
+                    for one in document.passages or ()
+                ],
                 None,
             )
 
@@ -71,9 +75,8 @@ def read_bioc_xml(document: _Element) -> ArticleDraft:
     for passage in document.iterfind("passage"):
         found = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
         infons = _Infons(type=found.get("type"), section_type=found.get("section_type"))
-        text = passage.findtext("text")
         sentences = [one.text or "" for one in passage.iterfind("sentence/text")]
-        passages.append((infons, " ".join(sentences) if text is None else text))
+        passages.append((infons, _text_of(passage.findtext("text"), sentences)))
     return _draft(document.findtext("id") or "", passages, line_of(document))
 
 
@@ -91,10 +94,9 @@ def _decode(path: Path, data: bytes) -> list[_Document]:
     return found if isinstance(found, list) else [found]
 
 
-def _passage_text(passage: _Passage) -> str:
-    if passage.text is None:
-        return " ".join(sentence.text for sentence in passage.sentences)
-    return passage.text
+def _text_of(text: str | None, sentences: Sequence[str]) -> str:
+    """Return a passage's text; libraries write an empty one beside the sentences that have it."""
+    return text if text and (text.strip() or not sentences) else " ".join(sentences)
 
 
 def _draft(

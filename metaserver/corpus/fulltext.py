@@ -1,11 +1,17 @@
-"""Readers of full-text articles: JATS (ANSI/NISO Z39.96, as in PubMed Central) and Elsevier XML."""
+"""Readers of full-text articles: JATS (ANSI/NISO Z39.96, as in PubMed Central), publishers' XML.
+
+The publishers are Elsevier, IOP Publishing, Nature and the Royal Society of Chemistry.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
 
 from lxml.etree import _Element
 
 from metaserver.corpus.draft import ArticleDraft
-from metaserver.corpus.lines import line_of, one_line, text_lines
+from metaserver.corpus.lines import line_of, local_name, one_line, text_lines
 
 _JATS_PARTS = (
     "{*}front/{*}article-meta/{*}abstract",
@@ -20,6 +26,28 @@ _ELSEVIER_PARTS = (
     ".//{*}simple-tail",
     ".//{*}floats",
 )
+_IOP_PARTS = (
+    "{*}header/{*}abstract-group/{*}abstract[1]",  # the others are in other languages
+    "{*}body",
+    "{*}back/{*}footnotes",
+)
+_NATURE_PARTS = ("{*}fm/{*}abs", "{*}fm/{*}stndfrst", "{*}bdy", "{*}bm")
+_RSC_PARTS = ("{*}art-front/{*}abstract", "{*}art-body", "{*}art-back")
+_SHOWN = 3
+"""The children of an article of an unknown kind that are named."""
+
+
+def read_article(article: _Element) -> ArticleDraft:
+    """Return an `article` of any kind: several DTDs name their root so, and differ in its children.
+
+    Raises `ValueError`, which names the children, if they are of none of these.
+    """
+    names = set(map(local_name, article))
+    for name, read in _KINDS.items():
+        if name in names:
+            return read(article)
+    shown = ", ".join(f"<{local_name(child):.40}>" for child in islice(article, _SHOWN))
+    raise ValueError(f"root element <article> with {shown or 'nothing in it'}")
 
 
 def read_jats(article: _Element) -> ArticleDraft:
@@ -55,6 +83,50 @@ def read_elsevier(article: _Element) -> ArticleDraft:
         lines or [one_line(article.find("{*}coredata/{*}description"))],
         line_of(article),
     )
+
+
+def read_iop(article: _Element) -> ArticleDraft:
+    """Return an `article` of IOP Publishing; its DOI is the id."""
+    return ArticleDraft.of_lines(
+        one_line(article.find("{*}article-metadata/{*}article-data/{*}doi")),
+        one_line(article.find("{*}header/{*}title-group/{*}title")),
+        _lines_of(article, _IOP_PARTS),
+        line_of(article),
+    )
+
+
+def read_nature(article: _Element) -> ArticleDraft:
+    """Return an `article` of Nature Publishing Group; its DOI is the id.
+
+    Figures and tables come after the text, as in the source.
+    """
+    return ArticleDraft.of_lines(
+        one_line(article.find("{*}pubfm/{*}doi")),
+        one_line(article.find("{*}fm/{*}atl")),
+        _lines_of(article, _NATURE_PARTS),
+        line_of(article),
+    )
+
+
+def read_rsc(article: _Element) -> ArticleDraft:
+    """Return an `article` of the Royal Society of Chemistry; its DOI is the id."""
+    return ArticleDraft.of_lines(
+        one_line(article.find("{*}art-admin/{*}doi")),
+        one_line(article.find("{*}art-front/{*}titlegrp/{*}title")),
+        _lines_of(article, _RSC_PARTS),
+        line_of(article),
+    )
+
+
+_KINDS: dict[str, Callable[[_Element], ArticleDraft]] = {
+    "front": read_jats,
+    "item-info": read_elsevier,
+    "header": read_iop,
+    "fm": read_nature,
+    "art-front": read_rsc,
+    "body": read_jats,
+}
+"""Readers of an `article`, by a child that one kind has; `body`, which several have, is last."""
 
 
 def _lines_of(article: _Element, parts: tuple[str, ...]) -> list[str]:

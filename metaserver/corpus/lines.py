@@ -1,7 +1,7 @@
 """Lines of an XML article's text: headings, paragraphs, captions and table rows, in order.
 
-JATS (ANSI/NISO Z39.96) and the Elsevier DTDs structure articles similarly and share few element
-names, so one set of tables is used for both. Namespaces are ignored.
+JATS (ANSI/NISO Z39.96) and the DTDs of publishers structure articles similarly, and an element name
+means the same in those that have it, so one set of tables is used for all. Namespaces are ignored.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ _LEFT_OUT = frozenset(
     {
         "ref-list",
         "bibliography",
+        "references",
+        "bibl",
+        "biblist",
+        "data-citations",
         "contrib-group",
         "author-group",
+        "author-info",
+        "authgrp",
+        "audecl",
+        "biographies",
+        "vita",
         "aff",
         "permissions",
         "object-id",
@@ -27,6 +36,12 @@ _LEFT_OUT = frozenset(
         "tex-math",
         "annotation",
         "annotation-xml",
+        "annotations",
+        "mathml",
+        "image-alt",
+        "linkgrp",
+        "compound",
+        "compoundgrp",
         "index-term",
     }
 )
@@ -37,12 +52,26 @@ _LINES = _PARAGRAPHS | frozenset(
         "article-title",
         "subtitle",
         "section-title",
+        "sectitle",
+        "heading",
+        "crosshd",
+        "figtl",
+        "schemetl",
+        "listttl",
+        "bxtitle",
+        "stndfrst",
         "sec",
         "section",
         "caption",
         "legend",
+        "credit",
         "list",
+        "ordered-list",
+        "itemized-list",
+        "definition-list",
         "list-item",
+        "li",
+        "item",
         "def-item",
         "term",
         "def",
@@ -53,8 +82,12 @@ _LINES = _PARAGRAPHS | frozenset(
         "displayed-quote",
         "verse-line",
         "table-wrap-foot",
+        "tfoot",
     }
 )
+_LABELS = frozenset({"label", "no"})
+# Elements that have their label as an attribute.
+_LABELLED = frozenset({"caption", *(f"sec-level{level}" for level in range(1, 6))})
 # An element that interrupts a sentence is moved to the end of its paragraph.
 _FLOATS = frozenset(
     {
@@ -63,6 +96,10 @@ _FLOATS = frozenset(
         "fig-group",
         "table-wrap",
         "table",
+        "table-entry",
+        "scheme",
+        "chart",
+        "plate",
         "boxed-text",
         "textbox",
         "fn",
@@ -73,7 +110,25 @@ _FLOATS = frozenset(
     }
 )
 _ROWS = frozenset({"tr", "row"})
-_SPACED = frozenset({"break", "br", "hr", "hsp", "vsp", "disp-formula", "display", "formula"})
+_SPACED = frozenset(
+    {
+        "break",
+        "br",
+        "hr",
+        "hsp",
+        "vsp",
+        "newline",
+        "topic",
+        "linebreak",
+        "disp-formula",
+        "display",
+        "display-eqn",
+        "equation",
+        "fd",
+        "formula",
+    }
+)
+_SUPERSCRIPTS = frozenset({"sup", "super"})
 
 _BLANK = re.compile(r"[ \t\r\n]+")  # XML white space; a no-break or thin space is text
 _WORD = re.compile(r"\w")
@@ -140,10 +195,12 @@ class _Page:
             self.lines.append(line)
 
     def _add_content(self, element: _Element) -> None:
-        self._write(element.text)
         labelled = False
+        if local_name(element) in _LABELLED and (label := element.get("label")):
+            self._label, labelled = label, True
+        self._write(element.text)
         for child in element:
-            if local_name(child) == "label":
+            if local_name(child) in _LABELS:
                 self._label, labelled = one_line(child), True
             else:
                 self.add(child)
@@ -183,7 +240,9 @@ def _is_raised_citation(element: _Element) -> bool:
 
     "p53<sup>12</sup>" must not become "p5312"; "p53 [12]" is kept as printed.
     """
-    if local_name(element) == "sup":
+    if local_name(element) == "citref":  # of the RSC's: raised, if it does not say otherwise
+        return element.get("position") != "baseline"
+    if _is_superscript(element):
         raised = len(element) > 0 and all(map(_is_citation, element))
     else:
         raised = _is_citation(element) and len(element) > 0 and all(map(_is_superscript, element))
@@ -197,17 +256,20 @@ def _own_text(element: _Element) -> Iterator[str]:
 
 
 def _is_superscript(element: _Element) -> bool:
-    return local_name(element) == "sup"
+    return local_name(element) in _SUPERSCRIPTS
 
 
 def _is_citation(element: _Element) -> bool:
     """Return whether an element cites a reference.
 
-    JATS marks it `ref-type="bibr"`; Elsevier's ids of references begin with a b (bib1, bb0005).
+    JATS marks it `ref-type="bibr"`; Elsevier's ids of references begin with a b (bib1, bb0005). Of
+    others, the name says it.
     """
     match local_name(element):
         case "xref":
             return element.get("ref-type") == "bibr"
         case "cross-ref" | "cross-refs":
             return (element.get("refid") or "").startswith("b")
+        case "cite" | "bibrinl":
+            return True
     return False

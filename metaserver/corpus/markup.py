@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 from lxml import etree
-from lxml.etree import QName, _Element
+from lxml.etree import _Element
 
 from metaserver.corpus.bioc import read_bioc_xml
 from metaserver.corpus.draft import ArticleDraft
-from metaserver.corpus.fulltext import read_elsevier, read_jats
-from metaserver.corpus.lines import line_of
+from metaserver.corpus.fulltext import read_article, read_elsevier
+from metaserver.corpus.lines import line_of, local_name
 from metaserver.corpus.pubmed import read_pubmed
 from metaserver.model.errors import InputError
 
@@ -28,20 +28,22 @@ class _Kind(NamedTuple):
 
 
 _PUBMED = _Kind(("PubmedArticle", "PubmedBookArticle"), read_pubmed)
+_CITATION = _Kind(("MedlineCitation",), read_pubmed)
 _KINDS = {
-    "article": _Kind(("article",), read_jats),
-    "pmc-articleset": _Kind(("article",), read_jats),
+    "article": _Kind(("article",), read_article),
+    "pmc-articleset": _Kind(("article",), read_article),
     "full-text-retrieval-response": _Kind(("full-text-retrieval-response",), read_elsevier),
     "converted-article": _Kind(("converted-article",), read_elsevier),
     "simple-article": _Kind(("simple-article",), read_elsevier),
     "PubmedArticleSet": _PUBMED,
     "PubmedArticle": _PUBMED,
     "PubmedBookArticle": _PUBMED,
-    "MedlineCitationSet": _Kind(("MedlineCitation",), read_pubmed),
+    "PubmedBookArticleSet": _PUBMED,
+    "MedlineCitationSet": _CITATION,
+    "MedlineCitation": _CITATION,
     "collection": _Kind(("document",), read_bioc_xml),
 }
-_ELSEVIER_NAMESPACE = "http://www.elsevier.com/xml/"  # its root may be named `article` too
-
+_EXPECTED = "expected JATS, Elsevier, IOP, Nature, RSC, PubMed or BioC XML"
 
 MOST_TAGS = 1_000_000
 """The most tags from one article's end to the next; a long article has some ten thousand."""
@@ -63,13 +65,24 @@ def read_xml(path: Path, data: bytes) -> Iterator[ArticleDraft]:
     try:
         kind = _kind(path, data)
         tags = [f"{{*}}{name}" for name in kind.article]
+        empty = True
         for element in _parse(path, data, "end", tags):
             _write_out_entities(path, element)
-            yield kind.read(element)
+            yield _read(path, kind, element)
             _forget(element)
+            empty = False
     except etree.XMLSyntaxError as error:
         message = (error.msg or "no content").partition(", line ")[0].strip()
         raise InputError(path, f"broken XML: {message}", line=error.lineno) from error
+    if empty:
+        raise InputError(path, f"no article in it; expected <{'> or <'.join(kind.article)}>")
+
+
+def _read(path: Path, kind: _Kind, element: _Element) -> ArticleDraft:
+    try:
+        return kind.read(element)
+    except ValueError as error:
+        raise InputError(path, f"{error}; {_EXPECTED}", line=line_of(element)) from error
 
 
 def _parse(
@@ -95,18 +108,20 @@ def _parse(
         for _, element in parser.read_events():
             opened = 0
             yield cast(_Element, element)
-    parser.close()
+    try:
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        first = next(iter(parser.feed_error_log), None)  # lxml hides an entity that is not declared
+        message, line = (first.message, first.line) if first else (error.msg, error.lineno)
+        raise InputError(path, f"broken XML: {message}", line=line) from error
 
 
 def _kind(path: Path, data: bytes) -> _Kind:
     root = next(_parse(path, data, "start", ["{*}*"]))
-    name = QName(root)
-    if name.localname == "article" and (name.namespace or "").startswith(_ELSEVIER_NAMESPACE):
-        return _Kind(("article",), read_elsevier)
-    if name.localname not in _KINDS:
-        expected = "expected JATS, Elsevier, PubMed or BioC XML"
-        raise InputError(path, f"root element <{name.localname}>; {expected}", line=line_of(root))
-    return _KINDS[name.localname]
+    name = local_name(root)
+    if name not in _KINDS:
+        raise InputError(path, f"root element <{name:.40}>; {_EXPECTED}", line=line_of(root))
+    return _KINDS[name]
 
 
 def _check_encoding(path: Path, data: bytes) -> None:

@@ -19,7 +19,8 @@ PDF = b"%PDF-"
 def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[Article]:
     """Yield the articles of files and folders, in order; a folder's are sorted by path.
 
-    Reads text files (UTF-8), JATS, Elsevier, PubMed and BioC XML and BioC JSON, each also gzipped.
+    Reads text files (UTF-8), XML of JATS, Elsevier, IOP, Nature, the RSC, PubMed and BioC, and BioC
+    JSON, each also gzipped.
     An article's id is its PubMed id, else its PMCID, else its DOI, else the file's name without
     suffix; in BioC it is the document's id. Raises `InputError`, with file and line, for a file
     that cannot be read completely or has more than `limit` bytes when it is unpacked, an article

@@ -39,8 +39,8 @@ def wording() -> dict[str, Wording]:
         "content": Wording(
             label="or a file",
             kind="file",
-            help="JATS, Elsevier, PubMed, BioC or plain text, also gzipped; one article. A PDF is"
-            " read where the hub has the extra for it: check its columns.",
+            help="JATS or a publisher's XML, PubMed, BioC or plain text, also gzipped; one article."
+            " A PDF is read where the hub has the extra for it: check its columns.",
         ),
         "article": Wording(
             label="or an identifier",

@@ -55,8 +55,8 @@ class CorpusPages:
         content = Wording(
             label="File",
             kind="file",
-            help="Articles as text, JATS, PMC, Elsevier or PubMed XML, BioC XML or JSON, plain or"
-            f" gzip; or a zip of such files. At most {most} MiB.",
+            help="Articles as text, JATS, PMC, publishers' or PubMed XML, BioC XML or JSON, plain"
+            f" or gzip; or a zip of such files. At most {most} MiB.",
         )
         return IMPORTED.form(values, refused, content=content)  # type: ignore[arg-type]
 

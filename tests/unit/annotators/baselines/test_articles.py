@@ -39,6 +39,19 @@ EITHER_READS = {
     "sentences.json": {
         "documents": [{"id": "s", "passages": [{"sentences": [{"text": "A."}, {"text": "B."}]}]}]
     },
+    "empty texts.json": {
+        "documents": [
+            {
+                "id": "e",
+                "passages": [
+                    {"text": "", "sentences": [{"text": "A."}, {"text": "B."}]},
+                    {"text": " \n", "sentences": [{"text": "C."}]},
+                    {"text": " \n", "sentences": []},
+                    {"text": "D.", "sentences": [{"text": "Not read."}]},
+                ],
+            }
+        ]
+    },
     "a document.json": {"passages": [{"text": "Named by its file."}]},
     "a list.json": [
         {"documents": [{"id": "l1", "passages": [{"text": "One"}]}]},
@@ -64,6 +77,7 @@ def test_the_texts_are_those_of_the_hub(tmp_path):
     hubs = {article.id: article.text for article in read_as_the_hub([tmp_path])}
     assert len(hubs) == len(EITHER_READS) - 3 + 1
     assert read_articles([tmp_path]) == hubs
+    assert hubs["e"] == "A. B.\nC.\n \n\nD."
 
 
 PASSAGES = st.fixed_dictionaries(

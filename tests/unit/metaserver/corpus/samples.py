@@ -87,6 +87,110 @@ ELSEVIER_LINES = [
     "Fig. 1 A gel.",
 ]
 
+IOP = """<?xml version="1.0"?>
+<!DOCTYPE article SYSTEM "http://ej.iop.org/dtd/iopv1_5_2.dtd">
+<article artid="xa000001"><article-metadata><jnl-data><jnl-fullname>Xa</jnl-fullname></jnl-data>
+<article-data><pii>S1</pii><doi>10.1088/0001/1/1/1</doi></article-data></article-metadata>
+<header><title-group><title>Xa<sub>1</sub> binds Yb2</title><short-title>Xa1</short-title>
+</title-group><author-group><author><second-name>Author</second-name></author></author-group>
+<abstract-group><abstract lang="english"><heading>Abstract</heading><p>They bind.</p></abstract>
+<abstract lang="french"><heading>Sommaire</heading><p>Ils se lient.</p></abstract></abstract-group>
+<classifications><keywords><keyword>binding</keyword></keywords></classifications></header>
+<body><sec-level1 id="s1" label="1"><heading>Results</heading>
+<p>Seen [<cite linkend="b1">1</cite>]<sup><cite linkend="b2">2</cite></sup>
+in figure <figref linkend="f1">1</figref>
+<figure id="f1"><graphic><graphic-file filename="f1"/></graphic><caption label="Figure 1">
+<p>A gel.</p></caption></figure>
+<inline-eqn><?TeX K_1 ?><math-text><italic>K</italic></math-text></inline-eqn> twice.</p>
+<p>Steps:<itemized-list><list-item><p>mix</p></list-item></itemized-list></p>
+<table id="t1"><caption label="Table 1"><p>Pairs.</p></caption><tgroup><tbody><row>
+<entry>Xa1</entry><entry>Yb2</entry></row></tbody><tfoot>Measured twice.</tfoot></tgroup></table>
+</sec-level1>
+<acknowledgment><heading>Thanks</heading><p>To all.</p></acknowledgment></body>
+<back><references><heading>References</heading><reference-list><journal-ref><jnl-title>Old</jnl-title>
+</journal-ref></reference-list></references><footnotes><footnote><p>A note.</p></footnote>
+</footnotes></back></article>
+"""
+
+IOP_LINES = [
+    "Xa1 binds Yb2",
+    "Abstract",
+    "They bind.",
+    "1 Results",
+    "Seen [1] in figure 1 K twice.",
+    "Figure 1 A gel.",
+    "Steps:",
+    "mix",
+    "Table 1 Pairs.",
+    "Xa1\tYb2",
+    "Measured twice.",
+    "Thanks",
+    "To all.",
+    "A note.",
+]
+
+NATURE = """<?xml version="1.0"?>
+<!DOCTYPE article PUBLIC "-//NPG//DTD XML Article//EN" "NPG_XML_Article.dtd">
+<article id="nature00001" language="eng"><pubfm><jtl>Nature</jtl><vol>1</vol>
+<doi>10.1038/nature00001</doi></pubfm>
+<fm><atl><topic>Binding</topic>Xa<super>1</super> binds Yb2</atl>
+<aug><au><snm>Author</snm></au></aug>
+<abs><p>They bind.</p></abs><websumm>For the web.</websumm></fm>
+<bdy><fp><p>Seen before<bibr rid="b1"/>, and by ref. <bibrinl rid="b2">2</bibrinl>.</p></fp>
+<crosshd>Aside</crosshd><sec><sectitle>Methods</sectitle>
+<p>As in <figr rid="f1">Fig. 1</figr>, 10<super>-1</super> M.<super><bibrinl rid="b3">3</bibrinl>
+</super></p></sec></bdy>
+<bm><objects><fig id="f1"><figtl>A gel.</figtl><caption><p>Lane 1, <b>Xa1</b>.</p></caption></fig>
+<table id="t1"><title>Pairs</title><tgroup><tbody><row><entry>Xa1</entry><entry>Yb2</entry></row>
+</tbody></tgroup></table></objects><ack><p>To all.</p></ack>
+<bibl><bib id="b1"><reftxt><atl>Old work</atl></reftxt></bib></bibl></bm></article>
+"""
+
+NATURE_LINES = [
+    "Binding Xa1 binds Yb2",
+    "They bind.",
+    "Seen before, and by ref. 2.",
+    "Aside",
+    "Methods",
+    "As in Fig. 1, 10-1 M.",
+    "A gel.",
+    "Lane 1, Xa1.",
+    "Pairs",
+    "Xa1\tYb2",
+    "To all.",
+]
+
+RSC = """<?xml version="1.0"?>
+<article xmlns="http://www.rsc.org/schema/rscart38" type="ART"><art-admin><ms-id>b000001a</ms-id>
+<doi>10.1039/b000001a</doi></art-admin>
+<published type="print"><pubfront><fpage>1</fpage></pubfront></published>
+<art-front><titlegrp><title>Xa<inf>1</inf> binds Yb2</title></titlegrp><authgrp><author><person>
+<persname><surname>Author</surname></persname></person></author></authgrp>
+<abstract><p>They bind.</p></abstract></art-front>
+<art-body><section><no>1</no><title>Results</title><p>Seen<citref idrefs="c1">1</citref> in
+<citref idrefs="c2" position="baseline">ref. 2</citref>, as <figref idrefs="f1">Fig. 1</figref>
+shows <figure id="f1"><title>A gel.</title></figure>well.</p>
+<table-entry id="t1"><title>Pairs.</title><table><tgroup><tbody><row><entry>Xa1</entry>
+<entry>Yb2</entry></row></tbody></tgroup></table></table-entry>
+<subsect1><title>Steps</title><list><item>mix</item><item>wash</item></list></subsect1></section></art-body>
+<art-back><ack><p>To all.</p></ack><biblist><title>References</title><citgroup id="c1"><journalcit>
+<title>Old</title></journalcit></citgroup></biblist></art-back></article>
+"""
+
+RSC_LINES = [
+    "Xa1 binds Yb2",
+    "They bind.",
+    "1 Results",
+    "Seen in ref. 2, as Fig. 1 shows well.",
+    "A gel.",
+    "Pairs.",
+    "Xa1\tYb2",
+    "Steps",
+    "mix",
+    "wash",
+    "To all.",
+]
+
 PUBMED = """<?xml version="1.0"?>
 <!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.nlm.nih.gov/p.dtd">
 <PubmedArticleSet>
@@ -108,7 +212,7 @@ BIOC_XML = """<?xml version="1.0"?>
 <document><id>21</id>
 <passage><infon key="type">title</infon><offset>0</offset>
 <text>A  title &amp; more.</text></passage>
-<passage><infon key="type">abstract</infon><offset>18</offset>
+<passage><infon key="type">abstract</infon><offset>18</offset><text/>
 <sentence><offset>18</offset><text>One.</text></sentence>
 <sentence><offset>23</offset><text>Two.</text></sentence></passage>
 <passage><infon key="section_type">REF</infon><offset>30</offset><text>Old work.</text></passage>
@@ -122,5 +226,7 @@ BIOC_JSON = """{"source": "own", "documents": [
   {"infons": {"type": "title"}, "offset": 0, "text": "A  title."},
   {"infons": {"type": "abstract"}, "offset": 10, "text": "Ends in a blank. ", "annotations": []},
   {"infons": {"section_type": "REF", "type": "ref"}, "offset": 28, "text": "Old work."}]},
- {"id": 32, "passages": [{"sentences": [{"text": "One."}, {"text": "Two."}]}]}]}
+ {"id": 32, "passages": [{"sentences": [{"text": "One."}, {"text": "Two."}]},
+  {"text": "", "sentences": [{"offset": 10, "text": "Three."}]},
+  {"text": "Own.", "sentences": [{"text": "Not read."}]}]}]}
 """

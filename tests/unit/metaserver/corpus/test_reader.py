@@ -81,6 +81,29 @@ def test_elsevier_bare(tmp_path: Path) -> None:
     assert article.id == "10.1016/j.x.1"
 
 
+@pytest.mark.parametrize(
+    ("text", "article_id", "lines"),
+    [
+        (samples.IOP, "10.1088/0001/1/1/1", samples.IOP_LINES),
+        (samples.NATURE, "10.1038/nature00001", samples.NATURE_LINES),
+        (samples.RSC, "10.1039/b000001a", samples.RSC_LINES),
+        (
+            samples.RSC.replace(' xmlns="http://www.rsc.org/schema/rscart38"', ""),
+            "10.1039/b000001a",
+            samples.RSC_LINES,
+        ),
+    ],
+    ids=["IOP", "Nature", "RSC", "RSC without a namespace"],
+)
+def test_articles_of_other_publishers(
+    tmp_path: Path, text: str, article_id: str, lines: list[str]
+) -> None:
+    """Their root has the name of JATS'; what is in it shows whose it is."""
+    [article] = _read(_write(tmp_path, "a.xml", text))
+    assert article.text.split("\n") == lines
+    assert (article.id, article.title) == (article_id, lines[0])
+
+
 def test_elsevier_without_full_text_gives_title_and_abstract(tmp_path: Path) -> None:
     start, end = samples.ELSEVIER.index("<originalText>"), samples.ELSEVIER.index("</full-text")
     response = samples.ELSEVIER[:start] + samples.ELSEVIER[end:]
@@ -95,6 +118,23 @@ def test_pubmed_reads_every_record_and_knows_greek_letters_without_the_dtd(tmp_p
     assert (book.id, book.text) == ("12", "A book")
 
 
+@pytest.mark.parametrize(
+    ("root", "begin", "end"),
+    [
+        ("MedlineCitation", "<MedlineCitation>", "</MedlineCitation>"),
+        ("PubmedArticle", "<PubmedArticle>", "</PubmedArticle>"),
+        ("MedlineCitationSet", "<MedlineCitation>", "</MedlineCitation>"),
+        ("PubmedBookArticle", "<PubmedBookArticle>", "</PubmedBookArticle>"),
+        ("PubmedBookArticleSet", "<PubmedBookArticle>", "</PubmedBookArticle>"),
+    ],
+)
+def test_every_root_of_pubmed_is_read(tmp_path: Path, root: str, begin: str, end: str) -> None:
+    record = samples.PUBMED[samples.PUBMED.index(begin) :].partition(end)[0] + end
+    text = record if root == begin[1:-1] else f"<{root}>{record}</{root}>"
+    [article] = _read(_write(tmp_path, "a.xml", f'<!DOCTYPE {root} SYSTEM "p.dtd">{text}'))
+    assert (article.id, article.title) in {("11", "A bcl-2 study."), ("12", "A book")}
+
+
 def test_bioc_xml_keeps_passages_to_the_character(tmp_path: Path) -> None:
     first, second = _read(_write(tmp_path, "a.xml", samples.BIOC_XML))
     assert (first.id, first.title) == ("21", "A  title & more.")
@@ -106,7 +146,7 @@ def test_bioc_json_keeps_passages_to_the_character(tmp_path: Path) -> None:
     first, second = _read(_write(tmp_path, "a.json", samples.BIOC_JSON))
     assert (first.id, first.title) == ("31", "A  title.")
     assert first.text == "A  title.\nEnds in a blank. "
-    assert (second.id, second.text) == ("32", "One. Two.")
+    assert (second.id, second.text) == ("32", "One. Two.\nThree.\nOwn.")
 
 
 @pytest.mark.parametrize("wrap", ["[{}]", "{}"])
@@ -167,7 +207,23 @@ def _refused() -> dict[str, tuple[str, bytes, str]]:
         "empty XML": ("a.xml", b"", ": broken XML: "),
         "XML that is none": ("a.nxml", b"words", ":1: broken XML: "),
         "bad bytes in XML": ("a.xml", b"<article>\n<body>\xff</body></article>", ":2: broken XML"),
+        "an entity without a DTD": (
+            "a.xml",
+            b"<article>\n<body><p>&beta;</p></body></article>",
+            ":2: broken XML: Entity 'beta' not defined",
+        ),
         "other root": ("a.xml", b"\n<html/>", ":2: root element <html>; expected JATS"),
+        "an article of an unknown kind": (
+            "a.xml",
+            b'<article xmlns="http://docbook.org/ns/docbook">\n<info/><title/><para>T</para></article>',
+            ":1: root element <article> with <info>, <title>, <para>; expected JATS",
+        ),
+        "an empty article": ("a.xml", b"<article/>", ": root element <article> with nothing in it"),
+        "a collection of another kind": (
+            "a.xml",
+            b"<collection><record/></collection>",
+            ": no article in it; expected <document>",
+        ),
         "JATS without text": ("a.xml", b"<article><front/></article>", ":1: article a has no text"),
         "PubMed without text": (
             "a.xml",
