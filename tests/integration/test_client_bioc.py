@@ -1,4 +1,4 @@
-"""BioC-JSON servers: both styles are answered alike, every fault ends in its outcome."""
+"""BioC-JSON servers: what only they can do; test_client_contract.py has the rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from metaserver.client.caller import MANY
 from metaserver.client.http import HttpLimits, open_client
@@ -17,24 +16,17 @@ from metaserver.model.conformance import Conformance, StepState
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
-from metaserver.protocols.bioc_json import BIOC_JSON, collection
-from metaserver.protocols.plugin import AT_ONCE
+from metaserver.protocols.bioc_json import collection
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import ReleaseVocabulary, build_release
 from metaserver.wire.values import Limits
 from tests.fakes.bioc import BiocPeer, bioc_peer
 from tests.fakes.vocabulary import FakeVocabulary
-from tests.integration.callers import VOCABULARY, article_caller, server, threads_that_measure
+from tests.integration.callers import VOCABULARY, article_caller, server
 
 TEXT = "𝛼 of TP53.\nIt interacts with BRCA1."
 TASKS = ("ACT", "INT", "IPT", "NER")
 SESSION = "style = session\nresult_url = results/{session}"
-PAYLOADS = {
-    "ACT": [True, 0.25],
-    "INT": [["P04637", 1, 0.5], ["P38398", 2, 0.5]],
-    "IPT": [["P04637", "P38398", 1, 0.25]],
-    "NER": [[5, "TP53", "Gene"], [29, "BRCA1", "Gene"]],
-}
 
 
 async def sent(
@@ -50,13 +42,9 @@ async def sent(
         return await caller.call(registered, 0, 1)
 
 
-@pytest.mark.parametrize("session", [False, True])
-async def test_both_styles_give_the_same_answer(session: bool) -> None:
-    async with bioc_peer(session=session) as peer:
-        ended, answer = await sent(peer, options=SESSION if session else "")
-    assert (ended.outcome, ended.message) == (Outcome.OK, "")
-    assert answer is not None
-    assert answer.payloads == PAYLOADS
+async def test_an_article_is_sent_in_passages() -> None:
+    async with bioc_peer() as peer:
+        await sent(peer)
     assert peer.sent == [collection("a0", TEXT)]
     title, rest = peer.sent[0]["documents"][0]["passages"]
     assert (rest["offset"], TEXT[rest["offset"] :]) == (len(title["text"]) + 1, rest["text"])
@@ -66,19 +54,6 @@ async def test_the_number_of_a_session_may_have_any_characters() -> None:
     async with bioc_peer(session=True, looks=0, _numbers=iter(["a?b#c%d"])) as peer:
         ended, _ = await sent(peer, options=SESSION)
     assert (ended.outcome, ended.message) == (Outcome.OK, "")
-
-
-async def test_a_long_text_is_measured_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = threads_that_measure(monkeypatch)
-    async with (
-        bioc_peer(change=lambda _: {"passages": []}) as peer,
-        article_caller("𝛼 " * AT_ONCE) as caller,
-    ):
-        registered = server(peer.url, protocol="bioc", options="offsets = utf8", tasks=TASKS)
-        ended, _ = await caller.call(registered, 0, 1)
-    assert ended.outcome is Outcome.OK
-    assert threads
-    assert threading.get_ident() not in threads
 
 
 def _of_genes(answer: dict[str, Any]) -> Any:
@@ -109,119 +84,6 @@ async def test_gene_ids_are_mapped_by_the_release_of_the_phase(tmp_path: Path) -
     assert [hit[:2] for hit in answer.payloads["IPT"]] == [["P04637", "P38398"]]
     assert ended.outcome is Outcome.PARTIAL
     assert "is NCBI gene 1, which has no reviewed entry" in str(ended.problems)
-
-
-def _each(answer: dict[str, Any], change: Callable[[dict[str, Any], dict[str, Any]], None]) -> Any:
-    for passage in answer["documents"][0]["passages"]:
-        for annotation in passage["annotations"]:
-            change(passage, annotation["locations"][0])
-    return answer
-
-
-def _in_passage(answer: dict[str, Any]) -> Any:
-    """Count from the beginning of each passage."""
-    return _each(answer, lambda passage, at: at.update(offset=at["offset"] - passage["offset"]))
-
-
-def _moved(answer: dict[str, Any]) -> Any:
-    """Count a few characters too many, as where the text was changed."""
-    return _each(answer, lambda _, at: at.update(offset=at["offset"] + 3))
-
-
-def _bytes_in_passage(answer: dict[str, Any]) -> Any:
-    """Count bytes from the beginning of each passage."""
-    return _in_passage(_bytes(answer))
-
-
-def _bytes(answer: dict[str, Any]) -> Any:
-    """Count bytes in each passage."""
-
-    def change(passage: dict[str, Any], at: dict[str, int]) -> None:
-        before = passage["text"][: at["offset"] - passage["offset"]]
-        at["offset"] = passage["offset"] + len(before.encode())
-
-    return _each(answer, change)
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "note"),
-    [
-        (_in_passage, "", "moved by 11"),
-        (_moved, "", "moved by -3"),
-        (_bytes, "offsets = utf8", ""),
-        (_bytes_in_passage, "offsets = utf8", "moved by 11"),
-        (lambda answer: answer["documents"], "", ""),
-        (lambda answer: answer["documents"][0], "", ""),
-        (lambda answer: {"PubTator3": answer["documents"]}, "", ""),
-    ],
-)
-async def test_other_forms_are_read_alike(
-    change: Callable[..., Any], options: str, note: str
-) -> None:
-    async with bioc_peer(change=change) as peer:
-        ended, answer = await sent(peer, options=options)
-    assert answer is not None, ended.message
-    assert answer.payloads == PAYLOADS
-    assert note in ended.message
-
-
-def _located(locations: object) -> Any:
-    return {"passages": [{"offset": 1, "text": "x", "annotations": [{"locations": locations}]}]}
-
-
-@pytest.mark.parametrize(
-    ("answer", "outcome", "message"),
-    [
-        ({"documents": []}, Outcome.SHAPE, "/documents: 0 documents, 0 of them ours"),
-        ({}, Outcome.SHAPE, "/documents: missing"),
-        ({"id": "a1", "passages": []}, Outcome.SHAPE, "/id: 'a1' is not what was sent"),
-        (
-            {"documents": [{"id": 7, "passages": []}]},
-            Outcome.SHAPE,
-            "/documents/0/id: '7' is not what was sent",
-        ),
-        ({"passages": [{"text": "x"}]}, Outcome.SHAPE, "/passages/0/offset: missing"),
-        ({"passages": 1}, Outcome.SHAPE, "/passages: expected an array"),
-        ({"passages": [], "infons": []}, Outcome.SHAPE, "/infons: expected an object"),
-        (_located(5), Outcome.SHAPE, "/annotations/0/locations: expected an array, got an integer"),
-        (_located([5]), Outcome.SHAPE, "/annotations/0/locations/0: expected an object"),
-    ],
-)
-async def test_another_shape_is_named_at_its_place(
-    answer: Any, outcome: Outcome, message: str
-) -> None:
-    async with bioc_peer(change=lambda _: answer) as peer:
-        ended, _ = await sent(peer)
-    assert ended.outcome is outcome
-    assert message in ended.message
-
-
-@pytest.mark.parametrize(
-    ("reply", "options", "outcome", "message"),
-    [
-        (web.Response(text="[Warning] : wait"), "", Outcome.SYNTAX, "[Warning] : wait"),
-        (
-            web.Response(text="<html>"),
-            SESSION,
-            Outcome.SHAPE,
-            "the number of a session, of 200 characters at most, got '<html>'",
-        ),
-        (web.Response(status=400), "", Outcome.HTTP, "HTTP status 400"),
-        (
-            web.Response(text="1000"),
-            "style=session\nresult_url=http://127.0.0.2:9/{session}",
-            Outcome.HTTP,
-            "poll_origins",
-        ),
-    ],
-)
-async def test_what_is_no_answer_is_a_failure(
-    reply: web.Response, options: str, outcome: Outcome, message: str
-) -> None:
-    async with bioc_peer(reply=lambda _: reply) as peer:
-        ended, _ = await sent(peer, options=options)
-    assert ended.outcome is outcome
-    assert message in ended.message
 
 
 def _wide(answer: dict[str, Any]) -> Any:
@@ -263,16 +125,6 @@ def _multiplied(accessions: int, text: str = "x") -> Callable[[object], Any]:
     return lambda _: {"id": "a0", "passages": [passage]}
 
 
-async def test_the_pairs_of_a_relation_are_bounded_by_the_size_of_the_answer() -> None:
-    async with bioc_peer(change=_multiplied(1_300)) as peer:
-        ended, answer = await sent(peer)
-    assert ended.outcome is Outcome.TOO_LARGE
-    assert ended.message == (
-        "more than 9,317 annotations and names in 9,317 bytes; a pair counts as 8"
-    )
-    assert answer is None
-
-
 async def test_many_hits_in_few_bytes_are_checked_in_a_thread() -> None:
     threads: set[int] = set()
     vocabulary = FakeVocabulary(lambda _: threads.add(threading.get_ident()))
@@ -286,13 +138,6 @@ async def test_many_hits_in_few_bytes_are_checked_in_a_thread() -> None:
     assert answer.hits_kept > MANY
     assert threads
     assert threading.get_ident() not in threads
-
-
-async def test_a_session_that_never_ends_is_a_timeout() -> None:
-    async with bioc_peer(session=True, looks=10**9) as peer:
-        ended, _ = await sent(peer, options=SESSION, time_limit=1.0)
-    assert ended.outcome is Outcome.TIMEOUT
-    assert ended.message.endswith("the server last reported: not ready (404)")
 
 
 async def run_of(change: Callable[[dict[str, Any]], Any]) -> Conformance:
@@ -312,9 +157,8 @@ def _in_sentences(answer: dict[str, Any]) -> Any:
     return answer
 
 
-@pytest.mark.parametrize("change", [lambda answer: answer, _in_sentences])
-async def test_a_conformance_run_passes(change: Callable[..., Any]) -> None:
-    found = await run_of(change)
+async def test_a_conformance_run_passes_of_a_server_that_answers_in_sentences() -> None:
+    found = await run_of(_in_sentences)
     states = {step.name: step.state for step in found.steps}
     assert found.passed, found.reasons()
     assert states["document comes back"] is StepState.PASSED
@@ -351,20 +195,3 @@ async def test_a_server_that_returns_another_document_fails(
     (step,) = (step for step in found.steps if step.name == "document comes back")
     assert step.state is state
     assert found.passed is (state is not StepState.FAILED)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "style=session",
-        "score_min=1",
-        "style=later",
-        "nonsense",
-        "extra=1",
-        "poll_origins=jobs.example.org",
-        "poll_origins=https://[::1",
-    ],
-)
-def test_unusable_options_are_refused(options: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        BIOC_JSON.check(server("http://a.example/", protocol="bioc", options=options))
