@@ -81,8 +81,24 @@ def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Any], dict[str,
         types += [kind for kind in used if kind not in types]
     types = [kind for kind in types if kind not in (None, type(None))]
     made, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
-    plain = msgspec.to_builtins  # defaults that are tuples, enums
-    return dict(zip(types, plain(made), strict=True)), plain(components)
+    made, components = msgspec.to_builtins((made, components))  # defaults that are tuples, enums
+    return dict(zip(types, made, strict=True)), _without_false(components)
+
+
+def _without_false(value: Any) -> Any:
+    """Return schemas without `"items": false`, which generators of clients refuse.
+
+    It ends a tuple, of which `maxItems` says that already.
+    """
+    if isinstance(value, list):
+        return [_without_false(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _without_false(one)
+        for name, one in value.items()
+        if not (name == "items" and one is False and "maxItems" in value)
+    }
 
 
 def _operation(

@@ -59,6 +59,7 @@ class NewBox(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     labels: tuple[str, ...] = ()
     size: Size | None = None
     notes: dict[str, float] = {}
+    places: tuple[tuple[int, float], ...] = ()
 
 
 class BoxNumber(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -23,6 +24,29 @@ def read(operations: dict[str, Operation]) -> dict[str, Any]:
 @pytest.mark.parametrize("operations", [SMALL, OPERATIONS], ids=["small", "real"])
 def test_it_is_valid(operations: dict[str, Operation]) -> None:
     OpenAPIV31SpecValidator(read(operations)).validate()
+
+
+def _schemas(value: object) -> Iterator[dict[str, Any]]:
+    """Yield every object of the document that is a schema of an array."""
+    if isinstance(value, dict):
+        if value.get("type") == "array":
+            yield value
+        for one in value.values():
+            yield from _schemas(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _schemas(one)
+
+
+@pytest.mark.parametrize("operations", [SMALL, OPERATIONS], ids=["small", "real"])
+def test_generators_of_clients_read_every_array(operations: dict[str, Operation]) -> None:
+    """They take no Boolean for a schema; a tuple has its members and its length."""
+    found = list(_schemas(read(operations)))
+    tuples = [one for one in found if "prefixItems" in one]
+    assert tuples
+    assert all(isinstance(one.get("items", {}), dict) for one in found)
+    assert all("items" in one or "prefixItems" in one for one in found)
+    assert all(one["maxItems"] == len(one["prefixItems"]) for one in tuples)
 
 
 def test_it_has_every_operation_with_its_texts() -> None:
