@@ -36,6 +36,7 @@ from metaserver.operations.sign_ups import (
 )
 from metaserver.operations.table import operation
 from metaserver.operations.tokens import IssuedToken
+from metaserver.phases.mail import canonical
 from metaserver.store import phases, sign_ups, teams, tokens
 
 Secret = Annotated[str, Meta(max_length=100, description="The last part of the link")]
@@ -154,7 +155,7 @@ async def _enters(
     """Return whether a sign-up comes in without an organiser, as the challenge is now.
 
     Each team has uploads of its own: so teams come in by themselves a few a day, and one for each
-    e-mail address.
+    mailbox.
     """
     match challenge.page.sign_up:
         case SignUpMode.CODE:
@@ -162,7 +163,8 @@ async def _enters(
         case mode:
             knows = mode is SignUpMode.AUTOMATIC
     entered = await sign_ups.count_automatic(connection, now - DAY)
-    theirs = await sign_ups.count(connection, _IN, challenge_id=challenge.id, email=one.email)
+    mailbox = canonical(one.email)
+    theirs = await sign_ups.count(connection, _IN, challenge_id=challenge.id, mailbox=mailbox)
     return knows and not theirs and entered.get(challenge.name, 0) < AUTOMATIC_A_DAY
 
 

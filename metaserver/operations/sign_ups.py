@@ -41,7 +41,7 @@ from metaserver.operations.fields import (
     OneChallenge,
 )
 from metaserver.operations.table import operation
-from metaserver.operations.teams import PART
+from metaserver.phases.mail import ADDRESS, MAX_ADDRESS, canonical
 from metaserver.store import sign_ups, teams
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tokens import digest
@@ -49,7 +49,7 @@ from metaserver.store.tokens import digest
 OPEN = 5_000
 """The most sign-ups of a day that are not confirmed, and the most that wait for approval."""
 OF_ADDRESS = 3
-"""The most sign-ups of one e-mail address in a day; more are answered alike, and not kept."""
+"""The most sign-ups of one mailbox in a day; more are answered alike, and not kept."""
 OF_ORIGIN, ORIGIN_SECONDS = 10, 3600.0
 """The most trials from one network address within so many seconds."""
 SITE_BITS = 48
@@ -66,7 +66,7 @@ _LINE = rf"^[^\x00-\x1f\x7f]*{END}"  # one line: it stands in headers of mail, a
 
 Address = Annotated[
     str,
-    Meta(pattern=rf"^{PART}@{PART}{END}", max_length=254, description="The e-mail address"),
+    Meta(pattern=rf"^{ADDRESS}{END}", max_length=MAX_ADDRESS, description="The e-mail address"),
 ]
 People = Annotated[
     str, Meta(min_length=1, max_length=2_000, description="Its people: a name a line")
@@ -146,13 +146,15 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
         message = f"too many sign-ups from here: try again in {wait / 60:.0f} min"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
     _require_open(challenge, request)
-    now, email = hub.clock(), request.email
+    now, mailbox = hub.clock(), canonical(request.email)
     async with hub.store.writing() as connection:
         await sign_ups.purge(connection, now, KEPT)
         key = await digest_key(connection)
         origin = keyed_digest(key, f"origin {site}".encode())
         await _require_room(connection, challenge, origin, now - DAY)
-        known = await sign_ups.count(connection, tuple(SignUpState), email=email, since=now - DAY)
+        known = await sign_ups.count(
+            connection, tuple(SignUpState), mailbox=mailbox, since=now - DAY
+        )
         if known < OF_ADDRESS:
             await sign_ups.add(
                 connection,
@@ -161,7 +163,7 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
                 state=SignUpState.UNCONFIRMED,
                 team=request.team,
                 people=request.people,
-                email=email,
+                email=request.email,
                 affiliation=request.affiliation,
                 terms_version=challenge.page.terms_version,
                 origin=origin,
@@ -253,7 +255,7 @@ async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Seque
                 email=email,
                 mail_due=hub.sign_up_mailer.able,
             )
-            for email in dict.fromkeys(request.emails)
+            for email in {one.lower(): one for one in request.emails}.values()
         ]
         known = [await sign_ups.get(connection, one) for one in ids]
         await audit_log(connection, caller, "sign-ups.invite", challenge.name, people=len(ids))

@@ -21,13 +21,13 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NewName, TeamField, Text, Title
 from metaserver.operations.table import Nothing, operation
+from metaserver.phases.mail import ADDRESS, MAX_ADDRESS
 from metaserver.store import servers, teams
 from metaserver.store.teams import Team
 
-PART = r'[^@\s,;:<>()\[\]"\\\x00-\x1f\x7f]+'  # one address only: no list, no display name
 Email = Annotated[
     str,
-    Meta(pattern=rf"^({PART}@{PART})?{END}", max_length=254, description="Its e-mail address"),
+    Meta(pattern=rf"^({ADDRESS})?{END}", max_length=MAX_ADDRESS, description="Its e-mail address"),
 ]
 
 

@@ -172,9 +172,13 @@ class AlertSender:
         """Send one message of some lines now; raises one of `FAILURES` where it was not taken."""
         text = "\n".join(said)
         if channel.kind is ChannelKind.EMAIL:
-            subject = " ".join(f"Meta-Server: {said[0]}".split())[:200]
-            settings = self._settings.notices
-            await asyncio.to_thread(send_mail, settings, channel.address, subject, f"{text}\n")
+            given = (
+                self._settings.notices,
+                channel.address,
+                f"Meta-Server: {said[0]}",
+                f"{text}\n",
+            )
+            await asyncio.to_thread(send_mail, *given)
             return
         message = {"text": text, "alerts": list(found)}
         await webhooks.post(self._client, channel.address, channel.secret, message, self._clock())

@@ -163,8 +163,7 @@ def _message(server: ServerName, phase: str, event: str, note: str) -> str:
 
 def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
     """Send one message for all notices; blocks."""
-    subject = " ".join(f"Meta-Server: {batch[-1].message}".split())[:200]
-    send_mail(settings, team.email, subject, f"{_text(batch)}\n")
+    send_mail(settings, team.email, f"Meta-Server: {batch[-1].message}", f"{_text(batch)}\n")
 
 
 def _text(batch: Sequence[Notice]) -> str:

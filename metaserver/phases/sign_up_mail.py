@@ -98,8 +98,9 @@ class SignUpMailer:
     async def send(self, at: float | None = None) -> None:
         """Send the link of each sign-up whose mail is due: by now, or by another moment.
 
-        A failure puts off that mail alone: who asks for others neither hastens nor ends its tries.
-        Without a connection the others are not tried, each of which would wait for one.
+        A failure, whatever it is, puts off that mail alone: who asks for others neither hastens nor
+        ends its tries. Without a connection the others are not tried, each of which would wait for
+        one.
         """
         self._store.require_writable()
         at = self._clock() if at is None else at
@@ -116,13 +117,13 @@ class SignUpMailer:
             if not await sign_ups.is_due(connection, one.id, at):
                 return True  # an organiser has handed a link out meanwhile
             made = await sign_ups.make_link(connection, one.id, kind, self._clock())
-        subject, text = self._message(one, kind, made.secret)
         reached = True
         try:
+            subject, text = self._message(one, kind, made.secret)
             await asyncio.to_thread(send_mail, self._settings.notices, one.email, subject, text)
-        except (OSError, smtplib.SMTPException, ValueError) as error:
-            log.warning("the mail of sign-up %d could not be sent: %s", one.id, error)
-            reached = isinstance(error, smtplib.SMTPException | ValueError)
+        except Exception as error:  # anybody may have written it: the others are sent all the same
+            log.warning("the mail of sign-up %d could not be sent: %r", one.id, error)
+            reached = isinstance(error, smtplib.SMTPException) or not isinstance(error, OSError)
             wait = min(MOST_SECONDS, AGAIN_SECONDS * 2.0 ** min(one.failures, 10))
             values: dict[str, object] = {
                 "failures": one.failures + 1,

@@ -74,18 +74,25 @@ async def count(
     states: Collection[SignUpState],
     *,
     challenge_id: int | None = None,
-    email: str | None = None,
+    mailbox: str | None = None,
     origin: str | None = None,
     since: float = 0.0,
 ) -> int:
-    """Count the sign-ups in some states: of a challenge, an address, made since a moment."""
+    """Count the sign-ups in some states: of a challenge, a mailbox, made since a moment.
+
+    `mailbox` is an address as `phases.mail.canonical` returns it; all its spellings count.
+    """
     query = sa.select(sa.func.count()).where(_state.in_(states), sign_ups.c.created_at >= since)
     if challenge_id is not None:
         query = query.where(sign_ups.c.challenge_id == challenge_id)
     if origin is not None:
         query = query.where(sign_ups.c.origin == origin)
-    if email is not None:
-        query = query.where(sa.func.lower(sign_ups.c.email) == email.lower())
+    if mailbox is not None:
+        local, _, host = mailbox.rpartition("@")
+        email = sa.func.lower(sign_ups.c.email)
+        tagged = email.startswith(f"{local}+", autoescape=True)
+        there = email.endswith(f"@{host}", autoescape=True)
+        query = query.where(sa.or_(email == mailbox, sa.and_(tagged, there)))
     return int((await connection.execute(query)).scalar_one())
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email import policy
+from email.message import EmailMessage
 from typing import Any
 
 from aiosmtpd.smtp import SMTP, Envelope
@@ -24,18 +25,30 @@ class Mailbox:
     port: int = 0
     messages: list[str] = field(default_factory=list)
     to: list[str] = field(default_factory=list)
+    sender: str = ""
+    refused: str = ""
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Envelope) -> str:
-        """Keep a message."""
+        """Keep a message; one to the address `refused` is not taken."""
+        if self.refused in map(str, envelope.rcpt_tos):
+            return "554 not this one"
+        self.sender = str(envelope.mail_from)
         content = envelope.content or b""
         self.messages.append(content if isinstance(content, str) else content.decode())
         self.to += [str(one) for one in envelope.rcpt_tos]
         return "250 OK"
 
+    def parsed(self, number: int = -1) -> EmailMessage:
+        """Return a message as a mail reader has it."""
+        return email.message_from_string(self.messages[number], policy=policy.default)
+
     def text(self, number: int = -1) -> str:
         """Return the text of a message."""
-        parsed = email.message_from_string(self.messages[number], policy=policy.default)
-        return str(parsed.get_content())
+        return str(self.parsed(number).get_content())
+
+    def subject(self, number: int = -1) -> str:
+        """Return the subject of a message."""
+        return str(self.parsed(number)["Subject"])
 
     def link(self, number: int = -1) -> str:
         """Return the path of the link in a message."""

@@ -155,7 +155,7 @@ async def test_mail_goes_over_tls(tmp_path: Path) -> None:
             assert "A test message, asked for by organiser ana" in mailbox.messages[0]
             await running.do("phases.update", phase="test", tasks=["INT", "NER"])
             await running.until(lambda: len(mailbox.messages) > 1)
-    assert "Subject: Meta-Server: NER has no gold: it is not scored" in mailbox.messages[1]
+    assert "\r\n\r\nNER has no gold: it is not scored" in mailbox.messages[1]
     assert mailbox.plain == []
 
 

@@ -20,6 +20,7 @@ from metaserver.model.errors import RefusedError
 from metaserver.model.records import TeamName
 from metaserver.store import notices, teams
 from metaserver.store.notices import Notice
+from tests.fakes.mailbox import mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import served
 from tests.integration.test_service_lanes import annotate, registered
@@ -57,29 +58,6 @@ async def webhook() -> AsyncIterator[Posted]:
         yield posted
     finally:
         await runner.cleanup()
-
-
-@asynccontextmanager
-async def mailbox() -> AsyncIterator[tuple[int, list[str]]]:
-    """A small SMTP server: gives its port and the messages that came."""
-    messages: list[str] = []
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"220 here\r\n")
-        while line := await reader.readline():
-            verb = line.strip().upper()[:4]
-            if verb == b"DATA":
-                writer.write(b"354 go on\r\n")
-                messages.append((await reader.readuntil(b"\r\n.\r\n")).decode())
-            writer.write(b"221 bye\r\n" if verb == b"QUIT" else b"250 ok\r\n")
-            await writer.drain()
-            if verb == b"QUIT":
-                break
-        writer.close()
-
-    server = await asyncio.start_server(talk, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1], messages
 
 
 @asynccontextmanager
@@ -162,16 +140,16 @@ async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> 
 
 
 async def test_mail_is_sent_where_there_is_a_host(tmp_path: Path) -> None:
-    async with mailbox() as (port, messages):
-        smtp = {"smtp_host": "127.0.0.1", "smtp_port": port, "smtp_starttls": False}
+    async with mailbox() as mail:
+        smtp = {"smtp_host": "127.0.0.1", "smtp_port": mail.port, "smtp_starttls": False}
         async with running_with(tmp_path, **smtp) as running, served(Kit(annotate)) as url:
             blue = running.team("blue")
             await running.do("teams.notices", blue, team="blue", email=True)
             await registered(running, url)
             await running.do("servers.start", blue, server="blue-1")
-            await running.until(lambda: bool(messages))
-    assert "To: blue@example.org" in messages[0]
-    assert "blue-1 has finished phase test" in messages[0]
+            await running.until(lambda: bool(mail.messages))
+    assert mail.to == ["blue@example.org"]
+    assert "blue-1 has finished phase test" in mail.text()
 
 
 async def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
@@ -184,8 +162,8 @@ async def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_team_that_cannot_be_told_keeps_no_other_from_it(tmp_path: Path) -> None:
-    async with mailbox() as (port, messages):
-        smtp = {"smtp_host": "127.0.0.1", "smtp_port": port, "smtp_starttls": False}
+    async with mailbox() as mail:
+        smtp = {"smtp_host": "127.0.0.1", "smtp_port": mail.port, "smtp_starttls": False}
         async with running_with(tmp_path, **smtp) as running:
             await running.do("teams.create", team="a", email="a@example.org")
             for team in ("a", "blue"):
@@ -198,8 +176,9 @@ async def test_a_team_that_cannot_be_told_keeps_no_other_from_it(tmp_path: Path)
                         message=f"{team} is down:\nBcc: red@example.org",
                     )  # fmt: skip
                     await notices.add(connection, notice)
-            await running.until(lambda: bool(messages))
-    assert "Subject: Meta-Server: blue is down: Bcc: red@example.org" in messages[0]
+            await running.until(lambda: bool(mail.messages))
+    assert mail.to == ["blue@example.org"]
+    assert mail.subject() == "Meta-Server: blue is down: Bcc: red@example.org"
 
 
 @pytest.mark.parametrize("email", ["a@b,c@d", "a@[b", "<a@b>", "a@b;c", "a@b\n", "a b@c", "a@"])

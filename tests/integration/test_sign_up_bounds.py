@@ -7,14 +7,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from metaserver.config import Settings
+from metaserver.config import NoticeSettings, Settings
 from metaserver.model.challenges import AUTOMATIC_A_DAY, DAY, SignUpState
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations import sign_ups as front_door
 from metaserver.operations.caller import Caller
 from metaserver.operations.sign_ups import OF_ORIGIN, OPEN_OF_ORIGIN
+from metaserver.store import sign_ups
 from metaserver.store.sign_ups import NAMES
 from tests.fakes.mailbox import Mailbox, mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -167,6 +169,39 @@ async def test_one_address_brings_one_team_in_by_itself(door: Door) -> None:
     assert (progress.state, progress.secret) == (SignUpState.WAITING, "")
     await door.running.do("sign-ups.invite", challenge="bc", emails=["ada@x.example"])
     assert (await door.confirm(team="third", people="Ada")).state is SignUpState.APPROVED
+
+
+async def test_all_spellings_of_a_mailbox_count_as_one(tmp_path: Path) -> None:
+    spellings = [
+        "ada@x.example", "ADA@x.example", "ada@X.EXAMPLE", "ada+1@x.example", "Ada+2@x.example",
+        "ada+a.b+c@x.example", "ada+@x.example", "aDa+1@X.example",
+    ]  # fmt: skip
+    others = ["adam@x.example", "ad+a@x.example", "ada@y.x.example", "ada_@x.example"]
+    async with mailbox() as mail, opened(await sent_to(tmp_path, mail), sign_up="approve") as door:
+        for number, email in enumerate([*spellings, *others]):
+            await door.begin(f"10.0.0.{number}", email=email)
+        await until(lambda: len(mail.messages) == front_door.OF_ADDRESS + len(others))
+        assert mail.to == [*spellings[: front_door.OF_ADDRESS], *others]
+
+
+async def test_a_message_that_cannot_be_sent_puts_off_itself_alone(
+    tmp_path: Path,
+) -> None:
+    poison = ["=?utf-8?q??=@x", "a@b,c@d", "ada@x.example\nBcc: b@y.example", ""]
+    async with mailbox() as mail:
+        mail.refused = "refused@x.example"
+        given = await sent_to(tmp_path, mail)
+        unable = msgspec.structs.replace(given, notices=NoticeSettings())
+        async with opened(unable, sign_up="approve") as door:  # from before these were refused
+            for number, email in enumerate([*poison, mail.refused, "last@x.example"]):
+                await door.begin(f"10.0.0.{number}")
+                async with door.running.service.store.writing() as connection:
+                    await sign_ups.change(connection, number + 1, email=email, mail_due=True)
+        async with at_work(given, clock=door.clock) as running:
+            await until(lambda: bool(mail.messages))
+            known = await running.do("sign-ups.list", challenge="bc")
+        assert mail.to == ["last@x.example"]
+        assert [one.failures for one in known] == [0, *[1] * (len(poison) + 1)]
 
 
 async def test_the_code_is_looked_at_again_when_a_sign_up_is_confirmed(door: Door) -> None:
