@@ -3,12 +3,14 @@
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests import effort, stores
 from tests.hubs import release
+from tests.times import Measuring, Times
 
 # A worker a core is enough: with threads of their own they would wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -25,12 +27,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=stores.SQLITE,
         help="the kind of store that hubs of tests have; tests of one store alone run on it alone",
     )
+    parser.addoption(
+        "--times", type=Path, help="write the processor time of each test there (tests/times.py)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     stores.chosen[0] = config.getoption("--store")
     effort.whole[0] = "not nightly" not in config.getoption("-m")
     settings.load_profile("whole" if effort.whole[0] else "part")
+    if path := config.getoption("--times"):
+        config.pluginmanager.register(Measuring())
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(Times(path))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

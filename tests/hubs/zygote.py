@@ -14,6 +14,7 @@ import selectors
 import signal
 import socket
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def serve(path: Path) -> None:
     for command in COMMANDS.values():
         import_module(command.module)
     import_module("metaserver.cli.remote.commands")
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children here
+    signal.signal(signal.SIGCHLD, _reap)
     with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as both:
         listening.bind(str(path))
         listening.listen(64)
@@ -41,6 +42,13 @@ def serve(path: Path) -> None:
                     listening.close()
                     _work(connection)
                 connection.close()
+
+
+def _reap(*_: object) -> None:
+    """Take the children that have ended: their processor time is then this process's."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _work(connection: socket.socket) -> None:
