@@ -6,6 +6,7 @@ the docstring of its struct.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -134,6 +135,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     report: Result | None = None
 
     @classmethod
+    @functools.cache
     def of(cls, operation: Operation) -> Outline:
         """Return an operation's outline."""
         return cls(

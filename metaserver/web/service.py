@@ -32,8 +32,8 @@ from metaserver.web.ui.templates import Templates
 
 def make_service_app(hub: HubContext) -> web.Application:
     """Return the application of a running service."""
-    assets = Assets()
-    templates = Templates(assets)
+    assets = Assets.shipped()
+    templates = Templates.of(assets)
     errors = [error_pages(templates), without_slash, api_errors, rpc_faults, callback_errors]
     app = web.Application(middlewares=[compressed, *errors])
     gate = auth.setup(app, Sessions.of(hub), hub.settings.web, sharers=lambda: hub.member.webs)

@@ -28,9 +28,9 @@ async def _nobody(_request: web.Request, _secret: str) -> Caller:
 
 
 async def _served() -> TestServer:
-    assets = Assets()
+    assets = Assets.shipped()
     rpc = Rpc(hub=None, operations=OPERATIONS, read_token=_nobody, count_call=lambda _: None)
-    pages = ReferencePages(operations=OPERATIONS, rpc=rpc, templates=Templates(assets))
+    pages = ReferencePages(operations=OPERATIONS, rpc=rpc, templates=Templates.of(assets))
     app = web.Application()
     app.add_routes(pages.routes())
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)

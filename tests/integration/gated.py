@@ -81,8 +81,8 @@ async def gated_site(
     """
     known = WebSettings(**settings)
     async with open_store(place_in(folder)) as store:
-        assets = Assets()
-        templates = Templates(assets)
+        assets = Assets.shipped()
+        templates = Templates.of(assets)
         app = web.Application(middlewares=[error_pages(templates)])
         app.on_response_prepare.append(add_headers)
         gate = auth.setup(app, Sessions(store), known, clock=clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
@@ -184,11 +185,17 @@ def _name(schema: Mapping[str, str]) -> str:
     return schema["$ref"].rpartition("/")[2]
 
 
+@functools.cache
+def _encoded(operations: tuple[Operation, ...]) -> bytes:
+    known = {operation.name: operation for operation in operations}
+    return msgspec.json.format(msgspec.json.encode(document(known)))
+
+
 class Document:
     """The document, encoded once, served with a validator (ETag)."""
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
-        self._body = msgspec.json.format(msgspec.json.encode(document(operations)))
+        self._body = _encoded(tuple(operations.values()))
         self._tag = hashlib.sha256(self._body).hexdigest()[:16]
 
     def route(self) -> web.RouteDef:

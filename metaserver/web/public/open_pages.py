@@ -32,8 +32,8 @@ OWNER = Viewer(organiser=True)
 
 def make_pages_app(hub: HubContext) -> web.Application:
     """Return these pages alone, without sign-in: whoever reaches them sees everything."""
-    assets = Assets()
-    templates = Templates(assets)
+    assets = Assets.shipped()
+    templates = Templates.of(assets)
     app = web.Application(
         middlewares=[compressed, error_pages(templates), without_slash, _read_by_owner]
     )

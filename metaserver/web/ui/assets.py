@@ -47,6 +47,12 @@ class Assets:
             digest.update(f"{name} {len(body)} ".encode() + body)
         self.prefix = f"/static/{digest.hexdigest()[:16]}"
 
+    @classmethod
+    @functools.cache
+    def shipped(cls) -> Assets:
+        """Return the files of this release, read once in a process."""
+        return cls()
+
     def url(self, name: str) -> str:
         """Return the address of one file; a name that does not exist is a mistake of ours."""
         assert name in self._bodies, name

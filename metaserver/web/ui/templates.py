@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -73,6 +74,12 @@ class Templates:
             "view_help": VIEW_HELP,
             "visitor": visitor,
         }
+
+    @classmethod
+    @functools.cache
+    def of(cls, assets: Assets) -> Templates:
+        """Return the templates with these assets, compiled once in a process."""
+        return cls(assets)
 
     def page(self, name: str, **context: Any) -> str:
         """Render one page."""

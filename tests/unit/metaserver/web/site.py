@@ -65,8 +65,8 @@ def make_app(
     source: Challenge, *, interval: float = 1.0, heartbeat: float = 15.0
 ) -> web.Application:
     """Return the pages of a source."""
-    assets = Assets()
-    templates = Templates(assets)
+    assets = Assets.shipped()
+    templates = Templates.of(assets)
     broadcaster = Broadcaster(source, interval=interval, heartbeat=heartbeat)
     app = web.Application(middlewares=[compressed, error_pages(templates)])
     mount(app, GivenSite(source, broadcaster), templates)
