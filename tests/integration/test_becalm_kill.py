@@ -72,7 +72,7 @@ def asked(peer: BecalmPeer) -> Counter[str]:
     return Counter(name for name in ids if name.startswith("a"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 async def test_what_was_asked_before_a_kill_is_answered_after_it(tmp_path: Path) -> None:
     planned = {"challenges": [challenge(tmp_path / "articles", write_articles(tmp_path))]}

@@ -38,7 +38,6 @@ from tests.waiting import until
 
 pytestmark = [
     pytest.mark.one_store("it has databases of its own, whatever the store of other hubs"),
-    pytest.mark.nightly,
     pytest.mark.timeout(900),
 ]
 
@@ -56,7 +55,13 @@ async def away_for_long(server: PostgresServer, noticed: Callable[[], Any]) -> N
 FAULTS = [stopped_fast, stopped_at_once, away_for_long, killed, connections_cut, read_only, full]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(one, marks=pytest.mark.slow if one is connections_cut else pytest.mark.nightly)
+        for one in FAULTS
+    ],
+)
 async def test_a_database_that_goes_and_comes_back_is_noticed_by_no_server(
     tmp_path: Path, fault: Fault
 ) -> None:

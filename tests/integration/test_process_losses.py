@@ -33,13 +33,11 @@ from tests.waiting import patience, until
 
 pytestmark = [
     pytest.mark.one_store("it has databases of its own, whatever the store of other hubs"),
-    pytest.mark.nightly,
     pytest.mark.timeout(1_800),
 ]
 
 KILLS = int(os.environ.get("METASERVER_KILLS", "100"))
 SECONDS_A_KILL = 2.0
-AT_ONCE = 4  # requests in flight: two workers' lanes, two requests each
 LEASES = 15.0  # seconds: three leases
 WEBS, WORKERS = ("web-1", "web-2"), ("worker-1", "worker-2", "worker-3")
 
@@ -82,24 +80,28 @@ async def require_kept(hub: Fleet) -> None:
     assert ", 0 differ from the log" in deep.stdout, deep.stdout
 
 
-async def test_a_hundred_kills_change_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kills",
+    [pytest.param(4, marks=pytest.mark.slow), pytest.param(KILLS, marks=pytest.mark.nightly)],
+)
+async def test_kills_change_nothing(tmp_path: Path, kills: int) -> None:
     seed = int(time.time())
     print(f"seed {seed}")  # shown where the test fails
     rng = random.Random(seed)
-    seconds = KILLS * SECONDS_A_KILL * 2 / ARTICLES  # the lanes last as long as the kills
+    seconds = kills * SECONDS_A_KILL * 2 / ARTICLES  # the lanes last as long as the kills
     async with fleet(tmp_path, seconds) as hub:
         await hub.start(*WEBS, *WORKERS)
         await begin(hub, "web-1")
         acting = asyncio.create_task(act(hub, rng))
         lost: Counter[str] = Counter()
-        while lost.total() < KILLS:
+        while lost.total() < kills:
             await asyncio.sleep(rng.uniform(0.0, 1.5))
             victims = rng.sample(WEBS + WORKERS, k=rng.choice((1, 1, 2, 3)))
             await asyncio.gather(*(lose(hub, rng, name) for name in victims))
             lost.update(victims)
         acting.cancel()
         print(lost)
-        assert len(lost) == len(WEBS + WORKERS)
+        assert kills < 100 or len(lost) == len(WEBS + WORKERS)
         await finish(hub, "web-2")
         await require_kept(hub)
 
@@ -110,6 +112,7 @@ async def workers_of(hub: Fleet) -> Counter[str]:
     return Counter(worker for (worker,) in rows)
 
 
+@pytest.mark.nightly
 async def test_a_worker_frozen_for_three_leases_is_replaced_and_comes_back(tmp_path: Path) -> None:
     """Its lanes go to others; what it had in flight and brings too late is refused."""
     async with fleet(tmp_path, 1.0) as hub:
@@ -136,6 +139,7 @@ async def workers_with(hub: Fleet, count: int) -> bool:
     return len(await workers_of(hub)) == count
 
 
+@pytest.mark.nightly
 async def test_a_leader_frozen_for_three_leases_says_nothing_twice(tmp_path: Path) -> None:
     """Another process leads; thawed, the earlier leader writes nothing and follows."""
     async with fleet(tmp_path, 0.0, TEAMS[:2]) as hub, webhook() as posted:

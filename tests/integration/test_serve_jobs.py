@@ -29,8 +29,6 @@ from tests.hubs.stored import held, stored
 from tests.integration.kits import asked_server
 from tests.waiting import patience
 
-pytestmark = pytest.mark.slow
-
 ARTICLES = 32
 KILLS = 6
 VERSIONS = "SELECT version FROM gold WHERE task = 'INT' ORDER BY version"
@@ -80,6 +78,7 @@ def check_whole(folder: Path) -> int:
     return len(versions)
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
     config: Path, session: aiohttp.ClientSession
@@ -116,6 +115,7 @@ async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
         assert seen == {0, 1}, seed  # kills fell before the end, and after it
 
 
+@pytest.mark.slow
 async def test_a_hub_that_is_told_to_stop_ends_its_jobs(
     config: Path, session: aiohttp.ClientSession
 ) -> None:
@@ -138,6 +138,7 @@ def check_whole_without_boards(folder: Path) -> None:
     assert stored(folder, SET) == [(len(versions) - 1,)]
 
 
+@pytest.mark.slow
 async def test_a_lost_client_changes_nothing_for_its_job(
     config: Path, session: aiohttp.ClientSession
 ) -> None:
@@ -166,6 +167,7 @@ async def test_a_lost_client_changes_nothing_for_its_job(
         assert check_whole(config.parent / "hub") == 2
 
 
+@pytest.mark.slow
 async def test_the_command_prints_the_report(config: Path, session: aiohttp.ClientSession) -> None:
     token = await new_token(config)
     async with hub_at(config) as hub:

@@ -32,7 +32,6 @@ from tests.integration.kits import Asked, asked_server
 from tests.integration.test_kill import write_challenge
 from tests.waiting import patience
 
-KILLS = 20
 ARTICLES = 150
 CONCURRENCY = 2
 TEAMS = ("blue", "green", "red")
@@ -185,10 +184,12 @@ async def begin(organiser: Api, asked: dict[str, Asked]) -> dict[str, str]:
     return tokens
 
 
-@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.one_store("test_process_losses has a hundred kills of hubs on PostgreSQL")
-async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kills", [pytest.param(3, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.nightly)]
+)
+async def test_kills_of_a_service_change_nothing(tmp_path: Path, kills: int) -> None:
     write_challenge(tmp_path)
     gold = {task: tmp_path / f"{task.lower()}.tsv" for task in TASKS}
     planned = {"challenges": [challenge(tmp_path / "articles", gold)]}
@@ -208,7 +209,7 @@ async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:
         tokens: dict[str, str] = {}
         kept: set[tuple[Any, ...]] = set()
         killed_at_work = 0
-        for number in range(KILLS):
+        for number in range(kills):
             hub = await Hub.begin(config)
             acting: Sequence[asyncio.Task[None]] = []
             if deeds.rng.random() < 0.15 and number:  # while it starts
@@ -230,7 +231,7 @@ async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:
             assert kept <= now, seed  # what was stored once stays as it was
             killed_at_work += len(now) > len(kept)
             kept = now
-        assert killed_at_work >= 3  # a busy machine answers little before a kill
+        assert killed_at_work >= kills / 6  # a busy machine answers little before a kill
 
         for server in asked.values():
             server.seconds = 0.0
@@ -263,5 +264,5 @@ async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:
         if noted.get(request_id) != action
     }
     assert not missing, seed
-    actions = set(deeds.acknowledged.values())
-    assert {"servers.start", "servers.pause", "servers.suspend", "phases.freeze"} <= actions, seed
+    expected = {"servers.start", "servers.pause", "servers.suspend", "phases.freeze"}
+    assert kills < 20 or expected <= set(deeds.acknowledged.values()), seed
