@@ -6,9 +6,9 @@ and measures on it:
 - started: a hub whose lanes are paused, from the command to its pages, then until it is at rest;
 - asked: a hub whose lanes all ask a server that answers at once;
 - gold: another gold of INT, while the hub is asked whether it lives;
-- export, backup, imported: each command in a process of its own.
+- backup: the command in a process of its own.
 
-`--only export backup` measures some. The table is printed as Markdown: the figures, the exponent k
+`--only backup gold` measures some. The table is printed as Markdown: the figures, the exponent k
 of the law `figure ~ answers^k` (fitted to all sizes; 0 is flat, 1 is linear), and the target.
 `--json PATH` keeps the figures, and adds to those that it has, so that parts can be measured in
 turn: `--answers` without sizes prints what is kept.
@@ -41,12 +41,10 @@ import msgspec
 import numpy as np
 
 from benchmarks import many_answers
-from benchmarks.filled import PHASE, STORE_FILE, fill_rows, settings
+from benchmarks.filled import PHASE, STORE_FILE, fill_rows
 from benchmarks.many_lanes import OPEN, Hub, serving
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS
-from metaserver.archive.reading import import_archive
-from metaserver.archive.writing import export_store
 from metaserver.model.plans import PhasePlan
 from metaserver.model.states import Control
 from metaserver.store.copies import copy_store
@@ -92,14 +90,8 @@ ROWS: Mapping[str, Row] = {
     "gold change": Row(unit="s", target="15 at 10^5"),
     "gold change, /healthz p99": Row(unit="ms", target="50", digits=0),
     "gold change, CPU": Row(unit="s"),
-    "export": Row(unit="s", target="20 at 10^5"),
-    "export, CPU": Row(unit="s"),
-    "export, memory": Row(unit="MB", digits=0),
     "backup": Row(unit="s", target="5 at 10^5"),
     "backup, CPU": Row(unit="s"),
-    "import": Row(unit="s", target="20 at 10^5"),
-    "import, CPU": Row(unit="s"),
-    "import, memory": Row(unit="MB", digits=0),
 }
 
 
@@ -299,21 +291,6 @@ def gold(made: Made) -> Figures:
     }
 
 
-def export(made: Made) -> Figures:
-    """Export everything."""
-    given = settings(made.folder)
-    spent = _metered("export", lambda: export_store(made.store, made.folder / "all.zip", given))
-    return spent | {"export, memory": _peak()}
-
-
-def imported(made: Made) -> Figures:
-    """Import the exported archive."""
-    store = made.folder / "imported.sqlite"
-    spent = _metered("import", lambda: import_archive(made.folder / "all.zip", store))
-    store.unlink()
-    return spent | {"import, memory": _peak()}
-
-
 def backup(made: Made) -> Figures:
     """Copy the store, and check the copy."""
     copy = made.folder / "copy.sqlite"
@@ -329,19 +306,8 @@ def _metered(name: str, work: Callable[[], object]) -> Figures:
     return {name: time.monotonic() - begin, f"{name}, CPU": time.process_time() - before}
 
 
-def _peak() -> float:
-    """Return the most memory that this process had, in MB, without the files that it maps."""
-    return _memory("VmHWM") - _memory("RssFile")
-
-
-def _memory(name: str) -> float:
-    status = Path("/proc/self/status").read_text("utf-8")
-    [line] = [line for line in status.splitlines() if line.startswith(f"{name}:")]
-    return float(line.split()[1]) * 1024 / 1e6
-
-
 PARTS: Mapping[str, Callable[[Made], Figures]] = {
-    one.__name__: one for one in (started, export, backup, imported, gold, asked)
+    one.__name__: one for one in (started, backup, gold, asked)
 }
 IN_PROCESS = frozenset({"started", "asked"})
 """The parts that have a process for the hub already."""

@@ -1,4 +1,4 @@
-"""Long operations of a phase with many answers: another gold, an export, an import.
+"""Another gold for a phase with many answers, and its preview.
 
 `--answers 10000 100000` are answers in all, of ten servers. While the gold changes, a process of
 its own asks the hub's `/healthz` every 10 ms.
@@ -11,7 +11,6 @@ import asyncio
 import tempfile
 import time
 import urllib.request
-import zipfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
@@ -24,9 +23,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.filled import PHASE, STORE_FILE, fill, gold_of, settings
-from metaserver.archive.reading import import_archive
-from metaserver.archive.writing import export_store
+from benchmarks.filled import PHASE, fill, gold_of, settings
 from metaserver.cli.process import prepare_process
 from metaserver.cli.serve import open_service
 from metaserver.model.states import Role
@@ -132,25 +129,6 @@ def gold(folder: Path, articles: int) -> list[str]:
     return lines
 
 
-def exported(folder: Path, _: int) -> list[str]:
-    """Export everything."""
-    begun, out = time.perf_counter(), folder / "all.zip"
-    export_store(folder / STORE_FILE, out, settings(folder))
-    took = time.perf_counter() - begun
-    with zipfile.ZipFile(out) as archive:
-        members = len(archive.infolist())
-        size = sum(entry.file_size for entry in archive.infolist())
-    sizes = f"{out.stat().st_size / 1e6:.1f} MB ({size / 1e6:.0f} MB unpacked)"
-    return [f"{'export':14}{took:7.1f} s   {members:,} members, {sizes}"]
-
-
-def imported(folder: Path, _: int) -> list[str]:
-    """Import the exported archive."""
-    begun = time.perf_counter()
-    import_archive(folder / "all.zip", folder / "imported.sqlite")
-    return [f"{'import':14}{time.perf_counter() - begun:7.1f} s"]
-
-
 def _filled(folder: Path, articles: int) -> list[str]:
     asyncio.run(fill(folder, lanes=LANES, articles=articles))
     return []
@@ -171,7 +149,7 @@ def main() -> None:
     for answers in parser.parse_args().answers:
         print(f"{answers:,} answers of {LANES} servers")
         with tempfile.TemporaryDirectory() as folder:
-            for part in (_filled, gold, exported, imported):
+            for part in (_filled, gold):
                 with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                     for line in pool.submit(_part, part, Path(folder), answers // LANES).result():
                         print(line, flush=True)

@@ -2,9 +2,9 @@
 
 `python -m benchmarks.soak --minutes 30 --out soak` runs a hub, the servers that it asks, viewers of
 its pages and a sampler, each a process of its own. After a third of the time the store is copied,
-after two thirds it is exported, while the hub works on. Every 15 s a line is printed, and written
-to `soak.tsv`; `soak.svg` shows the curves. A line at the end says by how many bytes an answer the
-hub's memory grew, from a fifth of the time on.
+while the hub works on. Every 15 s a line is printed, and written to `soak.tsv`; `soak.svg` shows
+the curves. A line at the end says by how many bytes an answer the hub's memory grew, from a fifth
+of the time on.
 
 `--trace` also writes to `soak.trace` where the memory was allocated that the hub has come to use
 since it settled; this makes the hub several times slower.
@@ -33,16 +33,14 @@ from typing import IO
 from urllib.request import urlopen
 
 import aiohttp
-import msgspec
 import numpy as np
 import psutil
 
 from benchmarks.live_pages import process, spent
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, BASE, begun
-from metaserver.archive.writing import export_store
 from metaserver.cli.hub import work
-from metaserver.config import Settings, WebSettings
+from metaserver.config import WebSettings
 from metaserver.store.copies import copy_store
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
@@ -169,14 +167,6 @@ def run_backup(store: Path, pipe: Connection) -> None:
     pipe.send(time.monotonic() - begin)
 
 
-def run_export(store: Path, pipe: Connection) -> None:
-    """Export the store; send the seconds that it took."""
-    given = {"folder": str(store.parent), "uniprot": {"releases": str(store.parent)}}
-    begin = time.monotonic()
-    export_store(store, store.with_name("all.zip"), msgspec.convert(given, Settings))
-    pipe.send(time.monotonic() - begin)
-
-
 class _Command:
     """A command that runs beside the hub from a moment on."""
 
@@ -286,7 +276,6 @@ def soaked(
     store = folder / STORE_FILE
     commands = [
         _Command("backup", seconds / 3, run_backup, "copy.sqlite", store),
-        _Command("export", seconds * 2 / 3, run_export, "all.zip", store),
     ]
     with (
         peer(answer_of(ACCESSIONS)) as url,
@@ -342,7 +331,7 @@ def draw(found: Sequence[Sample], out: Path) -> None:
         place.set_ylim(bottom=0)
         for begin, end in spans:
             place.axvspan(begin, end, color="0.9", linewidth=0, zorder=0)
-    figure.supxlabel("minutes (grey: backup, export)", fontsize=9)
+    figure.supxlabel("minutes (grey: backup)", fontsize=9)
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "soak"}):  # a small file, repeatable
         figure.savefig(out, metadata={"Date": None})
 

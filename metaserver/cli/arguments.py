@@ -146,29 +146,6 @@ def add_backup(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the copy")
 
 
-def add_export(parser: ArgumentParser) -> None:
-    """Add what `export` is given."""
-    parser.description = (
-        "Writes runs, attempts, leaderboards, raw answers, gold, corpora, curations, teams and the"
-        " audit log into one zip, also while the hub is at work. It has no tokens, but it has the"
-        " gold. `metaserver import` reads it back."
-    )
-    _add_config(parser)
-    add = parser.add_argument
-    add("--out", type=Path, required=True, metavar="FILE.zip", help="the archive")
-    add("--phase", action="append", metavar="NAME", help="only this phase; give it once for each")
-
-
-def add_import(parser: ArgumentParser) -> None:
-    """Add what `import` is given."""
-    parser.description = (
-        "Reads what `metaserver export` wrote into a hub's folder that has no store"
-        " yet. Teams need new tokens. A phase that was open continues when the hub is started."
-    )
-    parser.add_argument("archive", type=Path, metavar="FILE.zip", help="the archive")
-    _add_config(parser)
-
-
 def add_results(parser: ArgumentParser) -> None:
     """Add what `results` is given."""
     parser.description = (
@@ -240,12 +217,17 @@ def add_move(parser: ArgumentParser) -> None:
     """Add what `move` is given."""
     parser.description = (
         "Carries the store of a hub that is stopped from its file into an empty PostgreSQL"
-        " database, and compares all rows. The file stays as it is."
+        " database, or from a database into a new file, and compares all rows. The store that it is"
+        " carried from stays as it is."
     )
-    target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--to", metavar="URL", help="the database: postgresql://...; other users"
-        " of the machine can see it while the command runs")  # fmt: skip
-    target.add_argument("--to-file", type=Path, metavar="FILE", help="a file with the URL alone")
+    other = parser.add_mutually_exclusive_group(required=True)
+    seen = "postgresql://...; other users of the machine can see it while the command runs"
+    other.add_argument("--to", metavar="URL", help=f"the database to carry it into: {seen}")
+    other.add_argument("--to-file", type=Path, metavar="FILE", help="a file with that URL alone")
+    other.add_argument("--back-from", metavar="URL", help=f"the database to carry it from: {seen}")
+    other.add_argument(
+        "--back-from-file", type=Path, metavar="FILE", help="a file with that URL alone"
+    )
     _add_config(parser)
 
 

@@ -60,23 +60,13 @@ COMMANDS: dict[str, Command] = {
         arguments.add_backup,
         "metaserver.cli.backup",
     ),
-    "export": Command(
-        "write everything a hub holds into one zip",
-        arguments.add_export,
-        "metaserver.cli.export",
-    ),
-    "import": Command(
-        "read an archive back into an empty hub",
-        arguments.add_import,
-        "metaserver.cli.import_",
-    ),
     "restore": Command(
         "read a backup of a PostgreSQL store back",
         arguments.add_restore,
         "metaserver.cli.restore",
     ),
     "move": Command(
-        "carry a hub's store from its file into PostgreSQL",
+        "carry a hub's store from its file into PostgreSQL, or back",
         arguments.add_move,
         "metaserver.cli.move",
     ),

@@ -8,8 +8,6 @@ import re
 import tempfile
 from pathlib import Path
 
-from metaserver.archive.layout import CHECKSUMS
-from metaserver.archive.unzipping import ZipReader
 from metaserver.cli.arguments import DEFAULT_URL, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.commands import DONE, REFUSED, read_token
@@ -19,6 +17,8 @@ from metaserver.cli.remote.refusals import print_refusal
 from metaserver.files import private
 from metaserver.files.private import FOLDER_MODE
 from metaserver.model.errors import HubError, InputError
+from metaserver.results.unzipping import ZipReader
+from metaserver.results.zips import CHECKSUMS
 
 PATH = "/phases/{phase}/results-package"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)

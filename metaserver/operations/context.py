@@ -48,13 +48,6 @@ from metaserver.store.teams import Team
 from metaserver.uniprot.vocabulary import Policies, split_name
 
 
-@dataclass(kw_only=True, slots=True)
-class LastExport:
-    """The job that exported last; None before the first."""
-
-    job: Job | None = None
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HubContext:
     """The parts of the running hub that operations use; `clock` returns Unix seconds."""
@@ -86,7 +79,6 @@ class HubContext:
     models: ActiveModels
     pdfs: PdfReader = field(default_factory=PdfReader)
     curation_logs: CurationLogs = field(default_factory=CurationLogs)
-    last_export: LastExport = field(default_factory=LastExport)
     last_packages: dict[PhaseName, Job] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
 

@@ -62,7 +62,7 @@ async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> K
     if size > MOST_BYTES:
         raise HubError(
             f"it has {size:,} bytes: a hub of several processes keeps at most {MOST_BYTES:,}; "
-            "make it with metaserver export or metaserver package on one of its machines"
+            "make it with `metaserver results` on one of its machines"
         )
     file = KeptFile(id=secrets.token_hex(8), name=name, size=size, made_at=hub.clock())
     async with hub.store.writing() as connection:

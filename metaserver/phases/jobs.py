@@ -22,6 +22,8 @@ MOST_KEPT = 32
 """Most jobs that are remembered of one owner, running ones too; the oldest ended one goes first."""
 MOST_AT_WORK, TEAM_AT_WORK = 4, 16
 """Most jobs that run at a time: of all organisers together, of one team."""
+REPORT_ROWS = 100
+"""The number of rows between two reports of the progress."""
 ID_BYTES = 8
 FAULT = "the hub failed to do this; the reason is in its log"
 
@@ -52,6 +54,34 @@ class Progress:
         """Begin the last step, after which the job cannot be cancelled."""
         self.begin(step)
         self.fixed = True
+
+
+OnProgress: TypeAlias = Callable[[Progress], None]
+"""A function called from time to time with the progress."""
+
+
+def ignore_progress(_: Progress) -> None:
+    """Ignore the progress."""
+
+
+class RowCounter:
+    """A counter of the rows written or read, which reports the progress from time to time."""
+
+    def __init__(self, progress: Progress, on_progress: OnProgress) -> None:
+        self._progress = progress
+        self._on_progress = on_progress
+
+    def begin(self, step: str, total: int = 0) -> None:
+        """Begin the next step; `total` is 0 if it is unknown."""
+        self._progress.begin(step, total)
+        self._on_progress(self._progress)
+
+    def count(self, rows: int = 1) -> None:
+        """Count rows of the step."""
+        before = self._progress.done // REPORT_ROWS
+        self._progress.advance(rows)
+        if self._progress.done // REPORT_ROWS > before:
+            self._on_progress(self._progress)
 
 
 Work: TypeAlias = Callable[[Progress], Awaitable[msgspec.Struct]]

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from metaserver.archive.layout import CHECKSUMS
 from metaserver.results.folder import PackageFolder
+from metaserver.results.zips import CHECKSUMS
 
 METADATA = "ro-crate-metadata.json"
 _TYPES = {

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from metaserver.archive.counting import OnProgress, RowCounter
 from metaserver.corpus.writing import TextNames, bioc_collections
 from metaserver.files.private import FOLDER_MODE
 from metaserver.leaderboards.gold import read_gold
@@ -20,7 +19,7 @@ from metaserver.model.data_packages import PackedData
 from metaserver.model.errors import HubError
 from metaserver.model.phases import Challenge, GoldVersion, Phase
 from metaserver.model.records import Article, ArticleId, PhaseName, TaskName
-from metaserver.phases.jobs import Progress
+from metaserver.phases.jobs import OnProgress, Progress, RowCounter
 from metaserver.phases.processes import in_process
 from metaserver.results.folder import PackageFolder
 from metaserver.results.packing import zip_folder

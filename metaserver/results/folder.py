@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from metaserver.archive.layout import CHECKSUMS
 from metaserver.files import private
 from metaserver.files.private import FOLDER_MODE
 from metaserver.model.errors import HubError
+from metaserver.results.zips import CHECKSUMS
 from scoring.tables import Table, csv_table, latex_float, latex_table
 
 MOST_BYTES = 2**31

@@ -11,12 +11,11 @@ from types import MappingProxyType
 
 import msgspec
 
-from metaserver.archive.counting import OnProgress, RowCounter, ignore_progress
 from metaserver.config import Settings
 from metaserver.model.boards import PUBLIC, RAW, BoardRow, FrozenBoard, FrozenView
 from metaserver.model.errors import HubError
 from metaserver.model.records import PhaseName, TaskName
-from metaserver.phases.jobs import Progress
+from metaserver.phases.jobs import OnProgress, Progress, RowCounter, ignore_progress
 from metaserver.phases.restore import vocabulary_of
 from metaserver.results.crate import write_crate
 from metaserver.results.figures import (

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from metaserver.archive.counting import OnProgress
-from metaserver.archive.layout import CHECKSUMS
-from metaserver.archive.zips import CHUNK, ZipWriter
 from metaserver.config import Settings
 from metaserver.files.private import FOLDER_MODE
 from metaserver.model.errors import HubError
-from metaserver.phases.jobs import Progress
+from metaserver.phases.jobs import OnProgress, Progress
 from metaserver.phases.processes import in_process
 from metaserver.results.making import PackageOrder, make_package
+from metaserver.results.zips import CHECKSUMS, CHUNK, ZipWriter
 from metaserver.store.place import StorePlace
 
 FOLDER = "results"

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from metaserver.archive.counting import RowCounter
 from metaserver.config import Settings
 from metaserver.curation.texts import BLOCK, prints
 from metaserver.files.compression import unpack
@@ -21,6 +20,7 @@ from metaserver.model.errors import HubError
 from metaserver.model.lanes import Corpus
 from metaserver.model.phases import Phase
 from metaserver.model.records import PhaseName, ServerName, TaskName
+from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import scored_of, vocabulary_of
 from metaserver.store import phases, servers
 from metaserver.store.reader import PackedAnswer, ReadStore

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from metaserver.archive.counting import RowCounter
 from metaserver.model.boards import PUBLIC, RAW
 from metaserver.model.lanes import LaneKey
 from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import stored_answers
 from metaserver.results.folder import PackageFolder
 from metaserver.results.source import PhaseSource

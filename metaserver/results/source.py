@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.archive.counting import RowCounter
 from metaserver.config import Settings
 from metaserver.files.compression import unpack
 from metaserver.leaderboards.public_part import PublicPart
@@ -27,6 +26,7 @@ from metaserver.model.phases import Challenge, GoldVersion, Phase
 from metaserver.model.plans import PhasePlan, ShownUsage
 from metaserver.model.records import PhaseName, ServerName, TaskName
 from metaserver.model.scores import Score
+from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import scored_of, vocabulary_of
 from metaserver.store import boards, methods, phases, runs
 from metaserver.store.keys import digest_key

@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from metaserver.archive.counting import OnProgress, RowCounter, ignore_progress
 from metaserver.config import Settings
 from metaserver.model.consensus import (
     CalibrationBin,
@@ -23,7 +22,7 @@ from metaserver.model.consensus import (
     TrainingReport,
 )
 from metaserver.model.errors import HubError
-from metaserver.phases.jobs import Progress
+from metaserver.phases.jobs import OnProgress, Progress, RowCounter, ignore_progress
 from metaserver.results.panels import TrainingOrder, TrainingPanel, read_panel
 from metaserver.store.reader import open_reader
 from scoring import Run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -61,8 +62,7 @@ async def move_in(source: Path, url: PostgresUrl, counted: Counted) -> int:
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(source)), hide_parameters=True)
     connection = await require_connection(url)
     try:
-        if not await connection.fetchval(f"SELECT pg_try_advisory_lock({ALONE})"):
-            raise InputError(str(url), "in use by a running hub; stop that one first")
+        await _require_unused(connection, url)
         with engine.connect() as reader:
             async with connection.transaction():
                 await _require_empty(connection, url)
@@ -76,6 +76,12 @@ async def move_in(source: Path, url: PostgresUrl, counted: Counted) -> int:
     finally:
         await connection.close()
         engine.dispose()
+
+
+async def _require_unused(connection: PgConnection, url: PostgresUrl) -> None:
+    """Take the lock of the one hub that has the store, for as long as the connection lasts."""
+    if not await connection.fetchval(f"SELECT pg_try_advisory_lock({ALONE})"):
+        raise InputError(str(url), "in use by a running hub; stop that one first")
 
 
 async def _require_empty(connection: PgConnection, url: PostgresUrl) -> None:
@@ -126,12 +132,47 @@ async def _set_sequence(connection: PgConnection, table: sa.Table) -> None:
         await connection.execute("SELECT setval($1::regclass, $2)", sequence, highest)
 
 
+async def move_out(url: PostgresUrl, out: Path, counted: Counted) -> int:
+    """Carry a database's rows into a new file; return their number.
+
+    All are read back and compared. No hub may use the database. Raises `InputError` if one does, if
+    the database has no store of the newest schema, or if the file exists.
+    """
+    async with _copying(url, out, alone=True) as (connection, writer):
+        moved = 0
+        for table in TABLES:
+            copied, stored = await _copy_table(connection, writer, table), _Digest()
+            for row in _file_rows(writer, table):
+                stored.add(row)
+            if stored.value != copied.value:
+                raise HubError(f"{table.name}: the file gives other rows back than it was given")
+            moved += copied.rows
+            counted(copied.rows)
+        return moved
+
+
 async def copy_out(url: PostgresUrl, out: Path) -> None:
     """Copy a database, as it is at this moment, into a new SQLite file."""
+    async with _copying(url, out) as (connection, writer):
+        for table in TABLES:
+            if table not in OF_PROCESSES:
+                await _copy_table(connection, writer, table)
+
+
+@asynccontextmanager
+async def _copying(
+    url: PostgresUrl, out: Path, *, alone: bool = False
+) -> AsyncIterator[tuple[PgConnection, sa.Connection]]:
+    """Make a file with all tables; yields connections to the database and to the file.
+
+    With `alone`, raises `InputError` if a hub works with the database.
+    """
     private.create(out).close()
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(out)), hide_parameters=True)
     connection = await require_connection(url)
     try:
+        if alone:
+            await _require_unused(connection, url)
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             schema = await connection.fetchval("SELECT version_num FROM alembic_version")
             if schema != newest_schema():
@@ -143,9 +184,9 @@ async def copy_out(url: PostgresUrl, out: Path) -> None:
                     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"
                 )
                 writer.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (schema,))
-                for table in TABLES:
-                    if table not in OF_PROCESSES:
-                        await _copy_table(connection, writer, table)
+                yield connection, writer
+    except asyncpg.UndefinedTableError:
+        raise InputError(str(url), "there is no store; expected one that a hub has made") from None
     except asyncpg.PostgresError as error:
         raise HubError(f"{url}: cannot be copied: {said(error)}") from error
     finally:
@@ -153,16 +194,19 @@ async def copy_out(url: PostgresUrl, out: Path) -> None:
         engine.dispose()
 
 
-async def _copy_table(connection: PgConnection, writer: sa.Connection, table: sa.Table) -> None:
+async def _copy_table(connection: PgConnection, writer: sa.Connection, table: sa.Table) -> _Digest:
     names = [column.name for column in table.columns]
+    copied = _Digest()
     batch: list[Mapping[str, Any]] = []
     async for row in _database_rows(connection, table):
+        copied.add(row)
         batch.append(dict(zip(names, row, strict=True)))
         if len(batch) == ROWS:
             writer.execute(sa.insert(table), batch)
             batch = []
     if batch:
         writer.execute(sa.insert(table), batch)
+    return copied
 
 
 def _file_rows(reader: sa.Connection, table: sa.Table) -> Iterator[Sequence[Any]]:

@@ -218,18 +218,6 @@ def test_the_overview_is_live(hub: OrganisedHub, visits: Visits) -> None:
     expect(page.locator("#live")).to_have_text("live")
 
 
-def test_an_archive_is_made_and_fetched(hub: OrganisedHub, visits: Visits) -> None:
-    page = signed_in(hub, visits, "/organise/export")
-    page.get_by_role("button", name="Make an archive").click()
-    page.wait_for_url("**/organise/export")
-    link = page.get_by_role("link", name="Download the archive")
-    expect(link).to_be_visible()
-    with page.expect_download() as fetched:
-        link.click()
-    assert fetched.value.suggested_filename.startswith("metaserver-")
-    assert Path(fetched.value.path()).stat().st_size > 10_000
-
-
 def test_by_keyboard_alone(hub: OrganisedHub, visits: Visits) -> None:
     page = signed_in(hub, visits, "/organise")
     tab_to(page, "Test phase")
@@ -285,7 +273,6 @@ PAGES = {
     "machines": "/organise/machines",
     "alerts": "/organise/alerts",
     "jobs": "/organise/jobs",
-    "export": "/organise/export",
 }
 
 

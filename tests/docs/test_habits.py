@@ -31,7 +31,7 @@ def test_there_is_a_walk_for_each_thing_that_is_added_often() -> None:
 @pytest.mark.parametrize("walk", WALKS)
 def test_the_files_of_a_walk_are_there(walk: str) -> None:
     files = re.findall(r"`([\w.-]+(?:/[\w.-]+)+|[\w-]+\.toml)`", WALKS[walk])
-    assert len(files) > 5
+    assert len(files) > 3
     assert [file for file in files if not (ROOT / file).is_file()] == []
     assert any(file.startswith("tests/") for file in files)
     assert any(file.startswith("docs/") for file in files) or walk == "A migration"

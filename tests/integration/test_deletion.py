@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from msgspec.structs import replace
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import RefusedError
 from metaserver.model.records import ServerName
 from metaserver.store.tables import metadata
-from tests.hubs.command import metaserver
-from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, plan_phase
 from tests.hubs.sites import organiser_token, visiting
 from tests.integration.kits import served
 from tests.integration.test_service_lanes import annotate, registered
@@ -100,9 +98,7 @@ async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(
     assert await rows(running, "phase_id") == {}
 
 
-async def test_a_challenge_goes_with_its_phases_and_an_archive_is_whole(
-    running: Running, tmp_path: Path
-) -> None:
+async def test_a_challenge_goes_with_its_phases(running: Running, tmp_path: Path) -> None:
     given = {"challenge": "bc", "corpus": "demo", "release": "test"}
     await running.do("phases.create", phase="second", **given)
     async with visiting(running) as ana:
@@ -115,23 +111,3 @@ async def test_a_challenge_goes_with_its_phases_and_an_archive_is_whole(
     assert await running.do("challenges.list") == []
     await running.do("challenges.set", challenge="next")
     await running.do("phases.create", phase="test", **given | {"challenge": "next"})
-
-
-async def test_an_archive_after_a_deletion_can_be_imported(tmp_path: Path) -> None:
-    given = await settings(tmp_path, store="")  # in files, also with --store
-    async with at_work(given) as running:
-        await plan_phase(running)
-        values = {"challenge": "bc", "corpus": "demo", "release": "test"}
-        await running.do("phases.create", phase="second", **values)
-        await running.do("phases.delete", phase="test")
-    config = tmp_path / "config.yaml"
-    for folder in ("hub", "other"):
-        text = f"folder: {tmp_path / folder}\nuniprot: {{releases: {tmp_path / 'releases'}}}\n"
-        config.write_text(text)
-        if folder == "hub":
-            done = await metaserver("export", "--out", tmp_path / "a.zip", "--config", config)
-        else:
-            done = await metaserver("import", tmp_path / "a.zip", "--config", config)
-        assert done.status == 0, done.stderr
-    async with at_work(replace(given, folder=str(tmp_path / "other"))) as again:
-        assert [one.phase for one in await again.do("phases.list")] == ["second"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,10 +16,9 @@ from metaserver.config import NoticeSettings, Settings, WebSettings
 from metaserver.model.challenges import DAY
 from metaserver.model.errors import RefusedError
 from metaserver.operations.caller import Caller
-from metaserver.operations.exports import archive_of
 from metaserver.operations.sign_ups import OF_ADDRESS, OF_ORIGIN
 from tests.fakes.mailbox import HOST, Mailbox, mailbox
-from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, visiting
 from tests.waiting import until
 
@@ -350,7 +348,7 @@ async def test_without_mail_the_organiser_hands_links_out_from_the_page(tmp_path
         assert (await visitor.post(f"{path}/7/decline")).status == 404
 
 
-async def test_sign_ups_survive_a_restart_and_an_archive_without_their_links(
+async def test_sign_ups_survive_a_restart(
     tmp_path: Path,
 ) -> None:
     async with mailbox() as mail:
@@ -371,15 +369,3 @@ async def test_sign_ups_survive_a_restart_and_an_archive_without_their_links(
             await until(lambda: bool(mail.messages))
             shown = await visitor.post(mail.link(), ASKED)
             assert "Show the token" in shown.said
-            await running.do("hub.export")
-            made = await archive_of(running.service, ORGANISER)
-            assert made is not None
-            with zipfile.ZipFile(made) as archive:
-                names = archive.namelist()
-                tables = {name: archive.read(name).decode() for name in names if "tables/" in name}
-    secret = shown.path.rpartition("/")[2]
-    assert "ada@green.example" in tables["tables/sign_ups.jsonl"]
-    assert "News" in tables["tables/announcements.jsonl"]
-    assert "tables/one_time_links.jsonl" not in tables
-    assert json.loads(tables["tables/challenges.jsonl"].splitlines()[0])["code"] is None
-    assert not any(secret in text for text in tables.values())

@@ -13,14 +13,14 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from metaserver.archive.exporting import FOLDER
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import JobState, ProcessRole
 from metaserver.operations import kept
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.data_packages import KeptData
-from metaserver.operations.exports import KeptExports, archive_of
+from metaserver.operations.results import KeptPackages, package_of
 from metaserver.operations.table import perform
+from metaserver.results.packing import FOLDER
 from metaserver.store import kept_files
 from metaserver.store.kept_files import KeptFile
 from metaserver.store.place import PostgresUrl
@@ -42,54 +42,47 @@ async def made_by(running: Running, name: str, **values: str) -> Any:
     return msgspec.convert(job.report, OPERATIONS[name].report)
 
 
-async def whole_zip(running: Running) -> Path:
-    path = await archive_of(running.service, ORGANISER)
+async def frozen(running: Running) -> None:
+    await plan_phase(running)
+    await running.do("phases.open", phase="test")
+    await running.do("phases.freeze", phase="test")
+
+
+async def whole_package(running: Running) -> Path:
+    path = await package_of(running.service, ORGANISER, "test")
     assert path is not None
-    with zipfile.ZipFile(path) as archive:
-        assert archive.testzip() is None
+    with zipfile.ZipFile(path) as package:
+        assert package.testzip() is None
     return path
 
 
-async def test_an_export_is_had_from_any_process(tmp_path: Path) -> None:
+async def test_a_results_package_is_had_from_any_process(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
-        await plan_phase(one)
-        assert (await other.do("hub.last-export")).size == 0
-        assert await archive_of(other.service, ORGANISER) is None
-        made = await made_by(one, "hub.export")
-        last = await other.do("hub.last-export")
+        await frozen(one)
+        assert await package_of(other.service, ORGANISER, "test") is None
+        made = await made_by(one, "results-package.make", phase="test")
+        last = await other.do("results-package.get", phase="test")
         assert (last.size, last.job.state) == (made.size, "done")
-        first, second = await whole_zip(one), await whole_zip(other)
+        first, second = await whole_package(one), await whole_package(other)
         assert first != second  # on two machines
         assert first.read_bytes() == second.read_bytes()
         assert second.stat().st_size == made.size
-        assert await whole_zip(other) == second  # it is fetched once
-        again = await other.do("hub.export")
-        assert (await whole_zip(one)).stat().st_size == again.size
+        assert await whole_package(other) == second  # it is fetched once
+        content, size = b"", 1
+        while len(content) < size:
+            part = await other.do("results-package.read", phase="test", offset=len(content))
+            content, size = content + part.content, part.size
+        assert content == first.read_bytes()
+        again = await made_by(other, "results-package.make", phase="test")
+        assert (await whole_package(one)).stat().st_size == again.size
         assert not first.exists()  # it was replaced
         async with other.service.store.reading() as connection:
             assert await connection.scalar(sa.select(sa.func.count()).select_from(files)) == 1
         place, copy = one.service.store.place, tmp_path / "copy.sqlite"
         assert isinstance(place, PostgresUrl)
         await copy_out(place, copy)
-        with closing(sqlite3.connect(copy)) as copied:  # an export has no earlier ones in it
+        with closing(sqlite3.connect(copy)) as copied:  # a copy has no packages in it
             assert copied.execute("SELECT count(*) FROM kept_parts").fetchone() == (0,)
-
-
-async def test_a_results_package_is_read_from_any_process(tmp_path: Path) -> None:
-    async with two(tmp_path) as (one, other):
-        await plan_phase(one)
-        await one.do("phases.open", phase="test")
-        await one.do("phases.freeze", phase="test")
-        made = await made_by(one, "results-package.make", phase="test")
-        found = await other.do("results-package.get", phase="test")
-        assert (found.size, found.job.state) == (made.size, "done")
-        content, size = b"", 1
-        while len(content) < size:
-            part = await other.do("results-package.read", phase="test", offset=len(content))
-            content, size = content + part.content, part.size
-        again = await one.do("results-package.read", phase="test", offset=0)
-        assert len(content) == made.size
-        assert content.startswith(again.content)
 
 
 async def test_released_data_come_to_all_machines_and_go_from_all(tmp_path: Path) -> None:
@@ -133,9 +126,10 @@ async def test_a_file_that_is_too_large_is_no_part_of_the_store(
 ) -> None:
     monkeypatch.setattr(kept, "MOST_BYTES", 10)
     async with two(tmp_path) as (one, other):
-        with pytest.raises(AssertionError, match="keeps at most 10; make it with metaserver"):
-            await one.do("hub.export")
-        assert (await other.do("hub.last-export")).size == 0
+        await frozen(one)
+        with pytest.raises(AssertionError, match="keeps at most 10"):
+            await one.do("results-package.make", phase="test")
+        assert (await other.do("results-package.get", phase="test")).size == 0
         assert not list(Path(one.service.settings.folder).rglob("*.zip"))
 
 
@@ -165,7 +159,7 @@ async def test_processes_of_a_machine_leave_one_anothers_work_alone(tmp_path: Pa
         elsewhere, namesake = own.with_name("other-machine-1"), own.with_name(f"{host}-b-1")
         for folder in (own, living, gone, elsewhere, namesake):
             folder.mkdir(parents=True)
-        async with KeptExports(one.service):
+        async with KeptPackages(one.service):
             assert not own.exists()
             assert not gone.exists()
             assert living.exists()

@@ -21,7 +21,6 @@ from metaserver.model.errors import RefusedError
 from metaserver.model.servers import LaneControl
 from metaserver.model.states import Control, Role, ServerState
 from metaserver.operations.data_packages import data_of
-from metaserver.operations.exports import archive_of
 from metaserver.operations.results import package_of
 from metaserver.store import servers, states, teams, tokens
 from metaserver.store.tables import attempts, raw_answers
@@ -143,20 +142,16 @@ async def test_stored_zips_are_sent_a_few_at_a_time(tmp_path: Path) -> None:
     async with hub(tmp_path) as (running, client):
         await with_raw_answers(running, 1)
         await running.do("phases.freeze", phase="test")
-        await running.do("hub.export")
         await running.do("results-package.make", phase="test")
         await running.do("data-package.release", phase="test")
         organiser = await running.do("tokens.create", role="organiser", label="ana")
-        archive = await archive_of(running.service, ORGANISER)
         package = await package_of(running.service, ORGANISER, "test")
-        assert archive
         assert package
         data = data_of(running.service, ORGANISER, "test")
         assert client.app is not None
         downloads = client.app[GATE].downloads
         head = {"Authorization": f"Bearer {organiser.token}"}
         for path, address in {
-            archive: "/organise/export/archive",
             package: "/organise/phases/test/results/package",
             data: "/c/bc/test/data/package",
         }.items():

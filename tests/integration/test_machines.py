@@ -1,9 +1,8 @@
-"""A hub's store carried from its file into PostgreSQL, backed up, restored, exported, imported."""
+"""A hub's store carried from its file into PostgreSQL and back, backed up, restored."""
 
 from __future__ import annotations
 
 import stat
-import zipfile
 from pathlib import Path
 
 import msgspec
@@ -20,7 +19,7 @@ from metaserver.store.transfer import TABLES
 from tests import stores
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, settings
-from tests.integration.test_archive import boards_of, command, filled, write_settings
+from tests.integration.test_backup import boards_of, command, filled, write_settings
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
 
@@ -88,26 +87,27 @@ async def test_a_store_is_carried_over_whole(
         assert await running.do("tokens.create", role="team", team="late", label="x")
     assert await command("move", "--config", config, "--to", url) == 2
     assert "expected an empty database" in capsys.readouterr().err
-    await archived(moved, tmp_path, capsys)
+    await carried_back(moved, before, tmp_path, capsys)
     await backed_up(moved, tmp_path, capsys)
 
 
-async def archived(moved: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Export a database and import it into a file and into another database: the same archive."""
-    config = write_settings(moved, tmp_path / "moved.yaml")
-    first = tmp_path / "first.zip"
-    assert await command("export", "--config", config, "--out", first) == 0
-    for number, place in enumerate(("", new_database("imported"))):
-        other = msgspec.structs.replace(moved, folder=str(tmp_path / f"other{number}"), store=place)
-        elsewhere, again = tmp_path / f"other{number}.yaml", tmp_path / f"again{number}.zip"
-        write_settings(other, elsewhere)
-        assert await command("import", first, "--config", elsewhere) == 0
-        assert await command("export", "--config", elsewhere, "--out", again) == 0
-        assert again.read_bytes() == first.read_bytes()
-        assert await command("import", first, "--config", elsewhere) == 2
-    assert "expected an empty database" in capsys.readouterr().err
-    with zipfile.ZipFile(first) as archive:
-        assert archive.testzip() is None
+async def carried_back(
+    moved: Settings, before: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Carry a database into a new folder, whose hub shows the same boards."""
+    back = msgspec.structs.replace(moved, folder=str(tmp_path / "back"), store="")
+    config = write_settings(back, tmp_path / "back.yaml")
+    async with at_work(moved):
+        assert await command("move", "--config", config, "--back-from", moved.store) == 2
+        assert "in use by a running hub" in capsys.readouterr().err
+    assert await command("move", "--config", config, "--back-from", moved.store) == 0
+    assert "rows, compared with those of" in capsys.readouterr().out
+    assert await rows_of(back.place()) == await rows_of(moved.place())
+    assert [path.stat().st_mode & 0o077 for path in Path(back.folder).iterdir()] == [0, 0]
+    async with at_work(back) as running:
+        assert await boards_of(running) == before
+    assert await command("move", "--config", config, "--back-from", moved.store) == 2
+    assert "there is a store already" in capsys.readouterr().err
 
 
 async def backed_up(moved: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,7 +206,7 @@ async def test_no_password_is_shown(
     for words in (
         ("doctor", "--config", config),
         ("backup", "--config", config, "--out", tmp_path / "x"),
-        ("export", "--config", config, "--out", tmp_path / "x"),
+        ("move", "--config", config, "--back-from", url),
         ("token", "list", "--config", config),
         ("restore", config, "--config", config),
     ):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from annotators.server import Kit
-from metaserver.archive.reading import import_archive
-from metaserver.archive.writing import export_store
 from metaserver.model.errors import RefusedError
 from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -108,9 +104,7 @@ async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(
 
 
 @pytest.mark.slow
-async def test_a_method_is_in_an_archive_and_goes_with_its_run(
-    running: Running, tmp_path: Path
-) -> None:
+async def test_a_method_goes_with_its_run(running: Running) -> None:
     blue = running.team("blue")
     of = {"phase": "test", "run": "file"}
     with pytest.raises(RefusedError, match="U\\+0007"):
@@ -123,14 +117,6 @@ async def test_a_method_is_in_an_archive_and_goes_with_its_run(
     await running.do("runs.upload", blue, **of, **file)  # in its place
     kept = await running.do("methods.get", blue, **of)
     assert (kept.method.summary, kept.method.contact) == ("Two.", "ana")
-
-    given, out = running.service.settings, tmp_path / "all.zip"
-    await asyncio.to_thread(export_store, running.service.store.place, out, given)
-    folder = tmp_path / "other"
-    folder.mkdir()
-    await asyncio.to_thread(import_archive, out, folder / "metaserver.sqlite")
-    async with at_work(msgspec.structs.replace(given, folder=str(folder), store="")) as again:
-        assert await again.do("methods.get", blue, **of) == kept
 
     await running.do("runs.delete", blue, **of)
     await running.do("runs.upload", **of, **file, team="red")

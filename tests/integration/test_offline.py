@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from metaserver.archive.reading import import_archive
-from metaserver.archive.writing import export_store
 from metaserver.model.boards import Board
 from metaserver.model.errors import RefusedError
 from metaserver.model.records import ServerName, TaskName
 from metaserver.operations.caller import Caller
-from metaserver.store.place import STORE_FILE
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
 from tests.integration.test_results_package import made
@@ -126,7 +121,7 @@ async def test_the_other_tasks_take_their_files(running: Running) -> None:
 
 
 @pytest.mark.slow
-async def test_runs_and_scores_are_there_after_a_restart_and_an_import(tmp_path: Path) -> None:
+async def test_runs_and_scores_are_there_after_a_restart(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     run: dict[str, Any] = {"phase": "bb3", "task": "BB-cat", "run": "one"}
     async with at_work(given) as running:
@@ -137,13 +132,6 @@ async def test_runs_and_scores_are_there_after_a_restart_and_an_import(tmp_path:
     async with at_work(given) as running:
         assert board_of(running) == before
         assert running.service.phase("bb3").offline[ServerName("one")].articles == 2
-    archive = tmp_path / "all.zip"
-    await asyncio.to_thread(export_store, given.place(), archive, given)
-    other = msgspec.structs.replace(given, folder=str(tmp_path / "other"), store="")
-    Path(other.folder).mkdir()
-    await asyncio.to_thread(import_archive, archive, Path(other.folder) / STORE_FILE)
-    async with at_work(other) as running:
-        assert board_of(running) == before
         kept = await running.do("runs.get", running.team("blue"), phase="bb3", run="one")
         assert kept.content == HALF
 

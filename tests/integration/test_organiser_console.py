@@ -7,29 +7,21 @@ import html
 import io
 import math
 import re
-import shutil
 import zipfile
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from aiohttp import FormData
 
-from metaserver.model.errors import UnavailableError
 from metaserver.model.rankings import ArticlePolicy, Ranking
-from metaserver.model.states import JobState
-from metaserver.operations import exports
-from metaserver.operations.exports import KeptExports
-from metaserver.operations.table import Nothing
-from metaserver.phases.jobs import MOST_AT_WORK, Progress
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.organise.drafts import MOST, Drafts, GoldDraft
 from tests.hubs.command import DEMO
-from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
 from tests.integration.kits import asked_server
 from tests.waiting import patience
@@ -653,7 +645,7 @@ async def test_a_run_is_uploaded_for_a_team_and_taken_back(running: Running, ana
     assert (await ana.get(path)).status == 404
 
 
-# -- the audit log, the export, the hub itself -----------------------------------------------------
+# -- the audit log, the hub itself -----------------------------------------------------
 
 
 async def test_the_processes_of_the_hub_are_shown(running: Running, ana: Visitor) -> None:
@@ -680,100 +672,6 @@ async def test_the_audit_log_is_filtered_in_the_address(running: Running, ana: V
     page = await ana.get("/organise/audit?actor=nobody")
     assert "No entry matches." in page.said
     assert (await ana.get("/organise/audit?before=99999999999999999999999")).status == 200
-
-
-async def test_everything_is_exported_as_one_archive(running: Running, ana: Visitor) -> None:
-    assert (await ana.get("/organise/export/archive")).status == 404
-    page = await ana.post("/organise/export")
-    assert page.path == "/organise/export"
-    assert "at work" in page.said
-    await ana.post("/organise/export")
-    async with patience():
-        while "Download the archive" not in (page := await ana.get("/organise/export")).said:
-            assert "No archive was made" not in page.said, page.said
-            await asyncio.sleep(0.1)
-    async with ana.client.get("/organise/export/archive") as response:
-        assert response.headers["Content-Type"] == "application/zip"
-        archive = zipfile.ZipFile(io.BytesIO(await response.read()))
-    assert "manifest.json" in archive.namelist()
-    entries = await running.do("audit.list", subject="hub")
-    assert {entry.action for entry in entries} == {"hub.export"}  # twice, if the first was quick
-
-
-async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> None:
-    shutil.rmtree(running.service.settings.uniprot.releases)
-    await ana.post("/organise/export")
-    async with patience():
-        while "No archive was made" not in (page := await ana.get("/organise/export")).said:
-            await asyncio.sleep(0.1)
-    assert "releases/test" in page.said
-    assert (await ana.get("/organise/export/archive")).status == 404
-    assert await running.do("audit.list", subject="hub") == []
-
-
-async def test_an_export_that_is_refused_is_not_in_the_audit_log(
-    running: Running, ana: Visitor
-) -> None:
-    async def unending(_: Progress) -> NoReturn:
-        raise await asyncio.Future()
-
-    jobs = running.service.jobs
-    others = [jobs.begin("gold.preview", "test INT", "ana", unending) for _ in range(MOST_AT_WORK)]
-    page = await ana.post("/organise/export")
-    assert page.status == 409
-    assert "jobs are running already: try again later" in page.said
-    assert await running.do("audit.list", subject="hub") == []
-    for job in others:
-        jobs.cancel(job)
-        await job.ended()
-
-
-async def test_an_export_whose_entry_cannot_be_stored_leaves_no_archive(
-    running: Running, ana: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def refuse(*_: Any) -> NoReturn:
-        raise UnavailableError("the disk is full")
-
-    monkeypatch.setattr("metaserver.operations.exports.audit_log", refuse)
-    await ana.post("/organise/export")
-    async with patience():
-        while "No archive was made" not in (page := await ana.get("/organise/export")).said:
-            await asyncio.sleep(0.1)
-    assert "the disk is full" in page.said
-    assert not (Path(running.service.settings.folder) / "export").exists()
-
-
-async def test_a_hub_that_stops_lets_an_export_store_its_entry(running: Running) -> None:
-    hub, lock = running.service, AsyncExitStack()
-    async with KeptExports(hub):
-        begun = await exports.export(hub, ORGANISER, Nothing())
-        job = hub.jobs.get(begun.job)
-        assert job is not None
-        await lock.enter_async_context(hub.store.writing())
-        await running.until(lambda: job.progress.fixed)
-        unlocked = asyncio.create_task(lock.aclose())  # once the context waits for the job
-    await unlocked
-    assert job.state is JobState.DONE
-    assert [entry.action for entry in await running.do("audit.list", subject="hub")] == [job.kind]
-    assert not (Path(hub.settings.folder) / "export").exists()
-
-
-async def test_an_export_is_a_job_that_can_be_cancelled(running: Running, ana: Visitor) -> None:
-    await ana.post("/organise/export")
-    [job] = await running.do("jobs.list")
-    assert (job.kind, job.subject, job.asked_by) == ("hub.export", "hub", "organiser ana")
-    ended = await running.do("jobs.cancel", job=job.job)
-    assert ended.state == "cancelled"
-    assert "The export was cancelled" in (await ana.get("/organise/export")).said
-    assert not (Path(running.service.settings.folder) / "export").exists()
-    assert (await ana.get("/organise/export/archive")).status == 404
-
-
-async def test_a_hub_that_stops_ends_its_export(running: Running) -> None:
-    async with visiting(running) as visitor:
-        await visitor.sign_in(await organiser_token(running))
-        await visitor.post("/organise/export")
-    assert not (Path(running.service.settings.folder) / "export").exists()
 
 
 async def test_the_overview_tells_how_the_hub_is(

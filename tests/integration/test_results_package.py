@@ -22,7 +22,7 @@ from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import site_of
-from tests.integration.test_archive import SECRET, filled
+from tests.integration.test_backup import SECRET, filled
 
 HOSTILE = '=1+2 <b>&"50 %" $x_1$ \\end{table} #~^ ]]>'
 

@@ -111,7 +111,6 @@ ROWS: Mapping[str, Row] = {
     "gold.preview": organisers(**FILED),
     "hub.status": organisers(),
     "hub.machines": organisers(),
-    "hub.last-export": organisers(),
     "results-package.get": organisers(phase="test"),
     "data-package.get": public(phase="test"),
     "phases.plan": organisers(phase="test"),
@@ -257,7 +256,6 @@ ROWS: Mapping[str, Row] = {
     "teams.get-notices": own(team="blue"),
     "tokens.list": each(),
     # what is done; what ends something comes last
-    "hub.export": organisers(),
     "results-package.make": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
     "results-package.read": Row(
         {"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN

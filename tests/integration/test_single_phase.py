@@ -5,25 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import zipfile
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import sqlalchemy as sa
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.archive.writing import export_store
 from metaserver.cli.results import leave_package, write_results
 from metaserver.cli.serve import open_service
 from metaserver.cli.single_phase import SinglePhase, work_to_end
-from metaserver.config import CircuitSettings, MetricsReaders, Settings, WebSettings, read_settings
+from metaserver.config import CircuitSettings, MetricsReaders, Settings, WebSettings
 from metaserver.lanes.events import LaneEnd
 from metaserver.leaderboards.result_files import boards_json
 from metaserver.model.errors import HubError, InputError, RefusedError
@@ -129,7 +126,7 @@ async def test_a_folder_of_a_run_is_served_and_goes_on_as_a_run(tmp_path: Path) 
 
 async def test_a_server_that_is_left_half_way_is_scored_on_all_articles(tmp_path: Path) -> None:
     """On the boards that a run leaves; while its phase is open, what is over for it counts."""
-    package, archive = tmp_path / "package", tmp_path / "all.zip"
+    package = tmp_path / "package"
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(asked_server(0.2))
         known, phase = await given(tmp_path, one=one.url)
@@ -152,9 +149,6 @@ async def test_a_server_that_is_left_half_way_is_scored_on_all_articles(tmp_path
         live = running.boards.scoreboard
         [row] = live.board(INT).rows
         assert row.counted < row.articles_in_gold
-        await asyncio.to_thread(export_store, service.store.place, archive, known)
-        found = json.loads(zipfile.ZipFile(archive).read("phases/run/leaderboard.json"))
-        assert found["boards"] == json.loads(msgspec.json.encode(boards_json(live)))
 
 
 @pytest.mark.one_store("the store of the command is a file")
@@ -170,16 +164,9 @@ async def test_the_other_commands_work_on_the_folder_of_a_run(tmp_path: Path) ->
         ["attempts", "--out", tmp_path / "hub"],
         ["doctor", "--config", config],
         ["backup", "--config", config, "--out", tmp_path / "copy.sqlite"],
-        ["export", "--config", config, "--out", tmp_path / "all.zip"],
     ):
         ended = await metaserver(*arguments)
         assert ended.status == 0, ended.stderr
-    again = await write_config(tmp_path, "again")
-    ended = await metaserver("import", tmp_path / "all.zip", "--config", again)
-    assert ended.status == 0, ended.stderr
-    async with at_work(read_settings(again)) as service:
-        scoreboard = service.service.phase("run").boards.scoreboard
-        assert without_marks(boards_json(scoreboard)) == boards(tmp_path / "hub")
 
 
 async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path: Path) -> None:

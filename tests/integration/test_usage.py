@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.archive.writing import export_store
 from metaserver.config import Settings
 from metaserver.model.usage import RunUsage
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -132,29 +129,19 @@ async def test_pages_say_who_declares_it(given: Settings) -> None:
             assert "0.5 USD" in (await visitor.get("/c/bc/test/board/INT")).text
 
 
-async def test_exports_and_packages_have_what_may_be_seen(given: Settings, tmp_path: Path) -> None:
+async def test_packages_have_what_may_be_seen(given: Settings, tmp_path: Path) -> None:
     async with at_work(given) as running:
         await running.do("phases.freeze", phase="test")
         await boards_of(running)
         hidden = await made(running, tmp_path / "hidden")
         await running.do("phases.update", phase="test", usage={"boards": "shown"})
         shown = await made(running, tmp_path / "shown")
-        out = tmp_path / "export.zip"
-        store = running.service.store.place
-        await asyncio.to_thread(export_store, store, out, running.service.settings)
     assert not any(b"declared" in content for name, content in hidden.items() if "INT" in name)
     assert b'"tokens_in"' not in hidden["boards/INT.json"]
     table = {row["run"]: row for row in rows(shown["tables/INT/raw.csv"])}
     assert table["asks-a-model"]["declared_cost"] == "0.5"
     assert table["looks-up"]["declared_cost"] == ""
     assert json.loads(shown["boards/INT.json"])["views"]["raw"]["rows"][0].keys() >= {"usage"}
-    with zipfile.ZipFile(out) as archive:
-        attempts = archive.read("phases/test/attempts.tsv").decode().splitlines()
-        stored = archive.read("tables/attempts.jsonl").decode().splitlines()
-    assert attempts[0].endswith("declared_tokens_in\tdeclared_tokens_out\tdeclared_cost"
-        "\tdeclared_currency")  # fmt: skip
-    assert sum(line.endswith("\t1500\t50\t0.5\tUSD") for line in attempts) == ARTICLES
-    assert sum(json.loads(line)["usage"] is not None for line in stored) == ARTICLES
 
 
 async def test_a_frozen_board_keeps_it_and_hides_it_as_the_plan_says(given: Settings) -> None:

@@ -35,7 +35,6 @@ PAGES = {
     "organise_corpus": "organisers#corpora",
     "organise_data": "organisers#data-for-teams",
     "organise_delete": "organisers#plan-a-phase-delete-one",
-    "organise_export": "organisers#export",
     "organise_extend": "organisers#dates-and-time-zones",
     "organise_gold": "organisers#gold",
     "organise_gold_preview": "organisers#gold",

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import JobState
-from metaserver.operations import consensus_models, data_packages, exports, jobs, results
+from metaserver.operations import consensus_models, data_packages, jobs, results
 from metaserver.operations.jobs import JobDetail, JobQuery, OneJob
 from metaserver.operations.table import Nothing
 from metaserver.web.organise.overview import phase_path
@@ -107,8 +107,6 @@ def result_path(job: JobDetail) -> str:
             return f"{gold_path(report['phase'], report['task'])}?set={report['version']}"
         case "gold.preview":
             return f"{gold_path(report['phase'], report['task'])}/previews/{job.job}"
-        case exports.KIND:
-            return "/organise/export"
         case results.KIND:
             return f"{phase_path(job.subject)}/results"
         case consensus_models.KIND:

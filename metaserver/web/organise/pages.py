@@ -16,7 +16,6 @@ from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
 from metaserver.web.organise.data import DataPages
 from metaserver.web.organise.deletion import DeletionPages
-from metaserver.web.organise.exports import ExportPages
 from metaserver.web.organise.gold import GoldPages
 from metaserver.web.organise.health import health
 from metaserver.web.organise.jobs import JobPages
@@ -44,9 +43,8 @@ class OrganiserPages:
     console: ConsoleContext
 
     def mount(self, app: web.Application) -> None:
-        """Put the console onto an application; what it exports ends with it."""
+        """Put the console onto an application; the packages it makes end with it."""
         app.add_routes(self.routes())
-        app.cleanup_ctx.append(ExportPages(console=self.console).while_serving)
         app.cleanup_ctx.append(ResultsPages(console=self.console).while_serving)
         app.cleanup_ctx.append(DataPages(console=self.console).while_serving)
 
@@ -74,7 +72,6 @@ class OrganiserPages:
             *MachinesPage(console=console).routes(),
             *AuditPage(console=console).routes(),
             *JobPages(console=console).routes(),
-            *ExportPages(console=console).routes(),
             *ResultsPages(console=console).routes(),
             *DataPages(console=console).routes(),
         ]
@@ -104,9 +101,6 @@ class OrganiserPages:
         if page == "watch":
             rooms = ControlRoomPages(console=console)
             return await console.follow(request, rooms.key(request), lambda: rooms.parts(request))
-        if page == "export":
-            exports = ExportPages(console=console)
-            return await console.follow(request, "organise export", lambda: exports.parts(request))
         if page == "results":
             results, phase = ResultsPages(console=console), request.query.get("phase", "")
             return await console.follow(

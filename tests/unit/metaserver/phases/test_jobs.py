@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from copy import copy
 
 import msgspec
 import pytest
@@ -20,10 +21,12 @@ from metaserver.phases.jobs import (
     FAULT,
     MOST_AT_WORK,
     MOST_KEPT,
+    REPORT_ROWS,
     TEAM_AT_WORK,
     Job,
     Jobs,
     Progress,
+    RowCounter,
     Work,
 )
 
@@ -163,3 +166,25 @@ async def test_a_team_has_jobs_of_its_own() -> None:
     assert jobs.list_all("blue") == list(reversed(own))
     assert (jobs.list_all("red"), jobs.list_all()) == ([other], [organisers])
     await jobs.close()
+
+
+def test_progress_is_reported_at_a_step_and_each_hundred_rows() -> None:
+    seen: list[Progress] = []
+    counter = RowCounter(Progress(), lambda one: seen.append(copy(one)))
+    counter.begin("tables", total=250)
+    for _ in range(250):
+        counter.count()
+    counter.begin("storing")
+    assert [(one.step, one.done, one.total) for one in seen] == [
+        ("tables", 0, 250), ("tables", REPORT_ROWS, 250), ("tables", 2 * REPORT_ROWS, 250),
+        ("storing", 0, 0),
+    ]  # fmt: skip
+
+
+def test_many_rows_at_once_are_one_report() -> None:
+    seen: list[int] = []
+    counter = RowCounter(Progress(), lambda one: seen.append(one.done))
+    counter.count(REPORT_ROWS - 1)
+    assert seen == []
+    counter.count(2 * REPORT_ROWS)
+    assert seen == [3 * REPORT_ROWS - 1]

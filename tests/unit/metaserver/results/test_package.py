@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.archive.layout import CHECKSUMS
-from metaserver.archive.zips import ZipWriter
 from metaserver.cli.package import unpack
 from metaserver.model.errors import HubError, InputError
 from metaserver.results.folder import PackageFolder
 from metaserver.results.packing import zip_folder
+from metaserver.results.zips import CHECKSUMS, ZipWriter
 
 
 def zipped(place: Path, **files: bytes) -> Path:

@@ -21,9 +21,10 @@ from typing import IO, Any
 import msgspec
 from isal import isal_zlib
 
-from metaserver.archive.layout import CHECKSUMS
 from metaserver.files import private
 
+CHECKSUMS = "checksums.tsv"
+"""The last entry: SHA-256, size and name of each other entry, a line per entry."""
 CHUNK = 2**18
 """The bytes that are compressed at a time."""
 AHEAD = 8

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.archive import zips
-from metaserver.archive.layout import CHECKSUMS
-from metaserver.archive.zips import ZipWriter
+from metaserver.results import zips
+from metaserver.results.zips import CHECKSUMS, ZipWriter
 
 SOME = random.Random(7)
 CONTENTS = {

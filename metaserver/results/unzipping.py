@@ -1,4 +1,4 @@
-"""Reading of untrusted archives as streams: they are bounded before anything is unpacked."""
+"""Reading of untrusted packages: they are bounded before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from metaserver.archive.entries import ArchiveEntry
-from metaserver.archive.layout import CHECKSUMS
 from metaserver.model.errors import InputError
+from metaserver.results.zips import CHECKSUMS
 
 CHUNK = 2**16
 MAX_DIRECTORY = 2**23
 """The most bytes of a zip's directory, which is read completely, with 46 bytes or more an entry."""
 MAX_ENTRIES = 100_000
 MAX_CHECKSUMS = 2**24
+MAX_CONTENT = 2**28
+"""The most bytes of an entry, which is read into memory."""
 MAX_RATIO = 1_100
-"""The most bytes that an archive may unpack to per compressed byte: deflate's limit is 1,032:1.
+"""The most bytes that a package may unpack to per compressed byte: deflate's limit is 1,032:1.
 
-So no hub's archive is refused, however compressible its answers are; entries that share their
+So no hub's package is refused, however compressible its answers are; entries that share their
 bytes are.
 """
 SMALL = 2**26
-"""The number of bytes that any archive may unpack to."""
+"""The number of bytes that any package may unpack to."""
 _ENCRYPTED = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _BROKEN = (
@@ -92,12 +93,10 @@ class ZipReader:
         return f"{known.sha256}\t{known.size}\t{name}\n"
 
     def read(self, name: str) -> bytes:
-        """Return an entry's content."""
-        return self.entry(name).rest()
-
-    def entry(self, name: str) -> ArchiveEntry:
-        """Return an entry as a stream; its checksum is verified when all of it is read."""
-        return ArchiveEntry(f"{self._place}/{name}", self._chunks(name))
+        """Return an entry's content, of at most 256 MiB."""
+        if self._sum(name).size > MAX_CONTENT:
+            raise InputError(self._place, f"{name} has more than {MAX_CONTENT >> 20} MiB")
+        return b"".join(self._chunks(name))
 
     def _chunks(self, name: str) -> Iterator[bytes]:
         expected, sha, size = self._sum(name), hashlib.sha256(), 0
@@ -124,7 +123,7 @@ class ZipReader:
         return self._sums[name]
 
     def _require_plausible(self, size: int) -> None:
-        """Refuse an archive that no hub writes, by its directory alone."""
+        """Refuse a package that no hub makes, by its directory alone."""
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
             raise InputError(self._place, f"holds more than {MAX_ENTRIES:,} entries")
@@ -145,5 +144,5 @@ class ZipReader:
                 rows = [line.rstrip("\n").split("\t") for line in io.TextIOWrapper(file, "utf-8")]
             return {name: Checksum(sha256, int(size)) for sha256, size, name in rows}
         except _BROKEN as error:
-            message = f"not an archive of a hub: {CHECKSUMS} is missing or broken"
+            message = f"not a package of a hub: {CHECKSUMS} is missing or broken"
             raise InputError(self._place, message) from error

@@ -1,4 +1,4 @@
-"""Malicious archives: refused by their directory, or piece by piece."""
+"""Malicious packages: refused by their directory, or while they are unpacked."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ import io
 import struct
 import tracemalloc
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from copy import copy
 from pathlib import Path
 
 import pytest
 
-from metaserver.archive import entries, unzipping
-from metaserver.archive.entries import ArchiveEntry
-from metaserver.archive.layout import CHECKSUMS, TABLES
-from metaserver.archive.records import to_record
-from metaserver.archive.rows import RowDecoder
-from metaserver.archive.unzipping import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
 from metaserver.model.errors import InputError
-from metaserver.store.tables import raw_answers
+from metaserver.results import unzipping
+from metaserver.results.unzipping import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
+from metaserver.results.zips import CHECKSUMS
 
 MEMORY = 2**26  # bytes: no archive below may take more
-RAW = next(RowDecoder(one) for one in TABLES if one.table is raw_answers)
 
 
 def written(path: Path, contents: Mapping[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -45,67 +40,17 @@ def refused(path: Path, name: str = "") -> str:
     tracemalloc.start()
     try:
         with pytest.raises(InputError) as caught, closing(ZipReader(path)) as reader:
-            for _ in reader.entry(name).lines():
-                pass
+            reader.read(name)
         assert tracemalloc.get_traced_memory()[1] < MEMORY
     finally:
         tracemalloc.stop()
     return str(caught.value)
 
 
-def of(content: bytes, chunk: int) -> ArchiveEntry:
-    """Return an entry with chunks of a size."""
-    chunks: Iterator[bytes] = (
-        content[start : start + chunk] for start in range(0, len(content), chunk)
-    )
-    return ArchiveEntry("x", chunks)
-
-
-@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 1000])
-def test_pieces_are_the_same_however_they_come(chunk: int) -> None:
-    assert list(of(b"a\n\nbcd\n", chunk).lines()) == [b"a", b"", b"bcd"]
-    entry = of(b"ab\ncdef", chunk)
-    assert (entry.line(), entry.take(2), entry.take(0), entry.rest()) == (b"ab", b"cd", b"", b"ef")
-    assert of(b"", chunk).line() is None
-    blobs = [b"", b"\n", b"<a>\xff\0\n</a>", b'{"bytes":3}\n' * 3]
-    content = b"".join(to_record({"position": n}, blob) for n, blob in enumerate(blobs))
-    found = [(row["position"], blob) for row, blob in RAW.records(of(content, chunk))]
-    assert found == list(enumerate(blobs))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"bytes":3}\nab\n', "is cut off|is longer"),
-        (b'{"bytes":3}\nabcd\n', "is longer than its bytes"),
-        (b'{"bytes":3}\nabc', "is cut off"),
-        (b'{"bytes":3}', "is cut off"),
-        (b'{"bytes":-3}\nabc\n', "without its bytes"),
-        (b"{}\n\n", "without its bytes"),
-        (b'{"bytes":99999999999999}\nabc\n', "a piece of more than"),
-    ],
-)
-def test_inconsistent_records_are_refused(content: bytes, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        list(RAW.records(of(content, 5)))
-
-
-def test_a_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "MAX_PIECE", 10)
-    assert list(of(b"x" * 10 + b"\n", 3).lines()) == [b"x" * 10]
-    for read in (
-        lambda entry: list(entry.lines()),
-        ArchiveEntry.rest,
-        lambda entry: entry.take(11),
-    ):
-        with pytest.raises(InputError, match="a piece of more than"):
-            read(of(b"x" * 11 + b"\n", 3))
-
-
 def test_an_honest_archive(tmp_path: Path) -> None:
     path = written(tmp_path / "x.zip", {"a": b"1\n2\n", "b": b""})
     with closing(ZipReader(path)) as reader:
-        assert list(reader.entry("a").lines()) == [b"1", b"2"]
+        assert reader.read("a") == b"1\n2\n"
         assert reader.read("b") == b""
         assert "a" in reader
         assert "c" not in reader
@@ -133,12 +78,10 @@ def test_the_most_compressible_content_is_read(tmp_path: Path) -> None:
         assert reader.read("a") == content
 
 
-def test_a_line_that_deflate_packs_best_is_refused_where_it_is_too_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entries, "MAX_PIECE", 2**25)
-    path = written(tmp_path / "x.zip", {"a": bytes(2**27)})
-    assert "has a piece of more than 32 MiB" in refused(path, "a")
+def test_an_entry_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unzipping, "MAX_CONTENT", 2**20)
+    path = written(tmp_path / "x.zip", {"a": bytes(2**20 + 1)})
+    assert "has more than 1 MiB" in refused(path, "a")
 
 
 def test_a_bomb_that_lies_of_its_size_ends_where_it_said(tmp_path: Path) -> None:
