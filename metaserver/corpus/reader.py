@@ -28,8 +28,8 @@ def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[
     """
     sources: dict[ArticleId, str] = {}
     for path in list(article_files(paths)):
-        for draft in _read_drafts(path, limit):
-            article = _article(path, draft)
+        for draft in read_drafts(path, limit):
+            article = article_of(path, draft)
             if article.id in sources:
                 message = f"article {article.id} is in {sources[article.id]} too; an id comes once"
                 raise InputError(path, message, line=draft.line)
@@ -37,8 +37,11 @@ def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[
             yield article
 
 
-def _read_drafts(path: Path, limit: int) -> Iterator[ArticleDraft]:
-    """Yield a file's articles; the first byte shows the kind, except that `.txt` is always text."""
+def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
+    """Yield a file's articles; the id of one is "" where the file itself says none.
+
+    The first byte shows the kind, except that `.txt` is always text. Raises `InputError`.
+    """
     data = read_bytes(path, limit)
     if data.startswith(PDF):
         raise InputError(path, "a PDF is not read; expected text, XML or BioC JSON")
@@ -63,7 +66,11 @@ def _read_text(path: Path, data: bytes) -> ArticleDraft:
     )
 
 
-def _article(path: Path, draft: ArticleDraft) -> Article:
+def article_of(path: Path, draft: ArticleDraft) -> Article:
+    """Return the article of a draft, named by its file where the draft has no id.
+
+    Raises `InputError` for one without text, or whose id has a control character.
+    """
     article_id = draft.id or stem_and_suffix(path)[0]
     if not article_id.isprintable():
         message = f"article id {article_id!r} has a tab, a line end or a control character"

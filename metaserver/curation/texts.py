@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaserver.corpus import read_articles
 from metaserver.corpus.files import read_bytes, stem_and_suffix
+from metaserver.corpus.reader import article_of, read_drafts
 from metaserver.curation.pdf import PdfReader, is_pdf
 from metaserver.curation.ports import Challenges
 from metaserver.files.compression import unpack
@@ -105,15 +105,15 @@ def read_file(content: bytes, source: str, text_bytes: int) -> Article:
         path = Path(folder) / name
         try:
             path.write_bytes(content)
-            found = list(islice(read_articles([path], limit=FILE_RATIO * text_bytes), 2))
+            found = list(islice(read_drafts(path, FILE_RATIO * text_bytes), 2))
+            articles = [article_of(path, draft) for draft in found]
         except InputError as error:
             raise _refused(name, error) from error
     if len(found) != 1:
         message = f"{name}: expected one article, found {'several' if found else 'none'}"
         raise RefusedError(Refusal.INVALID, message, field="content")
-    [article] = found
-    own = article.id if article.id != stem_and_suffix(Path(name))[0] else ArticleId("")
-    return Article(id=own, text=article.text, title=article.title, source=name)
+    [draft], [article] = found, articles
+    return Article(id=ArticleId(draft.id), text=article.text, title=article.title, source=name)
 
 
 def plain_id(article: str) -> str:

@@ -397,6 +397,35 @@ def test_what_is_told_is_seen(hub: CuratorHub, visits: Visits) -> None:
     expect(page.locator("#standing")).to_have_text("rejected: family · note: of two genes")
 
 
+def test_enter_takes_the_method_that_was_typed(hub: CuratorHub, visits: Visits) -> None:
+    """Others have the words in them, such as *lambda repressor two hybrid*."""
+    page = opened(hub, visits)
+    page.keyboard.press("i")
+    page.keyboard.press("d")
+    page.keyboard.type("two-hybrid")
+    page.keyboard.press("Enter")  # before the search has begun
+    expect(page.locator("#standing")).to_contain_text(re.compile("· two hybrid( ·|$)"))
+
+
+def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Visits) -> None:
+    """Its letters are commands: t, w, o."""
+    hub.answers(article(), {"fast": [0], "slow": [0]})
+    page = asked(hub, visits, article())
+    expect(page.locator("#left")).to_have_text("2 of 2 servers")
+    relevance = page.locator("#relevance").inner_text()
+    for key in ("d", "y", "i", "o", "r"):
+        page.keyboard.press(key)
+        if key == "i":  # pairs: there are none
+            continue
+        page.keyboard.type("two hybrid")
+        page.keyboard.press("Enter")
+        expect(page.locator("#chooser-note")).to_have_text("Nothing found.")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("#relevance")).to_have_text(relevance)
+    assert not decisions(detail_of(hub, page), "accepted")
+
+
 def test_names_and_buttons_on_a_phone(hub: CuratorHub, visits: Visits) -> None:
     page = opened(hub, visits, viewport={"width": 360, "height": 780})
     cut = """rows => rows.filter((row) => {

@@ -76,6 +76,9 @@ def _columns(curation: FinishedCuration, item: CuratedItem, number: int) -> Mapp
         source = field("psi-mi", origin.source_id, origin.source)
     article = curation.article
     published = [field(database.name, value) for database, value in article.references()]
+    told = list(comments(curation, item))
+    if not published:
+        told.append(f"article {article.id}")
     both = {
         "Biological role(s)": _term(UNSPECIFIED_ROLE),
         "Experimental role(s)": _term(UNSPECIFIED_ROLE),
@@ -91,17 +94,14 @@ def _columns(curation: FinishedCuration, item: CuratedItem, number: int) -> Mapp
         found[f"Taxid interactor {side}"] = "|".join(_taxa(protein))
     return found | {
         "Interaction detection method(s)": _term(item.detection),
-        "Publication Identifier(s)": "|".join(published)
-        or field("pubmed", f"unassigned-{article.id}"),
+        "Publication Identifier(s)": "|".join(published),
         "Interaction type(s)": _term(item.interaction),
         "Source database(s)": source,
         "Interaction identifier(s)": field(origin.hub or "metaserver", identifier),
         "Confidence value(s)": ""
         if item.probability is None
         else field("metaserver-consensus", f"{item.probability:.2f}"),
-        "Interaction annotation(s)": "|".join(
-            field("comment", text) for text in comments(curation, item)
-        ),
+        "Interaction annotation(s)": "|".join(field("comment", text) for text in told),
         "Creation date": date(item.decided_at or curation.submitted_at, "%Y/%m/%d"),
         "Update date": date(curation.submitted_at, "%Y/%m/%d"),
         "Negative": "false",

@@ -9,6 +9,7 @@ const list = document.getElementById("chooser-options");
 const note = document.getElementById("chooser-note");
 
 let end = () => {};
+let settle = async () => {}; // looks at once for what was typed, if that is not shown yet
 let options = [];
 let at = -1;
 
@@ -45,12 +46,18 @@ function show(found) {
   point(found.length ? 0 : -1);
 }
 
+async function entered() {
+  const mine = end; // the answer may come when another dialog is open
+  await settle();
+  if (at >= 0 && mine === end) end(options[at].value);
+}
+
 function pressed(event) {
   const { key } = event;
   if (key === "ArrowDown") point(at + 1);
   else if (key === "ArrowUp") point(at - 1);
   else if (key === "Enter" && event.target.tagName !== "BUTTON") {
-    if (at >= 0) end(options[at].value);
+    entered();
   } else {
     // In a search every sign is typed; digits choose while the field is empty.
     const open = field.hidden || (field.value === "" && /^\d$/.test(key));
@@ -63,6 +70,28 @@ function pressed(event) {
 
 export const chooserIsOpen = () => dialog.open;
 
+// Orders options by how well their texts have the words: the same, at the beginning, words of their
+// own, anywhere. Signs between words do not matter; equals stay in their order.
+export function ranked(words, found, textsOf) {
+  const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+  const wanted = plain(words);
+  const rank = (text) => {
+    if (text === wanted) return 0;
+    if (text.startsWith(wanted)) return 1;
+    if (` ${text}`.includes(` ${wanted}`)) return 2;
+    return text.includes(wanted) ? 3 : 4;
+  };
+  if (!wanted) return [];
+  return found
+    .map((one) => [Math.min(...textsOf(one).map((text) => rank(plain(text)))), one])
+    .filter(([place]) => place < 4)
+    .sort(([one], [other]) => one - other)
+    .map(([, one]) => one);
+}
+
+// Says what is missing for a command. As a dialog, so that what is typed next runs no commands.
+export const refuse = (title) => choose({ title, search: async () => [] });
+
 // Returns what was chosen; `null` where nothing was.
 export function choose({ title, first = [], search, text = "" }) {
   document.getElementById("chooser-title").textContent = title;
@@ -72,25 +101,36 @@ export function choose({ title, first = [], search, text = "" }) {
   show(first);
   let timer = 0;
   let asked = 0;
+  let looking = null; // the last search that was begun
+  const seek = async () => {
+    clearTimeout(timer);
+    timer = 0;
+    const mine = (asked += 1);
+    const words = field.value.trim();
+    try {
+      const found = words ? await search(words) : first;
+      if (mine !== asked) return; // a later one is under way
+      show(found);
+      note.textContent = found.length ? `${found.length} found` : "Nothing found.";
+    } catch (error) {
+      if (mine !== asked) return;
+      show([]);
+      note.textContent = error.message;
+    }
+  };
   const look = () => {
     clearTimeout(timer);
-    timer = setTimeout(async () => {
-      const mine = (asked += 1);
-      const words = field.value.trim();
-      try {
-        const found = words ? await search(words) : first;
-        if (mine !== asked) return; // a later one is under way
-        show(found);
-        note.textContent = found.length ? `${found.length} found` : "Nothing found.";
-      } catch (error) {
-        if (mine === asked) note.textContent = error.message;
-      }
-    }, PAUSE);
+    timer = setTimeout(() => (looking = seek()), PAUSE);
+  };
+  settle = () => {
+    if (timer) looking = seek();
+    return looking;
   };
   return new Promise((resolve) => {
     end = (value) => {
       clearTimeout(timer);
       asked += 1;
+      settle = async () => {};
       field.oninput = null;
       dialog.onkeydown = null;
       dialog.onclose = null;

@@ -1,5 +1,5 @@
 // What a curator can do, by key or by button: each decision is an event of the journal.
-import { choose } from "./curate_choose.js";
+import { choose, ranked, refuse } from "./curate_choose.js";
 import {
   article, byId, candidates, curation, decided, entries, isOpen, itemOf, journal, known, methods,
   nameOf, nameOfEvent, pace, path, read, record, releaseName, say, showTask, state, termName, types,
@@ -123,13 +123,13 @@ export function unmark() {
 // The detection method or the interaction type of a pair; those used last come first.
 async function setTerm(name, terms, question) {
   const row = candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT");
-  if (!row) return say("Make a pair first.");
+  if (!row) return refuse("There is no pair: m marks its two proteins");
   const option = ({ value, label }, key) => ({ key, label, detail: value, value });
   const used = journal.events.map(({ detail }) => detail?.[name]).filter(Boolean).reverse();
   const last = [...new Set(used)].slice(0, 5);
   const recent = last.map((id, place) => option({ value: id, label: termName(id) }, String(place + 1)));
   const search = async (words) =>
-    terms.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(words.toLowerCase())).slice(0, 50).map((one) => option(one));
+    ranked(words, terms, ({ label, value }) => [label, value]).slice(0, 50).map((one) => option(one));
   const rest = terms.filter(({ value }) => !last.includes(value)).map((one) => option(one));
   const chosen = await choose({ title: question(nameOf(row)), first: [...recent, ...rest], search });
   if (!chosen) return;
@@ -140,7 +140,7 @@ async function setTerm(name, terms, question) {
 
 async function note() {
   const { row } = candidates;
-  if (!row) return;
+  if (!row) return refuse("Choose a candidate to note something on");
   const search = async (words) => [{ label: "Keep this note", value: words }];
   const text = await choose({ title: `Note on ${nameOf(row)}`, search, text: decided(row)?.note ?? "" });
   if (text !== null) record("note", row, { note: text });
@@ -160,7 +160,7 @@ const commands = {
   up: () => move(candidates.next(-1, false)),
   accept: () => decide("accept"),
   reject: () => decide("reject"),
-  reason: () => candidates.row && reject(),
+  reason: () => (candidates.row ? reject() : refuse("Choose a candidate to reject")),
   undecide: () => candidates.row && record("undecide", candidates.row),
   undo: () => reached(journal.undo(pace.take())),
   redo: () => reached(journal.redo(pace.take())),

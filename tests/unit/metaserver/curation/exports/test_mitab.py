@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from metaserver.curation.exports.characters import one_line
 from metaserver.curation.exports.mitab import COLUMNS, field, write_mitab
@@ -38,6 +39,15 @@ def test_a_pair_is_a_line_of_42_columns() -> None:
     assert bound["Negative"] == [("", "false", "")]
     assert bound["Stoichiometry(s) interactor A"] == []
     assert dimer["ID(s) interactor A"] == dimer["ID(s) interactor B"]
+
+
+def test_an_article_without_an_identifier_is_given_none() -> None:
+    """PubMed has no such number: the column is empty, and a comment names the article."""
+    article = replace(SAMPLE.article, id="request-7")
+    bound, _ = read_mitab(write_mitab([replace(SAMPLE, article=article)]))
+    assert bound["Publication Identifier(s)"] == []
+    notes = [one.value for one in bound["Interaction annotation(s)"]]
+    assert notes[-1] == "article request-7"
 
 
 def test_copies_of_a_protein_have_a_stoichiometry_of_0() -> None:
