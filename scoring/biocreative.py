@@ -280,7 +280,7 @@ class ItemScorer:
                 gold.articles, gold.sizes, self._counted(counted), signature.beta
             ),
             articles_in_gold=len(gold),
-            articles_ignored=len(ignored),
+            articles_ignored=int(np.count_nonzero(ignored.hits)),  # a file has no empty answer
             hits_ignored=int(ignored.hits.sum(dtype=np.int64)),
             signature=signature,
         )

@@ -10,8 +10,8 @@ from scoring.corpora import Counts, Species, WordRate
 from scoring.difficulty import Borders, Cluster, cluster_articles
 from scoring.ppi3d import Curves
 from scoring.report import n_of_gold
-from scoring.scorecard import ActScorecard, Scorecard
-from scoring.significance import Comparison
+from scoring.scorecard import ActScorecard, Scorecard, Signature
+from scoring.significance import Comparison, Interval
 from scoring.teams import main_score
 from scoring.usefulness import IDEAL, Usefulness
 
@@ -29,7 +29,7 @@ def curves(scorecards: Sequence[Scorecard]) -> Chart:
             x += [last, recall]
             y += [precision, precision]
             last = recall
-        series.append(Series(name=_labelled(card), x=x, y=y, style=style))
+        series.append(Series(name=_labelled(card, card.signature), x=x, y=y, style=style))
     panel = Panel(
         x=unit_scale("recall"),
         y=unit_scale("interpolated precision"),
@@ -44,12 +44,12 @@ def scatter(scorecards: Sequence[Scorecard]) -> Chart:
     act = isinstance(scorecards[0], ActScorecard)
     series = [
         Series(
-            name=_labelled(card),
+            name=_labelled(card, card.signature),
             x=[card.confusion.mcc if isinstance(card, ActScorecard) else card.macro.f_score],
             y=[main_score(card)],
             kind="points",
             style=style,
-            texts=[_labelled(card)],
+            texts=[_labelled(card, card.signature)],
             named=style is not None,
         )
         for card, style in zip(scorecards, styles, strict=True)
@@ -69,7 +69,7 @@ def intervals(comparison: Comparison) -> Chart:
     """Return each run's score with its interval, the best run on top."""
     runs = comparison.intervals
     measure = _MEASURES.get(comparison.measure, comparison.measure)
-    names = [f"{one.run} ({n_of_gold(one)})" for one in runs][::-1]
+    names = [_labelled(one, comparison.signature) for one in runs][::-1]
     series = Series(
         name=f"{comparison.level:.0%} interval",
         x=[one.score for one in runs][::-1],
@@ -362,6 +362,6 @@ def _chart(title: str, scorecards: Sequence[Scorecard], panel: Panel) -> Chart:
     return Chart(title=title, signature="; ".join(signatures), panels=[panel])
 
 
-def _labelled(card: Scorecard) -> str:
-    """Return a run's name with the articles that it is scored on, of those in the gold."""
-    return f"{card.run} ({n_of_gold(card)})"
+def _labelled(scored: Interval | Scorecard, signature: Signature) -> str:
+    """Return a run's name; with the articles that it is scored on if these are not all."""
+    return scored.run if signature.articles == "all" else f"{scored.run} ({n_of_gold(scored)})"

@@ -114,8 +114,9 @@ class ItemScorecard(_Shown):
     """The score of an INT or IPT run.
 
     `articles` holds the scored articles in gold order; `hits_ignored` are hits on articles that
-    are not in the gold. `macro` and `micro` are 0 where no article was scored. `warnings` are what
-    was odd in the result file. What is not a field is computed when it is first asked for.
+    are not in the gold, `articles_ignored` the articles that have one. `macro` and `micro` are 0
+    where no article was scored. `warnings` are what was odd in the result file. What is not a field
+    is computed when it is first asked for.
     """
 
     run: str

@@ -135,14 +135,15 @@ def marked(signature: str, gold: str) -> str:
 class ArticleBoard:
     """The levels of a task's articles, easiest first, as far as the viewer may see them.
 
-    `measure` is the measure of the means; it is empty where the task has no levels. `withheld`
-    counts the articles that too few teams answered to be shown; `ready` is False until levels have
-    been computed.
+    `measure` is the measure of the means; it is empty where the task has no levels. Means are of
+    the runs with the `least` coverage. `withheld` counts the articles that such runs of too few
+    teams answered to be shown; `ready` is False until levels have been computed.
     """
 
     task: TaskName
     measure: str = ""
     levels: Sequence[ArticleLevel] = ()
+    least: float = 0.0
     withheld: int = 0
     ready: bool = True
     hidden: str = ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bisect
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import Attempt, Server, ServerName, Timings
@@ -31,10 +32,19 @@ END_STATES: Mapping[LaneEnd, tuple[ServerState, str]] = {
     ),
 }
 
+DOWN_OR_UP = frozenset({ServerState.DOWN, ServerState.UP, ServerState.SLOW})
 CONTROL_STATES: Mapping[Control, ServerState] = {
     Control.PAUSED: ServerState.PAUSED,
     Control.SUSPENDED: ServerState.SUSPENDED,
 }
+
+
+class PassedState(NamedTuple):
+    """A state that a server had from the moment `at` (Unix seconds) on."""
+
+    at: float
+    state: ServerState
+    note: str
 
 
 @dataclass(kw_only=True, slots=True)
@@ -101,7 +111,7 @@ class ServerMonitor:
         self._times = TimeHistogram()  # of all servers
         self._course = AttemptCourse()
         self._began = clock()
-        self._changed: set[ServerName] = set()  # until `take_changed`
+        self._changed: dict[ServerName, list[PassedState]] = {}  # until `take_changed`
         self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
 
     def add(self, server: Server, address: str) -> None:
@@ -203,19 +213,23 @@ class ServerMonitor:
         watched.end = None
         self._change(watched)
 
-    def take_changed(self) -> Set[ServerName]:
-        """Return the servers that have changed since the last call: others have the same state."""
-        changed, self._changed = self._changed, set()
+    def take_changed(self) -> Mapping[ServerName, Sequence[PassedState]]:
+        """Return the servers that have changed since the last call: others have the same state.
+
+        With each come the moments at which it went down or came back, so that none is missed.
+        """
+        changed, self._changed = self._changed, {}
         return changed
 
-    def put_back(self, changed: Set[ServerName]) -> None:
+    def put_back(self, changed: Mapping[ServerName, Sequence[PassedState]]) -> None:
         """Let the next `take_changed` return these servers again."""
-        self._changed |= changed
+        for name, passed in changed.items():
+            self._changed[name] = [*passed, *self._changed.get(name, ())]
 
     def _change(self, watched: _MonitoredServer) -> None:
         """Drop what is cached of a server, and remember that it has changed."""
         watched.status = self._cached = None
-        self._changed.add(watched.server.name)
+        self._changed.setdefault(watched.server.name, [])
 
     def status(self, server: ServerName) -> ServerStatus:
         """Return a server's present row of the monitor."""
@@ -296,9 +310,14 @@ class ServerMonitor:
         """Record a change of a lane's state."""
         watched = self._servers[change.server.name]
         self._change(watched)
+        was_down = bool(watched.down)
         watched.in_flight = change.in_flight
         watched.down = change.down
         watched.end = None if change.end is LaneEnd.SLICE else change.end
+        if was_down is not bool(watched.down):
+            state, note = self.state(watched.server.name)
+            if state in DOWN_OR_UP:
+                self._changed[watched.server.name].append(PassedState(self._clock(), state, note))
 
     def outcomes(self) -> Counter[Outcome]:
         """Return the number of attempts by outcome."""

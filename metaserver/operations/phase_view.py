@@ -145,7 +145,7 @@ class PhaseView:
     def _visibility(self) -> Visibility:
         return self._running.phase.plan.visibility
 
-    def _is_rounded(self, viewer: Viewer) -> bool:
+    def is_rounded(self, viewer: Viewer) -> bool:
         """Return whether the viewer's scores are rounded: the phase is open, its gold a secret."""
         return not viewer.organiser and _reveals_gold(self._running)
 
@@ -174,9 +174,9 @@ class PhaseView:
         return scored[TaskName(name)]
 
     def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """Return the number of runs of each task that the viewer may see."""
+        """Return the number of runs of each task that the viewer may see; empty if it sees none."""
         if why_hidden(self._visibility, viewer):
-            return {task.name: 0 for task in self.tasks()}
+            return {}
         sees_all = sees_all_scores(self._visibility, viewer)
         return self._running.boards.counts(None if sees_all else viewer.team)
 
@@ -221,13 +221,13 @@ class PhaseView:
         board = seen(board, self._visibility, viewer)
         if board.hidden:
             return board
-        if self._is_rounded(viewer):
+        if self.is_rounded(viewer):
             board = self._rounded_board(board)
         return replace(
             board,
             rows=self._names.rows(self._seen_usage(board.rows, viewer), viewer),
             note=self._note(viewer),
-            frozen="" if self._is_rounded(viewer) else self.links.get(task, ""),
+            frozen="" if self.is_rounded(viewer) else self.links.get(task, ""),
             catching_up=self._running.catching_up,
         )
 
@@ -243,13 +243,13 @@ class PhaseView:
         least = self._running.phase.plan.ranking.min_coverage
         made_of = (answered, withheld, least)
         if known is None or known.of is not board.rows or known.made_of != made_of:
+            plugin = self._running.boards.scoreboard.scored_task(board.task).plugin
             coverage = AnsweredShare(
                 answered=answered,
-                articles=len(self._running.corpus),
+                articles=self._running.articles_of(plugin),
                 withheld=withheld,
                 least=least,
             )
-            plugin = self._running.boards.scoreboard.scored_task(board.task).plugin
             made = rounded(board, board.order, coverage, rising_measures(plugin.columns))
             known = self._rounded[board.task, board.view] = _Rounded(board.rows, made_of, made)
         return known.board
@@ -270,9 +270,7 @@ class PhaseView:
         if viewer.organiser:
             return NOTES.get(self._visibility, "")
         own = OWN_NOTE if self._visibility is Visibility.OWN else ""
-        return (
-            f"{own} {note(self._running.phase.plan)}".strip() if self._is_rounded(viewer) else own
-        )
+        return f"{own} {note(self._running.phase.plan)}".strip() if self.is_rounded(viewer) else own
 
     def articles(self, task: TaskName, view: str = RAW, viewer: Viewer = ANYBODY) -> ArticleBoard:
         """Return how hard a task's articles are."""
@@ -280,7 +278,7 @@ class PhaseView:
             return ArticleBoard(task=task, hidden=NO_PART)
         board = self._running.boards.articles(task, view)
         found = seen_articles(board, self._visibility, viewer)
-        if self._is_rounded(viewer) and not found.hidden:
+        if self.is_rounded(viewer) and not found.hidden:
             return replace(found, levels=(), withheld=0, hidden=UNTIL_FROZEN)
         return found
 
@@ -296,7 +294,7 @@ class PhaseView:
 
     async def frozen_boards(self, viewer: Viewer) -> Sequence[boards.StoredBoard]:
         """Return the phase's frozen boards, newest first; none for who may see no score."""
-        if why_hidden(self._visibility, viewer) or self._is_rounded(viewer):
+        if why_hidden(self._visibility, viewer) or self.is_rounded(viewer):
             return []
         async with self._hub.store.reading() as connection:
             return await boards.list_all(connection, self._running.phase.id)

@@ -100,7 +100,7 @@ def _few_articles(least: float) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnsweredShare:
-    """The articles that each run `answered`, of the corpus's `articles`, and the `least` share.
+    """The articles that each run `answered`, the `articles` of a whole run, and the `least` share.
 
     A run of a server must have answered that share of the corpus. An uploaded one answers all of
     it, but has no score unless it has hits for as many articles as that share of the gold's: one of

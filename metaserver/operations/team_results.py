@@ -38,11 +38,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `score` is that of `measure`, with its 95 % interval where that belongs to this score. `place`
     is among the `runs` that are placed and may be seen. `answered` of `articles` have an answer;
-    `scored` of `in_gold` are in the score. `change` is the score's difference from `before`, the
-    run that the team entered before this one. `curve` has pairs of answers and the score of these,
-    in the order of the corpus, where single articles' scores may be known. `hidden` says why there
-    is no score, and `freezes_at` (Unix seconds) when the phase is frozen by its date. `usage` is
-    what its answers took, as the team declares; null where it declares nothing.
+    `scored` of `in_gold` are in the score, both 0 while scores are rounded. `change` is the score's
+    difference from `before`, the run that the team entered before this one. `curve` has pairs of
+    answers and the score of these, in the order of the corpus, where single articles' scores may be
+    known. `hidden` says why there is no score, and `freezes_at` (Unix seconds) when the phase is
+    frozen by its date. `usage` is what its answers took, as the team declares; null where it
+    declares nothing.
     """
 
     phase: str
@@ -112,6 +113,7 @@ async def _results(
         await view.refresh(task.name, viewer=viewer)
         board = view.board(task.name, viewer=viewer)
     rows = {row.run: row for row in board.rows} if board else {}
+    exact = not view.is_rounded(viewer)
     first = board.order[0] if board is not None and board.order else task.order[0]
     column = next(one for one in task.columns if one.key == first)
     may_see = sees_curves(running.phase.plan, running.state, viewer)
@@ -137,8 +139,8 @@ async def _results(
             runs=sum(other.place is not None for other in rows.values()),
             answered=one.answered,
             articles=running.articles_of(task),
-            scored=row.articles_scored if row else 0,
-            in_gold=row.articles_in_gold if row else 0,
+            scored=row.articles_scored if row and exact else 0,
+            in_gold=row.articles_in_gold if row and exact else 0,
             change=score - before[1] if before is not None and score is not None else None,
             before=before[0] if before is not None and score is not None else "",
             curve=await hub.curves.curve(running, task.name, one.run)

@@ -362,6 +362,7 @@ class LiveBoards:
             task=task,
             measure=plugin.level,
             levels=shown,
+            least=self.scoreboard.ranking.min_coverage,
             withheld=len(known) - len(shown),
             ready=found is not None,
         )

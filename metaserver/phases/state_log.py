@@ -1,5 +1,6 @@
 """The log of servers' states: changes are stored and sent to listeners, at most a second later.
 
+That a server was down is stored however short it was.
 Only the servers whose monitor has changed since the last check are looked at.
 
 The last stored states are read from the store, so that a restarted hub repeats no change.
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.records import ServerName
 from metaserver.model.states import ServerState
+from metaserver.monitoring.monitor import PassedState
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import states
 from metaserver.store.store import Store
@@ -104,21 +106,24 @@ class ServerStateRecorder:
             self._note_down(change)
         self._read.add(phase_id)
 
-    def _changes(self, running: RunningPhase, names: Iterable[ServerName]) -> Sequence[Seen]:
-        """Return the changes of some servers' states since they were stored last."""
-        return [
-            Seen(
-                running,
-                name,
-                StateChange(key=key, at=self._clock(), state=state, note=note),
-                was_down=key in self._down,
-            )
-            for name in sorted(names)
-            if not running.follower.is_behind(name)  # its state is not known yet
-            for key in [running.key(running.servers[name])]
-            for state, note in [running.boards.server_monitor.state(name)]
-            if state is not self._last.get(key)
-        ]
+    def _changes(
+        self, running: RunningPhase, changed: Mapping[ServerName, Sequence[PassedState]]
+    ) -> Iterator[Seen]:
+        """Yield the changes of some servers' states since they were stored last, of each in order.
+
+        A server that went down and came back since the last check has two.
+        """
+        for name, passed in sorted(changed.items()):
+            if running.follower.is_behind(name):  # its state is not known yet
+                continue
+            key = running.key(running.servers[name])
+            last, was_down = self._last.get(key), key in self._down
+            present = PassedState(self._clock(), *running.boards.server_monitor.state(name))
+            for at, state, note in (*passed, present):
+                if state is not last:
+                    change = StateChange(key=key, at=at, state=state, note=note)
+                    yield Seen(running, name, change, was_down=was_down)
+                    last, was_down = state, _is_down(state, was_down)
 
     async def _keep(self, changes: Sequence[Seen]) -> None:
         if not changes:
@@ -137,7 +142,12 @@ class ServerStateRecorder:
 
     def _note_down(self, change: StateChange) -> None:
         """Note that a server is down, or there again; other states say nothing of that."""
-        if change.state is ServerState.DOWN:
+        if _is_down(change.state, change.key in self._down):
             self._down.add(change.key)
-        elif change.state in THERE:
+        else:
             self._down.discard(change.key)
+
+
+def _is_down(state: ServerState, was_down: bool) -> bool:
+    """Return whether a server in a state is down; most states say nothing of that."""
+    return state is ServerState.DOWN or (was_down and state not in THERE)

@@ -141,7 +141,7 @@ def _declared(usage: RunUsage | None) -> Sequence[Cell]:
 def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
     """Return a board as a paper prints it: n/N and intervals in one column each."""
     intervals, letters = _found(frozen, view, comparison)
-    header: list[Cell] = ["run", "place", "team", "articles"]
+    header: list[Cell] = ["run", "place", "team", "answered"]
     header += [column.heading for column in frozen.columns]
     header += ["95 % interval"] * bool(intervals)
     header += ["letters"] * bool(letters)

@@ -111,13 +111,20 @@ async def test_a_newer_gold_scores_runs_again_and_a_frozen_phase_takes_none(
 
 async def test_the_other_tasks_take_their_files(running: Running) -> None:
     blue = running.team("blue")
-    for task, content in (("DDI-NER", NAMES), ("PPI-3D", CONFIDENCES)):
+    documents = (SENTENCES + OTHER_SENTENCES).count("<document")
+    pairs = len(LABELS.splitlines())
+    for task, content, whole in (
+        ("DDI-NER", NAMES, documents),
+        ("PPI-3D", CONFIDENCES, pairs),
+    ):
         await running.do(
             "runs.upload", blue, phase="bb3", task=task, run=f"my-{task}", content=content.encode()
         )
         scores = running.service.phase("bb3").boards.scoreboard.scores(task)  # type: ignore[arg-type]
         [score] = scores.values()
-        assert score.articles_scored == score.articles_in_gold
+        assert score.articles_scored == score.articles_in_gold == whole
+        [shown] = (await running.do("boards.get", blue, phase="bb3", task=task)).rows
+        assert (shown.articles_scored, shown.articles_in_gold) == (whole, whole)
 
 
 @pytest.mark.slow

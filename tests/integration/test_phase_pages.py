@@ -156,6 +156,8 @@ async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None
         names = [run["run"] for run in told]
         assert live == [f"r-{name}" for name in names]
         assert all((name in page) is (name in names) for name in ("blue-1", "red-1"))
+        counted = re.findall(r'id="count-INT">(\d+) run', page)
+        assert counted == ([str(len(names))] if names else [])  # of hidden runs not even a count
         return sorted(names)
 
     both = ["blue-1", "red-1"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,11 @@ from metaserver.model.lanes import LaneKey
 from metaserver.model.records import Attempt, Server, ServerName, TeamName, Timings
 from metaserver.model.servers import LaneControl
 from metaserver.model.states import Control, Outcome, RetryDecision, ServerState
+from metaserver.monitoring.windows import Window
 from metaserver.phases.state_log import Seen, ServerStateRecorder
 from metaserver.store import servers, states, teams
 from tests.hubs.inside import Running, plan_phase, settings
+from tests.hubs.stored import stored
 from tests.waiting import until
 
 SERVER = Server(name=ServerName("blue-1"), url="http://127.0.0.1:9/")
@@ -85,7 +88,7 @@ async def lead(running: Running, recorder: ServerStateRecorder, state: ServerSta
 
     recorder.listeners.append(hear)
     phase = running.service.phase("test")
-    phase.boards.server_monitor.put_back({SERVER.name})  # whoever begins to lead looks at all
+    phase.boards.server_monitor.put_back({SERVER.name: []})  # whoever begins to lead looks at all
     leading = asyncio.create_task(recorder.run())
     await until(lambda: told)
     leading.cancel()
@@ -165,10 +168,23 @@ async def test_a_change_that_could_not_be_stored_is_stored_later(running: Runnin
     assert await logged(running) == [ServerState.WAITING, ServerState.DOWN]
 
 
-async def test_a_change_that_is_over_before_the_check_is_not_stored(running: Running) -> None:
-    recorder = running.service.state_recorder
+async def test_a_server_that_was_down_between_two_checks_was_not_up_all_the_time(
+    running: Running,
+) -> None:
+    recorder, phase = running.service.state_recorder, running.service.phase("test")
+    answered(running, 1, seconds=0.1)
     await recorder.record()
-    change(running, down="connect: refused")
-    change(running)
+    for _ in range(2):  # what could not be stored is kept in its order
+        change(running, down="connect: refused")
+        change(running)
+        phase.boards.server_monitor.put_back(phase.boards.server_monitor.take_changed())
     await recorder.record()
-    assert await logged(running) == [ServerState.WAITING]
+    up, down = ServerState.UP, ServerState.DOWN
+    assert await logged(running) == [up, down, up, down, up]
+    folder = Path(running.service.settings.folder)
+    rows = [at for (at,) in stored(folder, "SELECT at FROM state_changes ORDER BY id")]
+    window = phase.windows.window(SERVER.name, Window.HOUR)
+    spans = [end - begin for begin, end in pairwise([*rows, window.until])]
+    assert window.availability.failures == 2
+    assert window.availability.down == pytest.approx(spans[1] + spans[3])
+    assert window.availability.uptime == pytest.approx(1 - (spans[1] + spans[3]) / sum(spans))

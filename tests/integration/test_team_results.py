@@ -199,8 +199,9 @@ async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: 
         key = held_key(page)
         page = await blue.post("/team/upload/send?phase=test", held=key)
         assert page.path == "/team?uploaded=blue-run"
-        assert "blue-run was uploaded" in page.said
+        assert "blue-run was uploaded: it is listed below" in page.said
         assert "1 of 1" in page.said
+        assert "in the gold" not in page.said  # n of N would be of the corpus
         kept = await running.do("runs.get", running.team("blue"), phase="test", run="blue-run")
         assert kept.content == PARTLY.encode()
         async with blue.client.get("/team/events?page=results") as response, patience():

@@ -29,7 +29,7 @@ class BoardSource(Protocol):
         """Return the tasks that have a leaderboard, in the order of the tabs."""
 
     def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """Count the runs of each of `tasks()`, as far as the viewer may see them."""
+        """Count the runs of each of `tasks()`; of none if the viewer may see no run."""
 
     def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
         """Return the monitor as of now, as far as the viewer may see it."""

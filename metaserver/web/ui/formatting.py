@@ -47,8 +47,12 @@ def countdown(seconds: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a share (0 to 1) in percent."""
-    return NOTHING if share is None else f"{100 * share:.0f} %"
+    """Write a share (0 to 1) in percent; only all is 100 %, only nothing 0 %."""
+    if share is None:
+        return NOTHING
+    if 0.995 <= share < 1:
+        return "> 99 %"
+    return "< 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def clock(at: float) -> str:

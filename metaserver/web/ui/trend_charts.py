@@ -125,7 +125,9 @@ def _date(day: DayUptime) -> str:
 
 
 def _share(day: DayUptime) -> str:
-    return "not measured" if day.share is None else f"{100 * day.share:.3g} %"
+    if day.share is None:
+        return "not measured"
+    return f"{100 * day.share if day.share == 1 else min(100 * day.share, 99.9):.3g} %"
 
 
 def _bar(x: float, y: float, height: float) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from scoring import evaluate_runs, figures, read_gold
 from scoring.cli import build_parser, main
+from scoring.significance import compare
 from tests.loading import commands, loaded
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
@@ -422,12 +423,15 @@ def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], fo
     assert pictures[0].startswith(b"<?xml")
 
 
-def test_plots_name_the_articles_that_count(folder: Path) -> None:
+def test_plots_name_the_articles_that_count_if_not_all_do(folder: Path) -> None:
     gold = read_gold("INT", folder / "gold.tsv")
     (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
     cards = evaluate_runs("INT", gold, [folder / "run.tsv", folder / "half.tsv"])
     for chart in (figures.curves(cards), figures.scatter(cards)):
         assert [one.name for one in chart.panels[0].series] == ["run (2/2)", "half (1/2)"]
+    cards = evaluate_runs("INT", gold, [folder / "half.tsv"], articles="all")
+    assert figures.curves(cards).panels[0].series[0].name == "half"
+    assert figures.intervals(compare(gold, cards, resamples=2)).panels[0].y.names == ["half"]
 
 
 def test_help_of_every_command_loads_numpy_alone() -> None:

@@ -156,6 +156,20 @@ async def test_articles_are_shown_that_three_teams_answered(scoreboard: Scoreboa
     assert (rows[ServerName("bad")].team, rows[ServerName("bad")].offline) == ("x", True)
 
 
+async def test_articles_of_a_third_team_with_too_little_coverage_are_not_shown(gold: Path) -> None:
+    task = ScoredTask(plugin=INT, gold=INT.read_gold(gold), release="2026_01")
+    scoreboard = Scoreboard([task], Ranking(min_coverage=0.5))
+    answered = {"good": 12, "middling": 12, "bad": 2}
+    for run, articles in answered.items():
+        put(scoreboard, run, articles)
+    boards = live(scoreboard)
+    await boards.settled(NAME, policy=ANSWERED)
+    shown = boards.articles(NAME)
+    covering = [run for run, articles in answered.items() if articles / 12 >= shown.least]
+    assert (shown.least, len(covering)) == (0.5, 2)
+    assert (len(shown.levels), shown.withheld) == (0, 12)
+
+
 async def test_act_articles_have_mean_ranks(tmp_path: Path) -> None:
     (tmp_path / "act.tsv").write_text("100\t1\n200\t0\n")
     task = ScoredTask(plugin=ACT, gold=ACT.read_gold(tmp_path / "act.tsv"), release="2026_01")

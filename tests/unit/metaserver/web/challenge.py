@@ -274,6 +274,7 @@ class Challenge:
             task=task,
             measure=shown.level,
             levels=levels[2:],
+            least=0.9,
             withheld=len(levels[:2]),
             ready=self.compared,
             hidden="" if viewer.organiser else self.hidden,

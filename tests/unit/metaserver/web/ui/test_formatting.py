@@ -34,6 +34,14 @@ def test_duration(value, text):
     assert formatting.duration(value) == text
 
 
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(None, "–"), (0, "0 %"), (0.001, "< 1 %"), (0.42, "42 %"), (0.9999, "> 99 %"), (1, "100 %")],
+)
+def test_only_all_is_100_percent(share, text):
+    assert formatting.percent(share) == text
+
+
 def test_a_moment_in_a_zone():
     assert formatting.in_zone(1_790_000_000, "Europe/Madrid") == "2026-09-21 16:13 Europe/Madrid"
 
