@@ -1,19 +1,17 @@
-"""The `python -m benchmarks [NAME ...]` command: runs the named benchmarks, or all."""
+"""The `python -m benchmarks [--toy] [NAME ...]` command: runs the named benchmarks, or all."""
 
 import importlib
-import pkgutil
+import os
 import sys
-from pathlib import Path
 
-NOT_BENCHMARKS = {"__main__", "filled", "panel", "peer", "phase", "sampling"}
-names = sorted(
-    {m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])} - NOT_BENCHMARKS
-)
-unknown = set(sys.argv[1:]) - set(names)
-if unknown:
-    sys.exit(f"benchmarks: {', '.join(sorted(unknown))}; expected some of {', '.join(names)}")
-asked = sys.argv[1:] or names
+from benchmarks import TOY, names
+
+asked = [name for name in sys.argv[1:] if name != "--toy"]
+if len(asked) < len(sys.argv[1:]):
+    os.environ[TOY] = "1"
+if unknown := set(asked) - set(names()):
+    sys.exit(f"benchmarks: {', '.join(sorted(unknown))}; expected some of {', '.join(names())}")
 sys.argv[1:] = []  # a benchmark's own options are for when it is run by itself
-for name in asked:
+for name in asked or names():
     print(f"\n== {name}")
     importlib.import_module(f"benchmarks.{name}").main()

@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 import psutil
 
+from benchmarks import sized
 from benchmarks.filled import RELEASE, settings
 from benchmarks.phase import ACCESSIONS, make_articles
 from metaserver.leaderboards.gold import read_gold, scored_tasks
@@ -197,8 +198,8 @@ def _kept(board: Scoreboard, runs: int) -> Iterator[str]:
 def main() -> None:
     """Print the figures of each number of runs, each in a process of its own."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--runs", type=int, nargs="*", default=[100])
-    parser.add_argument("--articles", type=int, default=1_000)
+    parser.add_argument("--runs", type=int, nargs="*", default=[sized(100, 2)])
+    parser.add_argument("--articles", type=int, default=sized(1_000, 4))
     given = parser.parse_args()
     for runs in given.runs:
         with (

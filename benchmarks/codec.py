@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks import sized
 from metaserver.wire.xmlrpc import CHUNK, Decoder, decode_response, encode_response
 
-STRUCTS, FEW = 3_000, 30
-MANY = 150_000
+STRUCTS, FEW = sized(3_000, 300), 30
+MANY = sized(150_000, 1_000)
 DECODE, DECODE_FEW, ENCODE, MEGABYTES = 1.2, 0.5, 0.8, 100.0
 
 
@@ -111,7 +112,7 @@ def measure_memory(structs: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--turns", type=int, default=sized(40, 1))
     parser.add_argument("--memory", type=int, metavar="STRUCTS", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory:

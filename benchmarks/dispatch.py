@@ -25,15 +25,16 @@ from typing import NamedTuple
 
 import aiohttp
 
+from benchmarks import sized
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, begun
 from benchmarks.sampling import Sampler
 from metaserver.cli.single_phase import work_to_end
 from metaserver.wire.xmlrpc import encode_call
 
-SERVERS, CONCURRENCY, ARTICLES, ROUNDS = 8, 4, 250, 5
+SERVERS, CONCURRENCY, ARTICLES, ROUNDS = sized((8, 4, 250, 5), (2, 2, 4, 1))
 REQUESTS = SERVERS * ARTICLES
-SAMPLED = 3  # rounds in which the hub is sampled
+SAMPLED = sized(3, 1)  # rounds in which the hub is sampled
 GROUPS = {
     "scoring": ["leaderboards/scoreboard"],
     "reading and checking answers": ["metaserver/wire/"],

@@ -16,9 +16,10 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from benchmarks import sized
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.states import ANSWERED
-from metaserver.tasks.plugin import TaskPlugin, answered_tasks
+from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.uniprot.vocabulary import FormatVocabulary
 from metaserver.wire.report import Report
@@ -28,7 +29,7 @@ from metaserver.wire.validation import check
 from metaserver.wire.values import MethodResponse
 from metaserver.wire.xmlrpc import Decoder, Limits, WireError
 
-ANSWERS = 20_000
+ANSWERS = sized(20_000, 200)
 ODD = 0.02  # of the choices that the grammar makes
 MOST = 5  # differences printed
 LIMITS = Limits()
@@ -351,7 +352,7 @@ def answers(dice: random.Random) -> Iterator[bytes]:
 
 
 def quick(
-    body: bytes, charset: str | None, tasks: Sequence[TaskPlugin], limits: Limits = LIMITS
+    body: bytes, charset: str | None, tasks: Sequence[AnsweredTask], limits: Limits = LIMITS
 ) -> CheckedAnswer | None:
     """Return what the fast path makes of a body, None where it leaves it to the decoder."""
     decoder = Decoder(limits, charset=charset)
@@ -365,7 +366,7 @@ def quick(
 def full(
     body: bytes,
     charset: str | None,
-    tasks: Collection[TaskPlugin],
+    tasks: Collection[AnsweredTask],
     kind: type[Decoder | Stream] = Decoder,
 ) -> CheckedAnswer | str:
     """Return what the decoder and the check make of a body, or the error."""
@@ -381,7 +382,7 @@ def full(
     return check(message.value, tasks, RELEASE, report)
 
 
-def choose_tasks(dice: random.Random) -> Sequence[TaskPlugin]:
+def choose_tasks(dice: random.Random) -> Sequence[AnsweredTask]:
     """Return the tasks that a server is asked for: all of them, or some in another order."""
     tasks = list(answered_tasks().values())
     return tasks if dice.random() < 0.85 else dice.sample(tasks, dice.randint(1, len(tasks)))

@@ -40,7 +40,7 @@ import aiohttp
 import msgspec
 import numpy as np
 
-from benchmarks import many_answers
+from benchmarks import many_answers, sized
 from benchmarks.filled import PHASE, STORE_FILE, fill_rows
 from benchmarks.many_lanes import OPEN, Hub, serving
 from benchmarks.peer import answer_of, peer
@@ -49,16 +49,16 @@ from metaserver.model.plans import PhasePlan
 from metaserver.model.states import Control
 from metaserver.store.copies import copy_store
 
-MORE = 300_000  # answers that a store has articles for, besides those that it has
-RATE_SECONDS = 15.0  # at full rate
-STREAM_SECONDS = 10.0
+MORE = sized(300_000, 3_000)  # answers that a store has articles for, besides those that it has
+RATE_SECONDS = sized(15.0, 0.5)  # at full rate
+STREAM_SECONDS = sized(10.0, 0.5)
 SCREEN = 60  # rows of servers that a viewer sees
 SERVER_ID = re.compile('id="(s-[^"]+)"')
 STREAM = re.compile('data-stream="([^"]+)"')
 BEHIND = re.compile("^metaserver_lanes_behind(?:{.*})? (.*)$", re.MULTILINE)
 GZIP = b"\x1f\x8b"
 AT_REST = 0.1  # of a core: what an idle hub stays below
-REST_SECONDS = 3.0
+REST_SECONDS = sized(3.0, 0.5)
 PAGE_SECONDS = 600.0
 
 Figures: TypeAlias = dict[str, float]
@@ -382,8 +382,8 @@ def _kept(path: Path | None) -> dict[int, Figures]:
 def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--answers", type=int, nargs="*", default=[10_000])
-    parser.add_argument("--lanes", type=int, default=100)
+    parser.add_argument("--answers", type=int, nargs="*", default=[sized(10_000, 20)])
+    parser.add_argument("--lanes", type=int, default=sized(100, 2))
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--folder", type=Path, default=None, help="where the stores are made")

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+from benchmarks import sized
 from benchmarks.decoding import milliseconds
 from benchmarks.fuzz_decoding import LIMITS, RELEASE, full
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.usual import usual_answer
 
-SIZES = (16_000, 32_000, 64_000)
-TURNS = 5
+SIZES = sized((16_000, 32_000, 64_000), (1_000, 2_000, 4_000))
+TURNS = sized(5, 1)
 MOST = 6.0  # times as long for four times the bytes; proportional is 4
 
 BEGIN = "<?xml version='1.0'?><methodResponse><params><param><value><struct>"
@@ -96,7 +98,7 @@ def measure(parts: tuple[str, str, str]) -> Sequence[float]:
     tasks = list(answered_tasks().values())
     bodies = [body(parts, size) for size in SIZES]
     return [
-        *(least(lambda body=body: usual_answer(body, tasks, RELEASE, LIMITS)) for body in bodies),
+        *(least(partial(usual_answer, body, tasks, RELEASE, LIMITS)) for body in bodies),
         least(lambda: full(bodies[-1], None, tasks)),
     ]
 

@@ -30,6 +30,7 @@ import aiohttp
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks import sized
 from benchmarks.phase import BASE, begun
 from metaserver.config import WebSettings
 from metaserver.files import descriptors
@@ -41,12 +42,13 @@ from metaserver.web.public.monitor import server_id
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
 
-SERVERS, ARTICLES = 1_000, 100_000
-VIEWERS = ((200, 1), (200, 20), (1_000, 20))  # and at how many places
+SERVERS, ARTICLES = sized((1_000, 100_000), (100, 1_000))
+VIEWERS = sized([(200, 1), (200, 20), (1_000, 20)], [(2, 2)])  # and at how many places
 ROWS, STEP = 60, 10  # of a viewer, as rows.js asks for them
 PATIENCE = 10.0  # seconds for a row's figures
+SETTLE = sized(5.0, 1.0)  # seconds before something is measured
 BEAT = 0.05  # seconds between two handfuls of answers
-SECONDS = 12.0  # that are measured
+SECONDS = sized(12.0, 0.5)  # that are measured
 FAILED = 0.02  # of the attempts
 FRAMES = """seconds => new Promise(done => {
     let count = 0;
@@ -64,7 +66,7 @@ PAINTED = """() => new Promise(done => new PerformanceObserver(list =>
     done(list.getEntriesByName("first-contentful-paint")[0].startTime)
 ).observe({type: "paint", buffered: true}))"""
 ELEMENTS = "document.querySelectorAll('*').length"
-SCROLLS = 11
+SCROLLS = sized(11, 1)
 # Scrolls to another place, and waits until no row in the window lacks its figures.
 SCROLLED = """patience => new Promise((done, fail) => {
     const rows = [...document.querySelectorAll("#servers tr")];
@@ -287,12 +289,12 @@ def browse(address: str, hub: psutil.Process) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         page = browser.new_page(viewport={"width": 1360, "height": 900})
-        page.wait_for_timeout(3_000)
+        page.wait_for_timeout(1_000 * SETTLE)
         blank = share(chromium)
         received = Received.of(page)
         page.goto(f"{address}monitor")
         painted = page.evaluate(PAINTED)
-        page.wait_for_timeout(5_000)
+        page.wait_for_timeout(1_000 * SETTLE)
         kilobytes = received.total / 1000
         print(
             f"page: {kilobytes:.0f} kB with all it needs, target 150; painted in {painted:.0f} ms"
@@ -300,7 +302,7 @@ def browse(address: str, hub: psutil.Process) -> None:
         print(f"page: {page.evaluate(ELEMENTS)} elements; begin of its stream below 5 s:"
               f" {received.streams / 1000:.0f} kB")  # fmt: skip
         page.evaluate("scrollTo(0, document.querySelector('#servers').offsetTop + 10_000)")
-        page.wait_for_timeout(3_000)
+        page.wait_for_timeout(1_000 * SETTLE)
         before, begin, streamed = spent([hub]), time.monotonic(), received.streams
         taken = share(chromium, page=page)
         passed = time.monotonic() - begin
@@ -331,7 +333,7 @@ def watch(address: str, hub: psutil.Process, alone: float, viewers: int, places:
     memory = hub.memory_info().rss
     with process(run_watch, address, places, viewers) as (_, pipe):
         assert pipe.recv()
-        time.sleep(3)
+        time.sleep(SETTLE)
         pipe.send(True)
         before, begin = pipe.recv(), time.monotonic()
         watched = share(lambda: [hub])
@@ -349,7 +351,7 @@ def main() -> None:
     """Measure and print."""
     with process(run_serve) as (hub, pipe):
         address = pipe.recv()
-        time.sleep(3)
+        time.sleep(SETTLE)
         alone = share(lambda: [hub])
         print(f"hub without viewers: {alone:.3f} of a core")
         browse(address, hub)

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks import sized
 from benchmarks.filled import PHASE, fill, gold_of, settings
 from metaserver.cli.process import prepare_process
 from metaserver.cli.serve import open_service
@@ -145,7 +146,7 @@ def _part(part: Callable[[Path, int], list[str]], folder: Path, articles: int) -
 def main() -> None:
     """Print the time and memory of each part, each in a process of its own."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--answers", type=int, nargs="*", default=[10_000])
+    parser.add_argument("--answers", type=int, nargs="*", default=[sized(10_000, 20)])
     for answers in parser.parse_args().answers:
         print(f"{answers:,} answers of {LANES} servers")
         with tempfile.TemporaryDirectory() as folder:

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import psutil
 import yaml
 
+from benchmarks import sized
 from benchmarks.filled import RELEASE, STORE_FILE, TEXT, gold_of, record_answers, settings
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, make_articles
@@ -47,13 +48,14 @@ from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.place import StorePlace
 from metaserver.store.store import open_store
 
-LANES = 1_000
-PHASES = 50  # that are closed, with LANES lanes together
+LANES = sized(1_000, 3)
+PHASES = sized(50, 3)  # that are closed, with LANES lanes together
 ANSWERS = 10  # of each paused lane
-SETTLE = 5.0  # seconds before a share is measured
+SETTLE = sized(5.0, 0.5)  # seconds before a share is measured
+PROBED = sized(60.0, 0.5)  # seconds until probes of lanes that are down have their longest pause
 BUSY = 0.1  # of a core: it still does what its start has left
-SECONDS = 20.0  # that are measured
-RATE_SECONDS = 10.0  # at full rate before SIGTERM
+SECONDS = sized(20.0, 0.5)  # that are measured
+RATE_SECONDS = sized(10.0, 0.5)  # at full rate before SIGTERM
 LATE = 3_600.0  # seconds after which a server answers that does not answer
 PAST = datetime.now(UTC) - timedelta(days=30)
 OPEN = PhasePlan(opens=PAST)
@@ -238,7 +240,7 @@ def down(code: Path | None) -> None:
     """Measure lanes whose server is down, once their probes have their longest pause."""
     with hub_of(Made(nobody(), Control.RUNNING), code) as hub:
         hub.until(lambda: hub.in_state("down") >= LANES)
-        time.sleep(60.0)
+        time.sleep(PROBED)
         print(f"idle, {LANES} lanes down: {hub.share():.4f} of a core")
 
 

@@ -16,12 +16,13 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks import sized
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, begun
 from metaserver.cli.hub import work
 from metaserver.phases.runtime import RunningPhase
 
-IN_FLIGHT = 5_000
+IN_FLIGHT = sized(5_000, 100)
 OPEN_FILES = 2 * IN_FLIGHT + 1_000
 ANSWER_AFTER = 60.0  # seconds: nothing is answered before all are in flight
 TEXT = "MDM2 binds p53 & targets it for degradation. " * 1_200  # 54 kB
@@ -58,7 +59,7 @@ def _all_sent(url: str) -> bool:
     connections = [
         connection
         for connection in psutil.Process().net_connections("tcp")
-        if connection.raddr and connection.raddr.port == port
+        if getattr(connection.raddr, "port", None) == port
     ]
     return len(connections) >= IN_FLIGHT
 

@@ -26,6 +26,7 @@ from scoring.alignment import best_pairing, overlaps, span
 from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate_paths
 from scoring.cli import main as scoring
 from scoring.files import read_gold
+from scoring.gold import ActGold
 from scoring.semeval_ner import TYPES, Criterion, MentionSpan, evaluate
 from scoring.standoff import Annotations, read_standoff_gold
 
@@ -237,6 +238,7 @@ def write_parents(gold: Path, run: Path) -> None:
 def write_confidences(path: Path) -> None:
     """Write the relevance of BioCreative VI PM abstracts, as a linear model ranked them."""
     gold = read_gold("ACT", SHARED / "runs/bc6pm_act_gold.txt")
+    assert isinstance(gold, ActGold)
     relevant = dict(zip(gold.articles, gold.truth.tolist(), strict=True))
     lines = []
     for line in (SHARED / "runs/bc6pm_act_result.txt").read_text().splitlines():

@@ -60,7 +60,7 @@ def runs_of(task: Task, texts: Mapping[str, str]) -> list[Run]:
         answers = {}
         for article, text in texts.items():
             singles, pairs = member(article, text)
-            scores: Mapping[Item, float] = singles if task is Task.INT else pairs
+            scores: dict[Item, float] = dict((singles if task is Task.INT else pairs).items())
             answers[article] = _hits(scores, equal=name == "unsure")
         runs.append(Run(task=task, name=name, answers=answers))
     return runs

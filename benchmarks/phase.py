@@ -64,12 +64,13 @@ def _phase(folder: Path, urls: Sequence[str], articles: int, concurrency: int) -
     }
     for task, lines in gold.items():
         (folder / f"{task}.tsv").write_text("".join(lines), "utf-8")
+    release = build_release([NAMES], name="benchmark", out=folder / "benchmark")
     return SinglePhase(
         name=NAME,
         servers=[
             Server(name=ServerName(f"s{number}"), url=url, concurrency=concurrency)
             for number, url in enumerate(urls)
         ],
-        gold=read_gold({TaskName(task): folder / f"{task}.tsv" for task in gold}),
-        release=build_release([NAMES], name="benchmark", out=folder / "benchmark"),
+        gold=read_gold({TaskName(task): folder / f"{task}.tsv" for task in gold}, release),
+        release=release,
     )

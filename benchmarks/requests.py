@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks import sized
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, begun
 from metaserver.cli.single_phase import work_to_end
@@ -32,11 +33,11 @@ from metaserver.operations.tokens import NewToken
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import conformance_runs, servers
 
-SERVERS, CONCURRENCY, ARTICLES, ROUNDS = 8, 4, 150, 3
-SECONDS = 0.25
+SERVERS, CONCURRENCY, ARTICLES, ROUNDS = sized((8, 4, 150, 3), (2, 2, 4, 1))
+SECONDS = sized(0.25, 0.05)
 """Seconds in which a server answers: quicker than any of BioCreative II.5's, by far."""
-REQUESTS = 50
-TOKENS = 5
+REQUESTS = sized(50, 2)
+TOKENS = sized(5, 2)
 TEXT = "MDM2 binds p53 & targets it for degradation. " * 40  # an abstract's length
 TARGET = 0.05
 ORGANISER = Caller(role=Role.ORGANISER, name="benchmark")

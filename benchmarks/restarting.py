@@ -25,9 +25,10 @@ from pathlib import Path
 import psutil
 import yaml
 
+from benchmarks import sized
 from benchmarks.filled import PHASE, fill_rows
 
-LANES = 1_000
+LANES = sized(1_000, 2)
 PATIENCE = 1_800.0  # seconds
 RUN = "import sys; from metaserver.cli.main import main; sys.exit(main(sys.argv[1:]))"
 BEHIND = re.compile(rb"^metaserver_lanes_behind (\S+)", re.MULTILINE)
@@ -91,7 +92,7 @@ def _restart(name: str, config: Path) -> None:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="benchmarks restarting")
-    parser.add_argument("--answers", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--answers", type=int, nargs="+", default=sized([10_000, 100_000], [10]))
     for answers in parser.parse_args().answers:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import pandas
 import pytrec_eval
-import ranx
 
+from benchmarks import installed, sized
 from benchmarks.scoring_reading import write_campaign
 from scoring import ItemScorecard, evaluate_runs, mean_of
 
-ROUNDS = 3
+ROUNDS = sized(3, 1)
 Scores = list[float]  # mean average precision, a run
 Lines = list[str]
 
@@ -106,6 +106,8 @@ def with_scoring(gold: Path, files: list[Path]) -> Scores:
 
 
 def with_ranx(gold: Path, files: list[Path]) -> Scores:
+    import ranx
+
     columns = ["q_id", "doc_id", "rank"]
     how = {"sep": "\t", "quoting": csv.QUOTE_NONE}
     labels = pandas.read_csv(gold, names=columns[:2], dtype=object, **how)
@@ -158,10 +160,10 @@ def with_a_loop(gold: Path, files: list[Path]) -> Scores:
         total = 0.0
         for article, items in correct.items():
             found = area = 0.0
-            for rank, item in sorted(answers.get(article, [])):
+            for place, item in sorted(answers.get(article, [])):
                 if item in items:
                     found += 1
-                    area += found / rank
+                    area += found / place
             total += area / len(items)
         means.append(total / len(correct))
     return means
@@ -169,7 +171,7 @@ def with_a_loop(gold: Path, files: list[Path]) -> Scores:
 
 PROGRAMS: Mapping[str, Callable[[Path, list[Path]], Scores]] = {
     "scoring": with_scoring,
-    "ranx": with_ranx,
+    **({"ranx": with_ranx} if installed("ranx") else {}),
     "pytrec_eval": with_pytrec_eval,
     "a plain loop": with_a_loop,
 }
@@ -199,7 +201,7 @@ def seconds_of(gold: Path, files: list[Path]) -> dict[str, float]:
 
 
 def main() -> None:
-    runs = int(os.environ.get("RUNS", "4"))
+    runs = int(os.environ.get("RUNS", sized("4", "1")))
     with tempfile.TemporaryDirectory() as folder:
         gold, files = write_campaign(Path(folder), runs=runs)
         for program in PROGRAMS.values():

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import polars
 
+from benchmarks import installed, sized
 from scoring import (
     ActGold,
     Classification,
@@ -23,9 +23,9 @@ from scoring import (
     read_gold,
 )
 
-ROUNDS = 3
-ARTICLES = 595
-HITS = 289  # 134 runs of 595 articles: 23 million hits
+ROUNDS = sized(3, 1)
+ARTICLES = sized(595, 70)
+HITS = sized(289, 110)  # 134 runs of 595 articles: 23 million hits
 
 
 def write_campaign(
@@ -89,27 +89,31 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def print_reading(gold_file: Path, files: list[Path]) -> None:
+    """Print the times turn about, so that both meet the same load; the files are in memory."""
+    import polars
+
+    def read() -> None:
+        for file in files:
+            polars.read_csv(file, separator="\t", has_header=False)
+
+    for _ in range(ROUNDS):
+        reading, scoring = timed(read), timed(lambda: evaluate_runs("INT", gold_file, files))
+        print(
+            f"polars reads {reading:6.2f} s   scoring reads and scores {scoring:6.2f} s   "
+            f"ratio {scoring / reading:.2f}"
+        )
+
+
 def main() -> None:
-    runs = int(os.environ.get("RUNS", "134"))
+    runs = int(os.environ.get("RUNS", sized("134", "2")))
     with tempfile.TemporaryDirectory() as folder:
         gold_file, files = write_campaign(Path(folder), runs=runs)
         size = sum(file.stat().st_size for file in files)
         print(f"{runs} runs, {size / 1e6:.0f} MB")
 
-        def read() -> None:
-            for file in files:
-                polars.read_csv(file, separator="\t", has_header=False)
-
-        # Turn about, so that both meet the same load of the machine; the files are in memory.
-        times = [
-            (timed(read), timed(lambda: evaluate_runs("INT", gold_file, files)))
-            for _ in range(ROUNDS)
-        ]
-        for reading, scoring in times:
-            print(
-                f"polars reads {reading:6.2f} s   scoring reads and scores {scoring:6.2f} s   "
-                f"ratio {scoring / reading:.2f}"
-            )
+        if installed("polars"):
+            print_reading(gold_file, files)
         gold = read_gold("INT", gold_file)
         cards = evaluate_runs("INT", gold, files)
         bootstrap = timed(lambda: compare(gold, cards, pairs=False))

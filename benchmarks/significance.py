@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import nct, t
 
+from benchmarks import sized
 from scoring import ActGold, Classification, RunScorer, Scorecard, compare
 from scoring.bounds import IntervalKind, bias_of, bounds
 from scoring.power import articles_needed, power
@@ -25,8 +26,8 @@ from scoring.resampling import leave_one_out, resampled, weighted_means
 from scoring.sign_flips import PairTests, sign_flip_tests
 
 ALPHA = 0.05
-FLIPS, FEW_FLIPS, RESAMPLES = 10_000, 999, 999
-SIZES = ((3, 10), (6, 40), (20, 100), (134, 595))  # runs, articles
+FLIPS, FEW_FLIPS, RESAMPLES = sized((10_000, 999, 999), (99, 99, 99))
+SIZES = sized([(3, 10), (6, 40), (20, 100), (134, 595)], [(3, 10)])  # runs, articles
 Numbers: TypeAlias = NDArray[np.float64]
 
 
@@ -208,7 +209,7 @@ def print_articles_needed() -> None:
 
 
 def main() -> None:
-    campaigns = int(os.environ.get("CAMPAIGNS", "100"))
+    campaigns = int(os.environ.get("CAMPAIGNS", sized("100", "2")))
     print_sizes(campaigns)
     print_power()
     print_coverage(campaigns)

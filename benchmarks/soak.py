@@ -36,6 +36,7 @@ import aiohttp
 import numpy as np
 import psutil
 
+from benchmarks import sized
 from benchmarks.live_pages import process, spent
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, BASE, begun
@@ -45,7 +46,7 @@ from metaserver.store.copies import copy_store
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
 
-EVERY = 15.0  # seconds between two lines
+EVERY = sized(15.0, 0.5)  # seconds between two lines
 PROBE = 0.05  # seconds between two requests of /healthz
 MOST = 4_000  # answers a second; lanes have articles for so many
 VIEWERS, PAGES = 20, ("monitor", "board/INT", "board/IPT", "board/ACT")
@@ -370,8 +371,8 @@ def _stream(found: Iterator[Sample], out: IO[str]) -> Iterator[Sample]:
 def main() -> None:
     """Print the lines, and draw them."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--lanes", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=sized(2.0, 0.03))
+    parser.add_argument("--lanes", type=int, default=sized(100, 2))
     parser.add_argument("--out", type=Path, default=None, help="PATH.tsv and PATH.svg are written")
     parser.add_argument("--folder", type=Path, default=None, help="where the store is made")
     parser.add_argument("--trace", action="store_true")

@@ -29,14 +29,15 @@ from annotators.matching import Dictionary, Found, ProteinNames
 from annotators.organisms import SpeciesOfText
 from annotators.release_names import ReleaseNames
 from annotators.run_files import write_result_files
+from benchmarks import sized
 from metaserver.uniprot.build import build_release
 from scoring import ItemScorecard, evaluate_files
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BC6PM = DATA / "bc6pm"
 HUMAN_TABLE = DATA / "uniprot" / "human_reviewed.tsv"
-ENTRIES = 570_000
-TAXA = 14_000
+ENTRIES = sized(570_000, 1_000)
+TAXA = sized(14_000, 20)
 MOUSE, HUMAN, RAT = 10090, 9606, 10116
 SPECIES_OF_GENUS = {10088: MOUSE, 10114: RAT}  # CRAFT annotates "mice" as the genus Mus
 HEAD = "Entry\tEntry Name\tProtein names\tGene Names\tOrganism (ID)\tOrganism\n"

@@ -30,13 +30,16 @@ from typing import Any
 import numpy as np
 import psutil
 
+from benchmarks import installed, sized
 from metaserver.uniprot import Release
 from metaserver.uniprot.codec import MALFORMED, PAGE, PATTERN, TEN, Codes, characters, encode
 
-SIZES = (8_000_000,)  # 150 million, with the set, takes 16 GB and ten minutes: --entries
+SIZES = sized(
+    [8_000_000], [20_000]
+)  # 150 million, with the set, takes 16 GB and ten minutes: --entries
 SIX_CODES = 91_497_600
 MOST_SIXES, TEN_PAGES = 20_000_000, 4_000
-BATCHES, BATCH = 100, 3_000
+BATCHES, BATCH = sized((100, 3_000), (2, 300))
 SHARES = {"live": 0.70, "secondary": 0.10, "deleted": 0.05, "unknown": 0.10}
 WRONG = (b"P04637-2", b"P53_HUMAN", b"p04637", b"7157", b"NP_000537.3")
 PRIMARY, SECONDARY, DELETED, UNKNOWN, MALFORMED_STATUS = range(5)
@@ -192,7 +195,7 @@ CONTENDERS: dict[str, Callable[[Path], Judge]] = {
     "release": release_judge,
     "set": set_judge,
     "SQLite": sqlite_judge,
-    "pyroaring": pyroaring_judge,
+    **({"pyroaring": pyroaring_judge} if installed("pyroaring") else {}),
 }
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
+from benchmarks import sized
 from benchmarks.machines import losses, pages, speeds, stores
 from benchmarks.machines.hubs import Stores, described
 from benchmarks.machines.table import Row
 from tests.stores import own_server
 
-ROUNDS = 5
+ROUNDS = sized(5, 1)
 
 Measure: TypeAlias = Callable[[Stores, int], Iterator[Row]]
 

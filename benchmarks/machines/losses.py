@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks import sized
 from benchmarks.machines.hubs import Hub, Stores, hub_of, spent_by
 from benchmarks.machines.table import Row
 from benchmarks.many_lanes import LATE, SETTLE, Made
@@ -23,11 +24,11 @@ from metaserver.store.leases import LEASE_SECONDS
 from tests.integration.links import Cut, machine
 from tests.stores import own_server
 
-IDLE_LANES = 1_000
-IDLE_SECONDS = 30.0
-LANES = 60
+IDLE_LANES = sized(1_000, 4)
+IDLE_SECONDS = sized(30.0, 0.5)
+LANES = sized(60, 6)
 ANSWER_SECONDS = 0.2
-DOWN_SECONDS = 3.0
+DOWN_SECONDS = sized(3.0, 0.5)
 MOST = 0.95
 WORKERS = ("worker-1", "worker-2")
 BY_LANE = "SELECT server_id, serial FROM lanes"

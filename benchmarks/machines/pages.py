@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from benchmarks import sized
 from benchmarks.filled import checked_answers, entries_of, settings, take
 from benchmarks.machines.hubs import ANSWERS, Hub, Stores, hub_of
 from benchmarks.machines.table import Row
@@ -22,13 +23,13 @@ from metaserver.model.states import Control
 from metaserver.store import leases, phases
 from metaserver.store.store import open_store
 
-RATE = 2_000  # answers a second that are followed
-LANES = 1_000
-SECONDS = 20.0
-IDLE_SECONDS = 10.0
+RATE = sized(2_000, 100)  # answers a second that are followed
+LANES = sized(1_000, 10)
+SECONDS = sized(20.0, 0.5)
+IDLE_SECONDS = sized(10.0, 0.5)
 AT_A_TIME = 100  # answers that are given to the store's writer together
-STORED = 45_000
-STORED_LANES = 75
+STORED = sized(45_000, 30)
+STORED_LANES = sized(75, 3)
 LAG = "metaserver_follower_lag_seconds"
 BEHIND = "metaserver_lanes_behind"
 LOOK_SECONDS = 0.5

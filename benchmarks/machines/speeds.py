@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from benchmarks import sized
 from benchmarks.machines.hubs import ANSWERS, BARE, Hub, Stores, hub_of
 from benchmarks.machines.table import Row
 from benchmarks.many_lanes import Made
@@ -18,10 +19,10 @@ from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS
 from metaserver.model.states import Control
 
-LANES = 75
-MANY = 1_000
-SECONDS = 10.0
-WARM = 3.0
+LANES = sized(75, 4)
+MANY = sized(1_000, 8)
+SECONDS = sized(10.0, 0.5)
+WARM = sized(3.0, 0.5)
 BY_WORKER = "SELECT coalesce(worker, ''), sum(serial) FROM lanes GROUP BY worker"
 
 
