@@ -292,41 +292,6 @@ async def test_proxies_of_the_environment_are_not_used() -> None:
 # How answers come
 
 
-async def test_an_answer_in_many_slow_pieces_is_put_together() -> None:
-    async def in_pieces(connection: Connection) -> None:
-        await connection.request()
-        await connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for at in range(0, len(GOOD), 100):
-            piece = GOOD[at : at + 100]
-            await connection.send(b"%x\r\n%s\r\n" % (len(piece), piece))
-            await asyncio.sleep(0)
-        await connection.send(b"0\r\n\r\n")
-
-    async with peer(in_pieces) as there:
-        ended, _ = await call(there.url)
-    assert ended.outcome is Outcome.OK
-    assert unpack(ended.raw) == GOOD
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"HTTP/1.0 200 OK\r\n\r\n",
-        b"HTTP/1.1 200\r\nConnection: close\r\n\r\n",
-        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-type: text/plain\r\n\r\n",
-    ],
-    ids=["HTTP/1.0", "no reason", "continue"],
-)
-async def test_odd_but_readable_heads_are_read(head: bytes) -> None:
-    async def odd(connection: Connection) -> None:
-        await connection.request()
-        await connection.send(head + GOOD)
-
-    async with peer(odd) as there:
-        ended, _ = await call(there.url)
-    assert ended.outcome is Outcome.OK
-
-
 async def test_an_answer_before_the_request_is_read_is_taken() -> None:
     async def hasty(connection: Connection) -> None:
         await connection.request(with_body=False)

@@ -16,7 +16,7 @@ from metaserver.protocols.xmlrpc import CONTENT_TYPE, Shortcut, ValueReader
 from metaserver.wire.historic import Completion
 from metaserver.wire.validation import check
 from metaserver.wire.xmlrpc import CHUNK, Value
-from tests.integration.callers import SECONDS, VOCABULARY, article_caller, call, server
+from tests.integration.callers import SECONDS, VOCABULARY, article_caller, server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response
 
 NO_HITS = check({}, (), VOCABULARY)
@@ -93,12 +93,3 @@ async def test_another_status_is_no_answer_however_usual() -> None:
     with pytest.raises(PeerError) as caught:
         await posted(failing, Reader(NO_HITS))
     assert caught.value.outcome is Outcome.HTTP
-    async with peer(failing) as there:
-        ended, answer = await call(there.url)
-    assert (ended.outcome, answer) == (Outcome.HTTP, None)
-
-
-async def test_a_half_of_an_answer_is_not_taken() -> None:
-    async with peer(answering(GOOD[: len(GOOD) // 2])) as there:
-        ended, answer = await call(there.url)
-    assert (ended.outcome, answer) == (Outcome.SYNTAX, None)

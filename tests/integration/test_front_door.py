@@ -288,26 +288,18 @@ async def test_everybody_is_told_the_same_and_floods_are_bounded(door: Door) -> 
     assert (await door.sign_up(email="eve@green.example")).status == 200
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"email": "ada@green.example\r\nBcc: all@x.example"}, {"email": "a@b, c@d"},
-        {"email": "<a@b>"}, {"email": ""}, {"team": "../x"}, {"team": "a\r\nSubject: x"},
-        {"people": "x" * 2001}, {"affiliation": "a\r\nb"}, {"people": ""},
-    ],
-    ids=range(9),
-)  # fmt: skip
-async def test_what_could_stand_in_a_header_is_refused(door: Door, wrong: Any) -> None:
-    refused = await door.sign_up(**wrong)
-    assert refused.status == 422
-    assert next(iter(wrong)) in refused.text
-    assert await door.states() == []
-
-
-async def test_a_form_of_another_site_is_refused(door: Door) -> None:
-    headers = {"Sec-Fetch-Site": "cross-site"}
-    async with door.visitor.client.post("/sign-up/bc", data=ASKED, headers=headers) as answer:
-        assert answer.status == 403
+async def test_what_could_stand_in_a_header_is_refused(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.operations.sign_ups.OF_ORIGIN", 100)
+    for field, value in (
+        ("email", "ada@green.example\r\nBcc: all@x.example"), ("email", "a@b, c@d"),
+        ("email", "<a@b>"), ("email", ""), ("team", "../x"), ("team", "a\r\nSubject: x"),
+        ("people", "x" * 2001), ("affiliation", "a\r\nb"), ("people", ""),
+    ):  # fmt: skip
+        refused = await door.sign_up(**{field: value})
+        assert refused.status == 422
+        assert f'id="form-{field}-error"' in refused.text
     assert await door.states() == []
 
 

@@ -22,7 +22,7 @@ from metaserver.web.organise import OrganiserPages
 from metaserver.web.organise.drafts import MOST, Drafts, GoldDraft
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
+from tests.hubs.sites import Page, Visitor, organiser_token, visiting
 from tests.integration.kits import asked_server
 from tests.waiting import patience
 
@@ -120,22 +120,6 @@ def addresses(running: Running) -> list[tuple[str, str]]:
 
 def _desk(running: Running) -> Any:
     return SimpleNamespace(hub=running.service)
-
-
-async def test_only_organisers_get_in(running: Running) -> None:
-    async with visiting(running) as visitor:
-        for method, path in addresses(running):
-            if method == "GET":
-                page = await visitor.get(path)
-                assert page.path.startswith("/signin?next="), path
-        await visitor.sign_in(await token_of(running, "blue"))
-        assert "/organise" not in links(await visitor.get("/team"))
-        for method, path in addresses(running):
-            page = await (visitor.get(path) if method == "GET" else visitor.post(path))
-            assert page.status == 403, (method, path)
-            assert "needs a token of role organiser" in page.said
-    assert len(addresses(running)) > 40
-    assert running.service.phase("test").state == "setup"
 
 
 async def test_what_comes_from_elsewhere_is_refused(running: Running, ana: Visitor) -> None:

@@ -24,7 +24,6 @@ from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, client_of
 from tests.integration.kits import answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
-from tests.waiting import patience
 
 pytestmark = pytest.mark.both_stores
 
@@ -259,22 +258,6 @@ async def test_consoles_answer_for_the_phase_that_is_named_and_for_no_other(page
     await pages.get("/organise/uploads?phase=", "organiser", status=404)
     await pages.get("/organise/servers?phase=", "organiser")  # the form's choice of all
     await pages.get("/organise/new-phase?challenge=none", "organiser", status=404)
-
-
-async def test_a_frozen_board_is_shown_with_its_own_phase(pages: Pages) -> None:
-    running = pages.running
-    await plan_phase(running, "test", visibility="public")
-    await plan_phase(running, "other", visibility="public")
-    await running.do("phases.freeze", phase="test")
-    source = "/c/bc/test/board/INT"
-    async with patience():
-        while not (found := re.search(r'href="(/b/\w+)"', await pages.get(source))):
-            await asyncio.sleep(0.1)
-    board = found[1]
-    page = await pages.get(board)
-    assert "<title>INT leaderboard of test, frozen" in page
-    assert 'href="/c/bc/test/monitor"' in page
-    assert json.loads(await pages.get(f"{board}.json"))["phase"] == "test"
 
 
 async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) -> None:

@@ -222,7 +222,11 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
         while link is None:
             link = re.search(r'href="(/b/\w+)"', await pages.get("/c/bc/test/board/INT"))
             await asyncio.sleep(0.1)
-    assert "blue-1" in await pages.get(link[1])
+    shown = await pages.get(link[1])
+    assert "blue-1" in shown
+    assert "<title>INT leaderboard of test, frozen" in shown
+    assert 'href="/c/bc/test/monitor"' in shown
+    assert json.loads(await pages.get(f"{link[1]}.json"))["phase"] == "test"
     await running.do("phases.update", phase="test", visibility="hidden")
     for viewer in ("", "blue"):
         await pages.get(link[1], viewer, status=404)

@@ -11,7 +11,6 @@ import pytest
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import PhaseState
 from metaserver.store import logs
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.integration.kits import answer_for, served
@@ -33,29 +32,6 @@ async def registered(running: Running, url: str, name: str = "blue-1") -> None:
     assert tested.passed, tested.reasons()
 
 
-async def test_a_server_goes_through_a_phase(running: Running) -> None:
-    blue = running.team("blue")
-    async with served(Kit(annotate)) as url:
-        await registered(running, url)
-        with pytest.raises(RefusedError, match="no phase is open"):
-            await running.do("servers.start", blue, server="blue-1")
-        opened = await running.do("phases.open", phase="test")
-        assert opened.state is PhaseState.TEST
-        await running.do("servers.start", blue, server="blue-1")
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
-    detail = await running.do("servers.get", blue, server="blue-1")
-    assert [(lane.state, lane.done, lane.total) for lane in detail.phases] == [
-        ("finished", ARTICLES, ARTICLES)
-    ]
-    attempts = await running.do("servers.attempts", blue, server="blue-1")
-    assert len(attempts) == ARTICLES
-    raw = await running.do(
-        "servers.answer", blue, server="blue-1", article=attempts[0].article, number=1
-    )
-    assert b"<methodResponse>" in raw.raw
-
-
 async def test_next_sends_one_article(running: Running) -> None:
     blue = running.team("blue")
     async with served(Kit(annotate)) as url:
@@ -74,32 +50,6 @@ async def test_next_sends_one_article(running: Running) -> None:
         queue = await running.do("servers.queue", blue, server="blue-1")
         assert (queue.state, queue.waiting) == ("paused", ARTICLES - 2)
         assert queue.next == tuple(phase.corpus.ids[2:12])
-
-
-async def test_an_untested_server_is_refused(running: Running) -> None:
-    blue = running.team("blue")
-    await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:9/")
-    await running.do("phases.open", phase="test")
-    with pytest.raises(
-        RefusedError, match="not been tested for phase test: test it first"
-    ) as refused:
-        await running.do("servers.start", blue, server="blue-1")
-    assert refused.value.refusal is Refusal.STATE
-    tested = await running.do("servers.test", blue, server="blue-1")
-    assert not tested.passed
-    with pytest.raises(RefusedError, match="its test for phase test failed: connect"):
-        await running.do("servers.start", blue, server="blue-1")
-
-
-async def test_another_teams_server_is_unknown(running: Running) -> None:
-    await running.do("teams.create", team="red")
-    async with served(Kit(annotate)) as url:
-        await registered(running, url)
-    for name in ("get", "test", "start", "pause", "attempts", "retire"):
-        with pytest.raises(RefusedError) as refused:
-            await running.do(f"servers.{name}", running.team("red"), server="blue-1")
-        assert refused.value.refusal is Refusal.UNKNOWN
-    assert await running.do("servers.list", running.team("red")) == []
 
 
 async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -> None:
@@ -289,26 +239,6 @@ async def test_who_did_what_to_a_lane_is_in_the_audit_log(running: Running) -> N
         ("organiser ana", "servers.requeue", phase | {"articles": 0}),
         ("team blue", "servers.start", phase),
     ]
-
-
-async def test_a_frozen_phase_sends_nothing_and_goes_on_after_a_restart(tmp_path: Path) -> None:
-    given = await settings(tmp_path)
-    async with served(Kit(annotate)) as url:
-        async with at_work(given) as running:
-            await plan_phase(running)
-            await running.do("teams.create", team="blue")
-            await registered(running, url)
-            await running.do("phases.open", phase="test")
-            await running.do("servers.start", running.team("blue"), server="blue-1")
-        async with at_work(given) as running:
-            watch = running.service.phase("test").boards.server_monitor
-            await running.until(lambda: watch.status("blue-1").done == ARTICLES)
-            frozen = await running.do("phases.freeze", phase="test")
-            assert frozen.state is PhaseState.FROZEN
-            with pytest.raises(RefusedError, match="frozen"):
-                await running.do(
-                    "servers.start", running.team("blue"), server="blue-1", phase="test"
-                )
 
 
 async def test_a_challenges_new_zone_is_that_of_its_phases(running: Running) -> None:
