@@ -18,7 +18,7 @@ from metaserver.files.compression import unpack
 from metaserver.leaderboards.public_part import PublicPart
 from metaserver.leaderboards.rescoring import score_answers
 from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.boards import RAW, FrozenBoard, View
+from metaserver.model.boards import RAW, BoardRow, FrozenBoard, View
 from metaserver.model.errors import HubError, InputError
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.methods import MethodDescription
@@ -176,10 +176,12 @@ def _check(source: PhaseSource) -> None:
                 )
 
 
-def _is_of(row: Any, scores: Mapping[ServerName, Score]) -> bool:
+def _is_of(row: BoardRow, scores: Mapping[ServerName, Score]) -> bool:
+    """Return whether a row shows a score; what the score has besides came with a later version."""
     score = scores.get(ServerName(row.run))
-    return score is not None and (dict(row.values), row.articles_scored, row.articles_in_gold) == (
-        dict(score.values),
-        score.articles_scored,
-        score.articles_in_gold,
+    return (
+        score is not None
+        and row.values.items() <= score.values.items()
+        and (row.articles_scored, row.articles_in_gold)
+        == (score.articles_scored, score.articles_in_gold)
     )

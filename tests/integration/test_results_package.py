@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from metaserver.cli import main
-from metaserver.model.errors import RefusedError
+from metaserver.files.compression import pack
+from metaserver.model.errors import HubError, RefusedError
 from metaserver.operations.results import KeptPackages
 from metaserver.results.making import PackageOrder, make_package
+from metaserver.store.tables import frozen_boards
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -53,6 +56,35 @@ async def made(
         for path in out.rglob("*")
         if path.is_file()
     }
+
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "frozen_act.json"
+"""The board of `frozen` in ACT, as a version without `precision_at_full_recall` froze it."""
+
+
+async def test_a_later_version_makes_the_package_of_a_board_that_lacks_its_columns(
+    frozen: Running, tmp_path: Path
+) -> None:
+    kept = json.loads(GOLDEN.read_bytes())
+    query = sa.update(frozen_boards).where(frozen_boards.c.task == "ACT")
+    async with frozen.service.store.writing() as connection:
+        await connection.execute(query.values(document=pack(GOLDEN.read_bytes())))
+    files = await made(frozen, tmp_path / "package")
+    [shown] = rows(files["tables/ACT/raw.csv"])
+    [row] = kept["views"]["raw"]["rows"]
+    assert {name: shown[name] for name in row["values"]} == {
+        name: str(value) for name, value in row["values"].items()
+    }
+    assert "precision_at_full_recall" not in shown
+    again = json.loads(files["boards/ACT.json"])
+    assert again["columns"] == kept["columns"]
+    assert again["order"] == kept["order"]
+
+    row["values"]["mcc"] += 1e-9
+    async with frozen.service.store.writing() as connection:
+        await connection.execute(query.values(document=pack(json.dumps(kept).encode())))
+    with pytest.raises(HubError, match="ACT"):
+        await made(frozen, tmp_path / "other")
 
 
 def rows(content: bytes) -> list[dict[str, str]]:

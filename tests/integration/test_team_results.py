@@ -158,6 +158,7 @@ async def test_what_is_hidden_says_when_it_is_shown_and_a_test_phase_has_no_curv
     await running.do("phases.update", phase="test", visibility="public", kind="test")
     [found] = await running.do("runs.mine", running.team("blue"))
     assert found.curve == ()  # it would give the gold away, article by article
+    assert (found.scored, found.in_gold) == (0, 0)  # n of N would be of the corpus
     await running.do("phases.freeze", phase="test")
     [found] = await running.do("runs.mine", running.team("blue"))
     assert len(found.curve) > 1
@@ -201,7 +202,6 @@ async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: 
         assert page.path == "/team?uploaded=blue-run"
         assert "blue-run was uploaded: it is listed below" in page.said
         assert "1 of 1" in page.said
-        assert "in the gold" not in page.said  # n of N would be of the corpus
         kept = await running.do("runs.get", running.team("blue"), phase="test", run="blue-run")
         assert kept.content == PARTLY.encode()
         async with blue.client.get("/team/events?page=results") as response, patience():
