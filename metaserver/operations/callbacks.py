@@ -38,8 +38,8 @@ PREFIX = "bccb_"
 PATH = "/becalm/saveAnnotations/{format}"
 DOCUMENTS = "/becalm/documents/{article:.+}"
 NO_ADDRESS = (
-    "the hub does not know its own address: the organiser sets web.url; until then put the hub's"
-    " address before the path"
+    "the hub does not know its own address: this is the one that you came by; if your server"
+    " reaches it by another, the organiser sets web.url"
 )
 
 
@@ -47,8 +47,8 @@ class CallbackKey(msgspec.Struct, frozen=True, kw_only=True):
     """A new key of a server's callbacks, which cannot be shown again.
 
     `address` is where the server posts its answers: FORMAT is JSON, TSV or BIOC, and ID the
-    communication id of the request. It is a path where the hub does not know its own address,
-    which `note` says.
+    communication id of the request. Where the hub does not know its own address, it begins with the
+    one that the request came by, which `note` says.
     """
 
     server: str
@@ -72,13 +72,12 @@ async def callback_key(hub: HubContext, caller: Caller, request: OneServer) -> C
     async with hub.store.writing() as connection:
         await communications.set_key(connection, registered.id, key)
         await audit_log(connection, caller, "servers.callback-key", request.server)
-    base = hub.settings.web.url.rstrip("/")
     path = PATH.format(format="FORMAT")
     return CallbackKey(
         server=request.server,
         key=key,
-        address=f"{base}{path}?apikey={key}&communicationId=ID",
-        note="" if base else NO_ADDRESS,
+        address=f"{hub.address_for(caller)}{path}?apikey={key}&communicationId=ID",
+        note="" if hub.settings.web.url else NO_ADDRESS,
     )
 
 

@@ -39,6 +39,7 @@ class Caller:
     name: str = "anonymous"
     request_id: str = ""
     origin: Hashable = ""  # the network address that counts for limits
+    site: str = ""  # https://HOST as its request names the hub: for what it alone is shown
     workbench: Workbench | None = field(default=None, compare=False, repr=False)
 
     async def aside(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

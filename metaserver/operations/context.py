@@ -92,6 +92,13 @@ class HubContext:
         if not self.member.is_alone:
             await self.follower.freshen()
 
+    def address_for(self, caller: Caller) -> str:
+        """Return the hub's address without a slash at its end, or else the caller's way to it.
+
+        The latter is for what the caller itself is answered, never for mail or for others.
+        """
+        return self.settings.web.url.rstrip("/") or caller.site
+
     async def team(self, name: str) -> Team:
         """Return a team that takes part; `RefusedError` where there is none of that name."""
         async with self.store.reading() as connection:

@@ -48,13 +48,13 @@ class Sessions:
 
     async def begin(
         self, token: Token, now: float, *, seconds: float, old: str | None, request_id: str
-    ) -> str:
-        """Begin a session and return its cookie; the `old` one that the browser had is ended."""
+    ) -> tuple[str, Session]:
+        """Begin a session, and return its cookie and it; the `old` one of the browser is ended."""
         async with self._store.writing() as connection:
             await tokens.purge_sessions(connection, now)
             if old:
                 await tokens.end_session(connection, old)
-            cookie, _ = await tokens.begin_session(connection, token, now, seconds)
+            begun = await tokens.begin_session(connection, token, now, seconds)
             await audit.add(
                 connection,
                 actor=token.bearer,
@@ -62,7 +62,7 @@ class Sessions:
                 subject=f"token {token.id}",
                 request_id=request_id,
             )
-        return cookie
+        return begun
 
     async def end(self, cookie: str) -> None:
         """End a session, if there is one."""

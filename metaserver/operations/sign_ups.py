@@ -125,7 +125,8 @@ class Invitations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class SignUpLink(msgspec.Struct, frozen=True, kw_only=True):
     """A one-time link that an organiser hands out; `link` is shown only once.
 
-    It is a path where the hub does not know its own address (`web.url`).
+    It begins with the hub's address (`web.url`), or where that is not set with the one that the
+    request came by.
     """
 
     id: int
@@ -310,8 +311,8 @@ async def link(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpLin
         await audit_log(
             connection, caller, "sign-ups.link", f"sign-up {one.id}", kind=kind.value, team=one.team
         )
-    path = hub.settings.web.url.rstrip("/") + link_path(made.secret)
-    return SignUpLink(id=one.id, kind=kind, link=path, expires_at=made.expires_at)
+    address = hub.address_for(caller) + link_path(made.secret)
+    return SignUpLink(id=one.id, kind=kind, link=address, expires_at=made.expires_at)
 
 
 def taken(name: str) -> RefusedError:

@@ -56,8 +56,9 @@ class Visitor:
             return await _page(response)
 
     async def post(self, path: str, form: Form | None = None, **fields: Any) -> Page:
-        """Send a form, with the session's value."""
-        sent = {"csrf": self.csrf} | dict(form or {}) | fields
+        """Send a form, with the session's value unless it is None."""
+        given = {"csrf": self.csrf} | dict(form or {}) | fields
+        sent = {name: value for name, value in given.items() if value is not None}
         async with self.client.post(path, data=sent, headers={"Accept": "text/html"}) as response:
             return await _page(response)
 

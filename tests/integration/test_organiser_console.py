@@ -128,7 +128,7 @@ async def test_what_comes_from_elsewhere_is_refused(running: Running, ana: Visit
         if method == "POST":
             page = await ana.post(path)
             assert page.status == 403, path
-            assert "this form is of another session" in page.said
+            assert "is of another session" in page.said
 
 
 async def test_every_page_can_be_opened(running: Running, ana: Visitor) -> None:

@@ -20,7 +20,7 @@ from metaserver.store import sign_ups
 from metaserver.store.sign_ups import NAMES
 from tests.fakes.mailbox import Mailbox, mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.sites import client_of, organiser_token, visiting
 from tests.hubs.stored import stored
 from tests.integration.test_front_door import Clock, sent_to
 from tests.waiting import until
@@ -169,6 +169,30 @@ async def test_one_address_brings_one_team_in_by_itself(door: Door) -> None:
     assert (progress.state, progress.secret) == (SignUpState.WAITING, "")
     await door.running.do("sign-ups.invite", challenge="bc", emails=["ada@x.example"])
     assert (await door.confirm(team="third", people="Ada")).state is SignUpState.APPROVED
+
+
+@pytest.mark.parametrize(
+    ("host", "begins"),
+    [
+        ("hub.example.org:8020", "http://hub.example.org:8020/sign-up/link/"),
+        ("[::1]:8020", "http://[::1]:8020/sign-up/link/"),
+        ("hub.example.org/evil?", "/sign-up/link/"),
+        ("hub@evil.example", "/sign-up/link/"),
+        ('"><b>', "/sign-up/link/"),
+    ],
+)
+async def test_a_link_to_hand_out_has_the_host_that_its_organiser_came_by(
+    door: Door, host: str, begins: str
+) -> None:
+    await door.begin()
+    token = await organiser_token(door.running)
+    headers = {"Authorization": f"Bearer {token}", "Host": host, "X-Forwarded-Host": "evil.example"}
+    path = "/api/v1/sign-ups/1/link"
+    async with (
+        client_of(door.running) as client,
+        client.post(path, json={}, headers=headers) as made,
+    ):
+        assert (await made.json())["link"].startswith(begins)
 
 
 async def test_all_spellings_of_a_mailbox_count_as_one(tmp_path: Path) -> None:

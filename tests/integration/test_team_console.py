@@ -20,7 +20,7 @@ from annotators.starter import KITS, server_text
 from metaserver.model.plans import NoticePlan
 from tests.event_streams import next_frame
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Visitor, organiser_token, token_of, visiting
+from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
 from tests.integration.kits import answer_for, served
 from tests.waiting import patience
 
@@ -102,6 +102,91 @@ async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
     page = await blue.post("/team/servers/blue-1/retire")
     assert page.status == 409
     assert "Server blue-1 is retired." in page.said
+
+
+TYPED = {"title": 'The "blue" team <b>', "email": "blue@x.example"}
+
+
+async def test_a_form_after_the_session_has_ended_is_shown_again_as_it_was(
+    running: Running, blue: Visitor
+) -> None:
+    blue.client.session.cookie_jar.clear()
+    asked = await blue.post("/team/settings", TYPED | {"secret": "s3cret"})
+    assert (asked.status, asked.path) == (401, "/team/settings")
+    assert 'action="/signin"' in asked.text
+    assert "API token" not in asked.text
+    assert "s3cret" not in asked.text
+    again = await blue.post("/signin", hidden(asked) | {"token": "bcms_x"})
+    assert again.status == 401  # and the form is kept through a wrong token
+    back = await blue.post("/signin", hidden(again) | {"token": await token_of(running, "blue")})
+    assert back.status == 200
+    assert 'action="/team/settings" data-again' in back.text
+    shown = await blue.post("/team/settings", {"csrf": ""} | hidden(back), csrf=None)
+    assert shown.status == 409
+    assert "nothing was done yet" in shown.said
+    assert 'value="The &#34;blue&#34; team &lt;b&gt;"' in shown.text
+    assert (await running.do("teams.get", team="blue")).email == ""
+    csrf = hidden(shown)["csrf"]
+    done = await blue.post("/team/settings", TYPED | {"csrf": csrf, "title": "Blue"})
+    assert done.status == 200
+    assert (await running.do("teams.get", team="blue")).email == TYPED["email"]
+
+
+async def test_a_form_of_another_session_is_shown_again(running: Running, blue: Visitor) -> None:
+    old = blue.csrf
+    await blue.post("/signin", {"token": await token_of(running, "blue")})  # on another tab
+    refused = await blue.post("/team/settings", TYPED | {"csrf": old})
+    assert (refused.status, hidden(refused)["email"]) == (403, TYPED["email"])
+    shown = await blue.post("/team/settings", hidden(refused), csrf=None)
+    assert f'value="{TYPED["email"]}"' in shown.text
+    assert (await running.do("teams.get", team="blue")).email == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/organise/tokens", {"role": "organiser", "label": "again"}),
+        ("/organise/teams", {"team": "again"}),
+        ("/organise/teams/blue/retire", {}),
+        ("/organise/challenges/bc/announcements", {"title": "again"}),
+        ("/organise/phases/test/open", {}),
+        ("/organise/new-challenge", {"challenge": "again"}),
+    ],
+)
+async def test_a_form_that_is_shown_again_does_nothing(
+    running: Running, path: str, form: dict[str, str]
+) -> None:
+    async with visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        before = await running.do("audit.list")
+        shown = await ana.post(path, {"csrf-again": ana.csrf} | form, csrf=None)
+        assert "nothing was done yet" in shown.said
+        assert 'value="again"' in shown.text or "again" not in form.values()
+        assert await running.do("audit.list") == before
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Sec-Fetch-Site": "cross-site"}, 403), ({"Origin": "https://evil.example"}, 403), ({}, 401)],
+)
+async def test_a_form_of_another_site_or_a_long_one_is_not_kept(
+    running: Running, headers: dict[str, str], status: int
+) -> None:
+    typed = {"title": "typed-" + ("" if headers else "x" * 300_000)}
+    async with (
+        visiting(running) as visitor,
+        visitor.client.post(
+            "/team/settings", data=typed, headers={"Accept": "text/html"} | headers
+        ) as answer,
+    ):
+        assert answer.status == status
+        assert "typed-" not in await answer.text()
+
+
+def hidden(page: Page) -> dict[str, str]:
+    """Return the names and values of a page's hidden inputs."""
+    found = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', page.text)
+    return {html.unescape(name): html.unescape(value) for name, value in found}
 
 
 async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reason(

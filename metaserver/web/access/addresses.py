@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from metaserver.model.errors import InputError
+
+_HOST = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
 
 Address = IPv4Address | IPv6Address
 UNKNOWN = "unknown"  # a connection without an address: a Unix socket
@@ -26,6 +29,14 @@ class Origin:
         if isinstance(address, IPv6Address):
             return str(ip_network((address, 64), strict=False))
         return self.address
+
+
+def site_of(host: str, *, secure: bool) -> str:
+    """Return where a request reached the hub, as its `Host` says; empty for what is no host.
+
+    Whoever sends a request chooses its `Host`: so it is for the answer to that request alone.
+    """
+    return f"http{'s' if secure else ''}://{host}" if _HOST.fullmatch(host[:300]) else ""
 
 
 class Proxies:

@@ -30,12 +30,18 @@ from metaserver.model.tokens import Session, Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.sessions import Sessions
 from metaserver.web.access import bodies, csrf
-from metaserver.web.access.addresses import Origin, Proxies
+from metaserver.web.access.addresses import Origin, Proxies, site_of
 from metaserver.web.access.aside import CHARGE
 from metaserver.web.access.calling import CALLBACKS_A_MINUTE, CALLING, calls_back, key_of
 from metaserver.web.access.headers import without_what_was_sent
 from metaserver.web.access.loop_time import Measured
-from metaserver.web.access.posted import first_text
+from metaserver.web.access.posted import (
+    AGAIN_FIELD,
+    CSRF_FIELD,
+    UnsentError,
+    first_text,
+    unsent_form,
+)
 from metaserver.web.access.roles import role_for
 from metaserver.web.access.throttle import (
     Allowances,
@@ -50,10 +56,12 @@ from metaserver.web.access.throttle import (
 from metaserver.web.access.visitor import VISITOR, Visitor, caller_of, remember
 from metaserver.web.access.workbench import ClientWorkbench
 
-CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
+CSRF_HEADER = "X-CSRF-Token"
 REQUEST_ID_HEADER = "X-Request-Id"
 REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
+AGAIN = web.RequestKey("AGAIN", bool)
+"""True for a form that is only to be shown again, with what was written in it."""
 PAYERS = web.RequestKey("PAYERS", list[Visitor])
 """The visitors who pay for a request's processor time."""
 PROGRAMS = ("/api/", "/xmlrpc")
@@ -316,9 +324,14 @@ async def _answered(request: web.Request, handler: Handler, visitor: Visitor) ->
             await _check_sent_by_page(request, visitor.session)
         return await handler(request)
     except RefusedError as error:
-        if error.refusal is Refusal.TOKEN and _is_page(request) and request.method in SAFE:
+        if not _is_page(request) or not (
+            error.refusal is Refusal.TOKEN or isinstance(error, _OtherSessionError)
+        ):
+            raise
+        if request.method in SAFE:
             raise web.HTTPSeeOther(f"/signin?next={quote(request.path_qs, safe='/')}") from error
-        raise
+        check_same_site(request)
+        raise UnsentError(error, await unsent_form(request)) from error
 
 
 async def authenticate(request: web.Request) -> Caller:
@@ -382,6 +395,7 @@ def _caller(token: Token, request: web.Request, origin: Origin) -> Caller:
         team_id=token.team_id if of_team else None,
         token_id=token.id,
         name=token.bearer,
+        site=site_of(request.host, secure=origin.secure),
         request_id=request.get(REQUEST_ID, ""),
         origin=origin.key,
     )
@@ -396,15 +410,24 @@ def may_upload(request: web.Request, caller: Caller) -> bool:
 # -- what a page may send --------------------------------------------------------------------------
 
 
+class _OtherSessionError(RefusedError):
+    """A form without this session's CSRF value."""
+
+    def __init__(self) -> None:
+        message = "this form is of another session"
+        super().__init__(Refusal.NOT_YOURS, message)
+
+
 async def _check_sent_by_page(request: web.Request, session: Session) -> None:
     check_same_site(request)
     given = request.headers.get(CSRF_HEADER, "")
     if not given and not request.path.startswith(PROGRAMS):
         given = await first_text(request, CSRF_FIELD)
+        if not given:
+            given = await first_text(request, AGAIN_FIELD)
+            request[AGAIN] = bool(given)
     if not csrf.matches(given, session.csrf):
-        raise RefusedError(
-            Refusal.NOT_YOURS, "this form is of another session: load its page again"
-        )
+        raise _OtherSessionError
 
 
 def check_same_site(request: web.Request) -> None:

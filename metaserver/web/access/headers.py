@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.web.access.posted import Unsent, UnsentError
+from metaserver.web.access.refusals import sentence
+from metaserver.web.access.visitor import visitor
 from metaserver.web.manual.help import help_of_error
 from metaserver.web.ui.templates import Templates
 
@@ -87,6 +92,12 @@ def error_pages(templates: Templates) -> Middleware:
             if "Allow" in error.headers:
                 response.headers["Allow"] = error.headers["Allow"]
             return response
+        except UnsentError as error:
+            known = visitor()
+            if known and known.session:
+                return unsent_page(templates, error.unsent, error.message, error.refusal)
+            headers = refusal_headers(error)
+            return sign_in_page(templates, "/", error.unsent, "", error.refusal, headers)
         except RefusedError as error:
             response = _error_page(templates, request, error.refusal, str(error))
             response.headers.update(refusal_headers(error))
@@ -100,6 +111,27 @@ def error_pages(templates: Templates) -> Middleware:
             return _error_page(templates, request, 500, None)
 
     return middleware
+
+
+def sign_in_page(
+    templates: Templates,
+    after: str,
+    unsent: Unsent | None = None,
+    wrong: str = "",
+    status: int = 200,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> web.Response:
+    """Answer with the form of a sign-in, which keeps another that was not sent."""
+    page = templates.page("signin.html", after=after, unsent=unsent, wrong=wrong)
+    kept = {hdrs.CACHE_CONTROL: "no-store", **headers}
+    return web.Response(text=page, status=status, content_type="text/html", headers=kept)
+
+
+def unsent_page(templates: Templates, unsent: Unsent, why: str, status: int = 200) -> web.Response:
+    """Answer who is signed in with the way back to a form that was not sent."""
+    page = templates.page("unsent.html", unsent=unsent, why=sentence(why))
+    kept = {hdrs.CACHE_CONTROL: "no-store"}
+    return web.Response(text=page, status=status, content_type="text/html", headers=kept)
 
 
 def _place(request: web.Request) -> str:

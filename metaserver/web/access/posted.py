@@ -7,12 +7,14 @@ uploads takes (docs/adr/0012-multipart.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from aiohttp import web
 from multidict import MultiDict
 
+from metaserver.model.errors import RefusedError
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.bodies import check_plain, content_type, pieces, takes_upload
 from metaserver.web.access.form_bodies import (
@@ -27,6 +29,30 @@ from metaserver.web.access.form_bodies import (
 
 FIRST_BYTES = 8_192
 """Within so many bytes a form's first field ends."""
+KEPT_BYTES = 2**17
+"""A longer form is not kept for who has to sign in first."""
+CSRF_FIELD, AGAIN_FIELD = "csrf", "csrf-again"
+"""The first field of a form: the session's value; under the second name nothing is done with the
+form, it is only shown again."""
+_NOT_KEPT = frozenset({CSRF_FIELD, AGAIN_FIELD, "secret", "token"})
+
+
+class Unsent(NamedTuple):
+    """A form that was not taken: where it is sent, and its texts, without files and secrets."""
+
+    action: str
+    fields: Sequence[tuple[str, str]]
+
+
+class UnsentError(RefusedError):
+    """A form of one of this site's pages that came without a session, or with that of another.
+
+    Nothing was done. Its viewer signs in where that is needed, and is shown the form again.
+    """
+
+    def __init__(self, refused: RefusedError, unsent: Unsent) -> None:
+        self.unsent = unsent
+        super().__init__(refused.refusal, refused.message)
 
 
 class SentForm:
@@ -76,6 +102,16 @@ async def fields(request: web.Request, most: int) -> Form:
     with _refusing():
         form = _form_of(request)
         return MultiDict() if form is None else await form.fields(most)
+
+
+async def unsent_form(request: web.Request) -> Unsent:
+    """Return what can be kept of a request's form: no field where it is long, or is none."""
+    try:
+        form = await fields(request, KEPT_BYTES)
+    except web.HTTPException:
+        form = MultiDict()
+    texts = ((name, value) for name, value in form.items() if isinstance(value, str))
+    return Unsent(request.path_qs, [text for text in texts if text[0] not in _NOT_KEPT])
 
 
 def _form_of(request: web.Request) -> SentForm | None:

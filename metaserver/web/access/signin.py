@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from aiohttp import hdrs, web
 
 from metaserver.model.errors import RefusedError, UnavailableError
-from metaserver.model.tokens import Token
+from metaserver.model.tokens import Session, Token
 from metaserver.web.access.auth import Gate, check_same_site
-from metaserver.web.access.headers import refusal_headers
-from metaserver.web.access.posted import fields
-from metaserver.web.access.visitor import VISITOR
+from metaserver.web.access.form_bodies import Form
+from metaserver.web.access.headers import refusal_headers, sign_in_page, unsent_page
+from metaserver.web.access.posted import KEPT_BYTES, Unsent, fields
+from metaserver.web.access.refusals import in_words
+from metaserver.web.access.visitor import VISITOR, remember
 from metaserver.web.ui.templates import Templates
 
 HOME = "/"
-FORM_BYTES = 16_384
-"""The most that a sign-in brings: a token, and an address to go to."""
+FORM_BYTES = 16_384 + 3 * KEPT_BYTES
+"""The most that a sign-in brings: a token, an address to go to, and a form that was not sent, whose
+bytes may be escaped now."""
+KEPT = "kept."
+"""The beginning of the names of its fields; the template of the sign-in writes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,26 +45,35 @@ class SignIn:
         after = own_path(request.query.get("next", HOME))
         if request[VISITOR].session is not None:
             raise web.HTTPSeeOther(after)
-        return self._form(after)
+        return sign_in_page(self.templates, after)
 
     async def begin(self, request: web.Request) -> web.Response:
-        """Begin a session; or answer with the form and the reason why not."""
+        """Begin a session; or answer with the form and the reason why not.
+
+        A form that came without a session is shown again then, not sent.
+        """
         check_same_site(request)
         sent = await fields(request, FORM_BYTES)
-        after = own_path(str(sent.get("next", "")))
+        after, unsent = own_path(str(sent.get("next", ""))), _unsent(sent)
         secret = str(sent.get("token", "")).strip()
+        form = partial(sign_in_page, self.templates, after, unsent)
         if not secret:
-            return self._form(after, wrong="Enter your token.", status=422)
+            return form(wrong="Enter your token.", status=422)
         try:
             token = await self.gate.signing_in(secret, request[VISITOR].origin)
         except RefusedError as error:
-            wrong = f"{error.message[0].upper()}{error.message[1:]}."
-            return self._form(after, wrong, error.refusal, refusal_headers(error))
+            return form(in_words(error), error.refusal, refusal_headers(error))
         try:
-            cookie = await self._begin(request, token)
+            cookie, session = await self._begin(request, token)
         except UnavailableError:
-            return self._form(after, "The hub cannot keep sessions now: try again.", 503)
-        return self._redirect(request, after, cookie)
+            return form("The hub cannot keep sessions now: try again.", 503)
+        if unsent is None:
+            response = web.Response(status=303, headers={hdrs.LOCATION: after})
+        else:
+            remember(request, replace(request[VISITOR], session=session))
+            response = unsent_page(self.templates, unsent, "you are signed in now")
+        self._set_cookie(request, response, cookie)
+        return response
 
     async def end(self, request: web.Request) -> web.Response:
         """End the session. Without one there is nothing to do."""
@@ -70,7 +85,7 @@ class SignIn:
         response.del_cookie(name, path="/", secure=self.gate.secure(origin), httponly=True)
         return response
 
-    async def _begin(self, request: web.Request, token: Token) -> str:
+    async def _begin(self, request: web.Request, token: Token) -> tuple[str, Session]:
         """Begin a new session; the one that the browser had, whoever gave it, is over."""
         visitor = request[VISITOR]
         return await self.gate.sessions.begin(
@@ -81,8 +96,7 @@ class SignIn:
             request_id=visitor.caller.request_id,
         )
 
-    def _redirect(self, request: web.Request, after: str, cookie: str) -> web.Response:
-        response = web.Response(status=303, headers={hdrs.LOCATION: after})
+    def _set_cookie(self, request: web.Request, response: web.Response, cookie: str) -> None:
         origin = request[VISITOR].origin
         response.set_cookie(
             self.gate.cookie_name(origin),
@@ -93,18 +107,18 @@ class SignIn:
             samesite="Lax",
             secure=self.gate.secure(origin),
         )
-        return response
 
-    def _form(
-        self,
-        after: str,
-        wrong: str = "",
-        status: int = 200,
-        headers: dict[str, str] | None = None,
-    ) -> web.Response:
-        page = self.templates.page("signin.html", after=after, wrong=wrong)
-        kept = {hdrs.CACHE_CONTROL: "no-store"} | (headers or {})
-        return web.Response(text=page, status=status, content_type="text/html", headers=kept)
+
+def _unsent(sent: Form) -> Unsent | None:
+    """Return the form that is to be shown again after a sign-in, None where there is none."""
+    if not sent.get("action"):
+        return None
+    kept = [
+        (name.removeprefix(KEPT), value)
+        for name, value in sent.items()
+        if name.startswith(KEPT) and isinstance(value, str)
+    ]
+    return Unsent(own_path(str(sent["action"])), kept)
 
 
 def own_path(path: str) -> str:

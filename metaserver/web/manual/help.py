@@ -64,6 +64,7 @@ PAGES = {
     "sign_up_token": "security#tokens",
     "sign_up_waits": "security#sign-ups",
     "signin": "security#tokens",
+    "unsent": "security#sessions-of-the-pages",
     "team": "teams#the-console",
     "team_attempt": "wire#what-happens-to-an-answer",
     "team_attempts": "wire#what-happens-to-an-answer",

@@ -13,6 +13,10 @@ wireFilters(() => look());
 wireActs(localTimes);
 wireBusy();
 countdowns();
+// A form that was not sent is shown again at once; not to who went back from it.
+if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") {
+  document.querySelector("form[data-again]")?.requestSubmit();
+}
 
 const { release, stream } = document.body.dataset;
 if (stream) {

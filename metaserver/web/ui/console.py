@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
-from aiohttp import web
+from aiohttp import hdrs, web
 from multidict import MultiMapping
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import ask, declared, perform
+from metaserver.web.access.auth import AGAIN
 from metaserver.web.access.posted import fields
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.access.visitor import caller_of
@@ -49,12 +50,14 @@ class ConsoleContext:
 
         The operation's role and the bounds of its fields are checked as for any other interface.
         """
+        _require_sent(request, operation)
         return await ask(self.hub, caller_of(request), operation, asked)
 
     async def submit(
         self, request: web.Request, operation: AskedOperation[R, T], values: Mapping[str, Any]
     ) -> T:
         """Do an operation with the fields of a form or an address, whose values may be texts."""
+        _require_sent(request, operation)
         caller = caller_of(request)
         result = await perform(declared(operation), self.hub, caller, values, strict=False)
         return cast(T, result)
@@ -73,6 +76,16 @@ class ConsoleContext:
     ) -> web.StreamResponse:
         """Answer with a page's event stream, for as long as its viewer's token is valid."""
         return await while_held(request, self.broadcaster.follow(request, key, ask))
+
+
+def _require_sent(request: web.Request, operation: AskedOperation[R, T]) -> None:
+    """Raise `RefusedError` before anything is done with a form that is only to be shown again.
+
+    The refusal is shown where every other one is: in the form, with all that was written in it.
+    """
+    if request.get(AGAIN) and declared(operation).method != hdrs.METH_GET:
+        message = "you were not signed in, so nothing was done yet: look it over, and send it again"
+        raise RefusedError(Refusal.STATE, message)
 
 
 def open_console(
