@@ -72,7 +72,8 @@ def most_own_overlaps(spans: Sequence[tuple[str, Span]]) -> int:
     """Return how many pairs of fragments `overlaps` of spans with themselves would look at.
 
     It takes no memory for them. Where it is S, no more than √(2 S) fragments lie around a place, so
-    that S bounds the work with any other spans too: see ADR 47.
+    that S bounds the work with any other spans too: it is √(2 S) for each of their fragments, and
+    their own depth for each of these.
     """
     (_, start, end), _ = _laid_out(spans, ())
     return int(_sweep(start, end, start, end)[1].sum())

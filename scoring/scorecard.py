@@ -25,7 +25,7 @@ MOST_BETA = 1e6
 """A higher beta is refused: F is recall by then, and the square of more is no number any more."""
 
 SCORER_VERSION = "3"
-"""Raised with every change that gives the same answers another score (ADR 10)."""
+"""Raised with every change that gives the same answers another score."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,6 @@
 """Terms of the PSI-MI controlled vocabulary: detection methods and interaction types.
 
-`psi_mi.tsv` has those that curators choose from, and the type that follows from a method
-(docs/adr/0059-exports-of-curations.md).
+`psi_mi.tsv` has those that curators choose from, and the type that follows from a method.
 """
 
 from __future__ import annotations

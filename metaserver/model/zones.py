@@ -1,8 +1,7 @@
 """Dates written in a time zone, and moments shown in one.
 
 A change of clocks skips local times in spring and repeats some in autumn. Both are refused, with
-the two moments that may be meant; a repeated one is always shown with its offset
-(docs/adr/0016-local-times.md, 0040-control-room.md).
+the two moments that may be meant; a repeated one is always shown with its offset.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Forecast of the time that a server needs for the rest of its queue (ADR 40).
+"""Forecast of the time that a server needs for the rest of its queue.
 
 - *Pace*: n of its articles ended in t seconds of work, so that one takes t / n. t ends now, not
   with the last article: a server that hangs gets slower by itself.

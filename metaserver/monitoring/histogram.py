@@ -1,4 +1,4 @@
-"""High dynamic range histogram of durations: bounded, mergeable, serialised as bytes (ADR 8).
+"""High dynamic range histogram of durations: bounded, mergeable, serialised as bytes.
 
 Merging is exact: the histogram of two parts is the histogram of the whole.
 """

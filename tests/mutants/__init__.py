@@ -1,4 +1,4 @@
 """Mutation tests: small defects are put into the core, and the tests must notice (docs/testing.md).
 
-`make mutants` runs it (ADR 23); `make test` does not.
+`make mutants` runs it; `make test` does not.
 """

@@ -2,7 +2,7 @@
 
 A form's first field is read before the rest of it has come: it is the CSRF value, so that nothing
 is read for a page of another session. Files come in multipart forms, which only a handler of
-uploads takes (docs/adr/0012-multipart.md).
+uploads takes.
 """
 
 from __future__ import annotations
