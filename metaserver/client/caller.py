@@ -169,7 +169,7 @@ class ArticleCaller:
         """Check an answer; a large one in a thread, so that the event loop is not blocked."""
         if isinstance(value, CheckedAnswer):
             return value
-        arguments = (value, self._tasks_of(server), exchange.report)
+        arguments = (value, self.tasks_of(server), exchange.report)
         members = value.values() if isinstance(value, dict) else ()
         hits = sum(len(member) for member in members if isinstance(member, list))
         if exchange.opened > LARGE or hits > MANY:
@@ -189,7 +189,7 @@ class ArticleCaller:
             number=number,
             time_limit=self._announced,
             usual=not self._asides,
-            tasks=self._tasks_of(server),
+            tasks=self.tasks_of(server),
             vocabulary=self._vocabulary,
             text=PhaseText(articles.texts, position, articles.wire_bytes[position]),
             scope=self._scope,
@@ -256,7 +256,8 @@ class ArticleCaller:
             error.message = channel.hide(error.message)
             raise
 
-    def _tasks_of(self, server: Server) -> Sequence[AnsweredTask]:
+    def tasks_of(self, server: Server) -> Sequence[AnsweredTask]:
+        """Return the tasks that a server is asked for: those of the phase that it is to answer."""
         if not server.tasks:
             return self._tasks
         return [task for task in self._tasks if task.name in server.tasks]

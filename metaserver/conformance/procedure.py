@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from metaserver.wire.historic import Completion
 from metaserver.wire.validation import Vocabulary
 from metaserver.wire.xmlrpc import escape_text
 
-AT_ONCE = "two at once"
+TASKS, AT_ONCE = "tasks", "two at once"
 
 
 class _End(NamedTuple):
@@ -123,6 +123,8 @@ async def _steps(
         yield _article_step(article, ends[place])
         if place == FIRST and ends[place].unreached:
             obstacle = f"{article.name} failed"
+    for step in _lacking(caller, server, ends):
+        yield step
     yield await _two_at_once(caller, server, ends, obstacle)
     if not obstacle:
         exchanges = partial(_open_channel, client, server, time_limit)
@@ -180,6 +182,18 @@ def _hits_message(answer: CheckedAnswer | None) -> str:
     if answer is None or not answer.payloads:
         return "an answer without any task's member"
     return f"hits: {answer.hits_kept} ({', '.join(sorted(answer.payloads))})"
+
+
+def _lacking(
+    caller: ArticleCaller, server: Server, ends: Sequence[_End]
+) -> Iterator[ConformanceStep]:
+    """Yield a warning if no answer had one of the tasks that the server is asked for."""
+    answered = [end.answer.payloads for end in ends if end.answer is not None]
+    asked = [task.name for task in caller.tasks_of(server)]
+    missing = [task for task in asked if not any(task in payloads for payloads in answered)]
+    if answered and missing:
+        message = f"asked for {', '.join(missing)}: no answer had any"
+        yield ConformanceStep(name=TASKS, state=StepState.WARNING, message=message)
 
 
 async def _two_at_once(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
-from metaserver.model.records import Attempt, Server, ServerName, Timings
+from metaserver.model.records import Attempt, Server, ServerName, TaskName, Timings
 from metaserver.model.states import ANSWERED, Control, Outcome, ServerState
 from metaserver.model.usage import RunUsage, UsageTotals
 from metaserver.monitoring.course import AttemptCourse
@@ -62,6 +62,7 @@ class _Measured:
     network: float = 0.0
     total: float = 0.0
     usage: UsageTotals = field(default_factory=UsageTotals)
+    tasks: Counter[TaskName] = field(default_factory=Counter)  # answers that have the task
 
     @property
     def finished(self) -> int:
@@ -147,6 +148,7 @@ class ServerMonitor:
             over=bytes(measured.over),
             course=measured.course.dump(),
             usage=measured.usage.dump(),
+            tasks=dict(measured.tasks),
         )
 
     def load(self, server: ServerName, kept: KeptMonitor) -> None:
@@ -162,6 +164,7 @@ class ServerMonitor:
             over=bytearray(kept.over),
             course=AttemptCourse.load(kept.course),
             usage=UsageTotals.load(kept.usage),
+            tasks=Counter(kept.tasks),
         )
         measured.recent.extend(kept.recent)
         self._measure(server, measured, kept.errors)
@@ -258,8 +261,17 @@ class ServerMonitor:
         }
         return {name: usage for name, usage in found.items() if usage is not None}
 
-    def attempt(self, attempt: Attempt, position: int, *, final: bool) -> None:
-        """Record an ended attempt, live or read from the store, at its article's position."""
+    def answered(self, server: ServerName, task: TaskName) -> int:
+        """Return how many articles a server answered for a task, be it with an empty list."""
+        return self._servers[server].measured.tasks[task]
+
+    def attempt(
+        self, attempt: Attempt, position: int, *, final: bool, tasks: Iterable[TaskName] = ()
+    ) -> None:
+        """Record an ended attempt, live or read from the store, at its article's position.
+
+        `tasks` are those that its answer has.
+        """
         watched = self._servers[attempt.server]
         measured = watched.measured
         seconds = attempt.timings.total
@@ -277,6 +289,7 @@ class ServerMonitor:
             measured.over[position >> 3] |= 1 << (position & 7)
         if attempt.outcome in ANSWERED:
             measured.answered += 1
+            measured.tasks += Counter(list(tasks))
             if attempt.usage is not None:
                 measured.usage.add(attempt.usage)
             at = int((attempt.started_at + seconds) // BIN_SECONDS)

@@ -84,7 +84,8 @@ class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
     """The monitor's measures of a server, for a checkpoint: of its attempts, not of its lane.
 
     `answers` counts by bin of the clock; `times` is a serialised `TimeHistogram`, or empty. `over`
-    has the articles that are over, as `ServerMonitor.over` returns them.
+    has the articles that are over, as `ServerMonitor.over` returns them. `tasks` counts the answers
+    that have a task.
     """
 
     answered: int
@@ -98,4 +99,5 @@ class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
     errors: tuple[ErrorEntry, ...]
     over: bytes
     course: KeptCourse
-    usage: KeptUsage = KeptUsage()
+    usage: KeptUsage
+    tasks: dict[TaskName, int]

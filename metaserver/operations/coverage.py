@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -18,7 +19,8 @@ CAUSES = frozenset(Outcome) - ANSWERED - {Outcome.CANCELLED}
 class TaskCoverage(msgspec.Struct, frozen=True, kw_only=True):
     """A team's runs of one task: their number, and the articles that the fullest one answered.
 
-    A whole run answers `total` articles.
+    A server that is asked for a task is a run; an article counts if its answer has the task. A
+    whole run answers `total` articles.
     """
 
     task: str
@@ -51,7 +53,8 @@ def coverage(running: RunningPhase, watched: PhaseWatch) -> Sequence[TeamCoverag
     for server in watched.servers:
         answers = server.status.tasks or asked
         team = server.team or server.status.name
-        runs[team] += [(task, server.status.done) for task in asked if task in answers]
+        count = partial(running.boards.server_monitor.answered, server.status.name)
+        runs[team] += [(task, count(task)) for task in asked if task in answers]
     for run in running.offline.values():
         runs[run.team].append((run.task, run.articles))
     totals = {task.name: running.articles_of(task) for task in running.tasks}

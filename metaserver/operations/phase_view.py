@@ -236,7 +236,7 @@ class PhaseView:
 
     def _rounded_board(self, board: Board) -> Board:
         """Return a board with rounded scores; the same one until a row or an answer is new."""
-        answered = {row.run: self._answered(row.run) for row in board.rows}
+        answered = {row.run: self._answered(row.run, board.task) for row in board.rows}
         newest = {upload.run: upload for upload in self._running.uploads}
         withheld = frozenset(run for run, upload in newest.items() if self._is_withheld(upload))
         known = self._rounded.get((board.task, board.view))
@@ -259,12 +259,12 @@ class PhaseView:
         run = self._running.offline.get(upload.run)
         return upload.near and run is not None and run.created_at == upload.at
 
-    def _answered(self, run: str) -> int:
-        """Return the number of the corpus's articles that a run has answered."""
+    def _answered(self, run: str, task: TaskName) -> int:
+        """Return the number of articles that a run has answered for a task."""
         name = ServerName(run)
         if (uploaded := self._running.offline.get(name)) is not None:
             return uploaded.articles
-        return self._running.boards.server_monitor.status(name).done
+        return self._running.boards.server_monitor.answered(name, task)
 
     def _note(self, viewer: Viewer) -> str:
         if viewer.organiser:

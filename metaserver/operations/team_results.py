@@ -162,8 +162,8 @@ def _entered(running: RunningPhase, task: TaskName, team: TeamName) -> Iterator[
     for name, registered in running.servers.items():
         answers = registered.server.tasks or asked
         if registered.team == team and task in asked and task in answers:
-            status = running.boards.server_monitor.status(name)
-            yield _Entered(run=name, offline=False, at=registered.created_at, answered=status.done)
+            answered = running.boards.server_monitor.answered(name, task)
+            yield _Entered(run=name, offline=False, at=registered.created_at, answered=answered)
     for run in running.offline.values():
         if (run.team, run.task) == (team, task):
             yield _Entered(run=run.name, offline=True, at=run.created_at, answered=run.articles)

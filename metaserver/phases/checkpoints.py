@@ -18,7 +18,7 @@ from metaserver.monitoring.snapshots import KeptMonitor
 from metaserver.monitoring.windows import KeptWindows
 from metaserver.uniprot import ReleaseVocabulary
 
-FORMAT = 4
+FORMAT = 5
 """The version of what is computed from attempts, and of its form; raised when either changes."""
 DIGEST_BYTES = 16
 

@@ -185,7 +185,12 @@ class LiveBoards:
         if isinstance(event, LaneChanged):
             self.server_monitor.lane(event)
         else:
-            self.server_monitor.attempt(event.attempt, event.position, final=event.decision.final)
+            self.server_monitor.attempt(
+                event.attempt,
+                event.position,
+                final=event.decision.final,
+                tasks=event.answer.payloads if event.answer is not None else (),
+            )
             if event.decision.final:
                 self.scoreboard.touch(event.server.name)
             if event.answer is not None:

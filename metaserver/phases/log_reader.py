@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metaserver.files.compression import unpack_json
+import msgspec
+
+from metaserver.files.compression import unpack, unpack_json
 from metaserver.model.errors import HubError
 from metaserver.model.lanes import Corpus
-from metaserver.model.records import ServerName
+from metaserver.model.records import ServerName, TaskName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import Windows
@@ -24,6 +26,7 @@ from metaserver.store.store import Store
 
 CHUNK = 256
 """Attempts of a lane that are read at a time."""
+_TASKS = msgspec.json.Decoder(dict[TaskName, msgspec.Raw])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,7 +178,8 @@ def count(
     """Count stored attempts of a server, in the order of their serials."""
     ended = []
     for one in logged:
-        monitor.attempt(one.attempt, one.position, final=one.final)
+        tasks = _TASKS.decode(unpack(one.payloads)) if one.payloads else ()
+        monitor.attempt(one.attempt, one.position, final=one.final, tasks=tasks)
         article_bytes = corpus.wire_bytes[one.position]
         ended.append(
             Ended.of(one.attempt, hits=one.hits_kept, article_bytes=article_bytes, final=one.final)

@@ -181,7 +181,7 @@ def _differences(name: ServerName, kept: _Aggregates, again: _Aggregates) -> Ite
 
 def _monitor(kept: KeptMonitor, again: KeptMonitor) -> Iterator[str]:
     for part in ("answered", "given_up", "network", "total", "outcomes", "answers", "recent",
-                 "over", "course"):  # fmt: skip
+                 "over", "course", "tasks"):  # fmt: skip
         if getattr(kept, part) != getattr(again, part):
             yield f"the monitor's {part.replace('_', ' ')}"
     if _times(kept) != _times(again):

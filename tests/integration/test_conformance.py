@@ -26,6 +26,7 @@ from tests.integration.callers import SECONDS, VOCABULARY, server
 from tests.integration.kits import served
 from tests.integration.peers import ANSWER, GOOD, Connection, Script, answering, peer, response
 
+TASKS = ("ACT", "INT", "IPT")
 NETWORK = ["resolve", "connect", "TLS"]
 NAMES = [*NETWORK, "state", *(article.name for article in ARTICLES), "two at once"]
 RUNNING = response({"state": "Running", "version": "1", "max_concurrent": 2})
@@ -45,7 +46,7 @@ async def probed(
         return await conformance(
             client,
             server(url, **options),
-            list(answered_tasks().values()),
+            [task for task in answered_tasks().values() if task.name in TASKS],
             VOCABULARY,
             time_limit=time_limit,
             on_step=None if told is None else told.append,
@@ -160,6 +161,15 @@ async def test_an_answer_without_hits_is_a_good_one() -> None:
     run = await scripted(by_method(getState=RUNNING, getAnnotation=response({})))
     assert run.passed
     assert step(run, "short article").message == "an answer without any task's member"
+
+
+async def test_a_task_that_no_answer_has_is_a_warning() -> None:
+    async with served(Kit(lambda _text, _context: {"normalizations": []})) as url:
+        run, registered = await probed(url), await probed(url, tasks=["INT"])
+    found = step(run, "tasks")
+    assert (found.state, found.message) == ("warning", "asked for ACT, IPT: no answer had any")
+    assert run.passed
+    assert "tasks" not in states(registered)
 
 
 # The faulty server's faults

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.files.compression import unpack_json
 from metaserver.model.errors import RefusedError
 from metaserver.model.findings import FindingKind
 from metaserver.model.states import PhaseState
@@ -22,6 +24,7 @@ from tests.fakes.clock import ShiftedClock
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.stored import stored
 from tests.integration.kits import answer_for, served
 from tests.integration.test_service_lanes import registered
 from tests.waiting import patience
@@ -47,7 +50,10 @@ class SlowServer:
             await self.more.wait()
         self.answered += 1
         self.clock.ahead += MINUTE
-        return answer_for(text)
+        answer = answer_for(text)
+        if self.answered % 3 == 0:  # it leaves a task out
+            del answer["interaction"]
+        return answer
 
 
 @dataclass
@@ -127,7 +133,15 @@ async def test_teams_causes_and_pages_are_counted(hub: Watched) -> None:
     room = await hub.room()
     assert (room.done, room.total, room.articles) == (ANSWERED, ARTICLES, ARTICLES)
     cells = {one.team: [(cell.runs, cell.articles) for cell in one.tasks] for one in room.coverage}
-    assert cells == {"blue": [(1, 10)] * 3, "red": [(0, 0), (1, 2), (0, 0)]}
+    folder = Path(hub.running.service.settings.folder)
+    kept = stored(folder, "SELECT payloads FROM answers")
+    counted = Counter(task for (packed,) in kept for task in unpack_json(packed))
+    assert counted["ACT"] < counted["INT"] == ANSWERED
+    tasks = ("ACT", "INT", "IPT")
+    assert cells == {
+        "blue": [(1, counted[task]) for task in tasks],
+        "red": [(0, 0), (1, 2), (0, 0)],
+    }
     assert (room.uploads, room.newest_uploads[0].run) == (1, "red-run")
     assert room.verdicts == {Verdict.LATE: 1}
     part = await hub.room(verdict="in_time", team_start=1, limit=1)

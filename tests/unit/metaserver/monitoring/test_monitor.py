@@ -331,7 +331,8 @@ CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
     "limit": lambda monitor: monitor.limit(2 * LIMIT),
 }
 LOOKS = {"dump", "outcomes", "over", "put_back", "snapshot", "state", "status", "take_changed"} | {
-    "usages"
+    "usages",
+    "answered",
 }
 
 
