@@ -13,7 +13,7 @@ from xmlrpc.client import Error, Fault
 import aiohttp
 
 from annotators.check import call, reason, server_url
-from annotators.contract import misplaced, problems
+from annotators.contract import checked, misplaced
 from annotators.errors import BadInputError
 from annotators.protocol import FORBIDDEN
 from annotators.run_files import SPACE, unwritable, write_result_files
@@ -40,13 +40,12 @@ class ArticleCheck:
             return self._report(name, f"fault {fault.faultCode}: {fault.faultString:.200}")
         except (aiohttp.ClientError, TimeoutError, ValueError, Error) as error:
             return self._report(name, reason(error))
-        if answer is None or answer == []:  # to the hub as good as an empty struct
-            answer = {}
-        found = [*problems(answer), *misplaced(answer, text)]
-        found = found or list(unwritable(answer))
+        read = checked(answer)
+        found = [*read.broken, *read.dropped, *misplaced(answer, text)]
+        found = found or list(unwritable(read.answer))
         if found:
             return self._report(name, *found)
-        self.answers[name] = answer
+        self.answers[name] = read.answer
         return None
 
     def _report(self, name: str, *lines: str) -> None:

@@ -47,7 +47,7 @@ def write_result_files(folder: Path, answers: Mapping[str, Mapping[str, Any]]) -
 def _classes(answered: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Yield article, class, rank within the class, confidence."""
     for relevant in (True, False):
-        of_class = [(name, one[1]) for name, one in answered.items() if one[0] is relevant]
+        of_class = [(name, one[1]) for name, one in answered.items() if one and one[0] is relevant]
         of_class.sort(key=lambda one: (-one[1], one[0]))
         for rank, (name, confidence) in enumerate(of_class, start=1):
             yield f"{name}\t{int(relevant)}\t{rank}\t{confidence!r}\n"

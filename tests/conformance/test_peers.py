@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from annotators.check import check
 from metaserver.client.http import open_client
 from metaserver.conformance.procedure import conformance
 from metaserver.files.compression import unpack
@@ -152,3 +153,5 @@ async def test_it_passes_the_conformance_run(peer: str) -> None:
         run = await conformance(client, server(peer), tasks, VOCABULARY, time_limit=SECONDS)
     assert run.passed, run.reasons()
     assert [step.name for step in run.steps if step.state == "skipped"] == ["resolve", "TLS"]
+    lines: list[str] = []
+    assert await check(peer, show=lines.append), lines  # a team's own test agrees
