@@ -219,7 +219,7 @@ async def _sent(
     return response, content
 
 
-class Unreadable:
+class UnreadableValue:
     """A value of no type of the contract, in the place of one that could not be read."""
 
     def __repr__(self) -> str:
@@ -233,7 +233,7 @@ def _lenient(read: Callable[[Unmarshaller, str], None]) -> Callable[[Unmarshalle
         try:
             read(values, data)
         except Exception:  # the standard library raises several kinds
-            values.append(Unreadable())
+            values.append(UnreadableValue())
             values._value = False  # noqa: SLF001
 
     return end

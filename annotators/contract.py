@@ -91,7 +91,7 @@ OPTIONAL: dict[str, dict[str, type]] = {
 NEEDED = frozenset({"rank", "type", "length"})
 """The optional members that a hub reads: of another type, they break the contract as well."""
 FORMULA = tuple("=+-@")
-"""What a type may not begin with: a spreadsheet takes it for a formula."""
+"""Signs that no type begins with: a spreadsheet takes what does for a formula."""
 MOST_DIGITS = 40
 """Characters of a number that was written as a string; a longer one is not read."""
 META = "meta"
