@@ -64,6 +64,24 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
         """The number of articles of the gold that count so far."""
         return self.articles_in_gold if self.articles_counted is None else self.articles_counted
 
+    def anonymous(self, run: str, team: str) -> BoardRow:
+        """Return the row under other names: a field that is not named here is concealed."""
+        return BoardRow(
+            run=run,
+            team=team,
+            place=self.place,
+            offline=self.offline,
+            articles_scored=self.articles_scored,
+            articles_in_gold=self.articles_in_gold,
+            values=self.values,
+            curve=self.curve,
+            interval=self.interval,
+            articles_counted=self.articles_counted,
+            confidence=self.confidence,
+            below=self.below,
+            usage=self.usage,
+        )
+
     @classmethod
     def of(
         cls,

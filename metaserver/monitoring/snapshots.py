@@ -45,6 +45,30 @@ class ServerStatus:
     protocol: str = ""  # empty where the viewer may not see it
     ended: bool = False  # no article is sent any more, whether or not its queue is empty
 
+    def public(self, name: ServerName, *, note: str, protocol: str) -> ServerStatus:
+        """Return the row for others than its team: a field that is not named here is concealed."""
+        return ServerStatus(
+            name=name,
+            address="",
+            tasks=self.tasks,
+            state=self.state,
+            note=note,
+            done=self.done,
+            given_up=self.given_up,
+            total=self.total,
+            in_flight=self.in_flight,
+            recent=self.recent,
+            last=self.last,
+            p50=self.p50,
+            p95=self.p95,
+            p99=self.p99,
+            network_share=self.network_share,
+            eta=self.eta,
+            outcomes=self.outcomes,
+            protocol=protocol,
+            ended=self.ended,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorEntry:
@@ -57,6 +81,18 @@ class ErrorEntry:
     outcome: Outcome
     message: str
     final: bool  # no attempt follows
+
+    def public(self, server: ServerName) -> ErrorEntry:
+        """Return the line for others than its team: a field that is not named here is concealed."""
+        return ErrorEntry(
+            at=self.at,
+            server=server,
+            article=self.article,
+            attempt=self.attempt,
+            outcome=self.outcome,
+            message="",
+            final=self.final,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-import msgspec
-
 from metaserver.model.aliases import Aliases
 from metaserver.model.boards import BoardRow
 from metaserver.model.plans import TeamNames
@@ -65,8 +63,7 @@ class SeenNames:
         team = TeamName(row.team) if row.team else None
         if not self.hidden_from(team, viewer):
             return row
-        run, named = self.run(row.run, team, viewer), self.team(team, viewer)
-        return msgspec.structs.replace(row, run=run, team=named, title="", protocol="")
+        return row.anonymous(self.run(row.run, team, viewer), self.team(team, viewer))
 
     def server(self, shown: str, viewer: Viewer) -> ServerName | None:
         """Return the server of the phase that is shown by this name; None for the viewer's eyes.

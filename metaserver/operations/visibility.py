@@ -216,7 +216,7 @@ class PublicMonitor:
         """Return an entry of the error log as the viewer may see it."""
         if viewer.owns(self._team(error.server)):
             return error
-        return replace(error, server=ServerName(self._named(error.server, viewer)), message="")
+        return error.public(ServerName(self._named(error.server, viewer)))
 
     def _public_status(self, status: ServerStatus, name: ServerName) -> ServerStatus:
         """Return a row for everybody; the same one while nothing has changed."""
@@ -224,6 +224,6 @@ class PublicMonitor:
         if known is None or known[0] is not status or known[1].name != name:
             note = seen_note(status.state, status.note, own=False)
             protocol = status.protocol if name == status.name else ""
-            public = replace(status, name=name, note=note, address="", protocol=protocol)
+            public = status.public(name, note=note, protocol=protocol)
             known = self._public[status.name] = (status, public)
         return known[1]

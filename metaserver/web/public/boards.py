@@ -152,7 +152,14 @@ class BoardPages:
             return self.templates.part("leaderboard_parts.html", "run_row", shown, row)
 
         return site.memo.get(
-            ("row", shown.key, shown.task.name, shown.choice.view, shown.board.articles, row.run),
+            (
+                "row",
+                shown.key,
+                shown.task.name,
+                shown.choice.unordered,
+                shown.board.articles,
+                row.run,
+            ),
             (row, shown.best(row), bool(shown.declared)),
             render,
         )
@@ -183,10 +190,8 @@ class BoardPages:
             (
                 name,
                 shown.task.name,
-                shown.choice.view,
+                shown.choice.unordered,
                 shown.board.articles,
-                shown.choice.show,
-                shown.choice.chart,
                 viewer,
             ),
             (drawn[name](), shown.series()),

@@ -94,6 +94,11 @@ class Choice:
         """Return the choice with some of it chosen otherwise, and then from row 1 on."""
         return replace(self, **({"rows": 1} | changes)) if changes else self
 
+    @property
+    def unordered(self) -> Choice:
+        """The choice without what only orders the rows: all else makes a row look otherwise."""
+        return replace(self, sort=Sort(), rows=1)
+
     def query(self, **changes: Any) -> str:
         """Return the query of the choice with some of it chosen otherwise."""
         return str(self.but(**changes))

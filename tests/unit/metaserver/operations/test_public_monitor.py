@@ -1,3 +1,9 @@
+from dataclasses import replace
+
+import msgspec
+
+from metaserver.model.boards import BoardRow
+from metaserver.model.records import ServerName
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.operations.visibility import PublicMonitor
@@ -40,3 +46,22 @@ def test_a_row_that_has_not_changed_is_the_same_one_again():
     public = PublicMonitor(lambda server: "")
     first, second = public(monitor, ANYBODY), public(monitor, ANYBODY)
     assert all(a is b for a, b in zip(first.servers, second.servers, strict=True))
+
+
+def test_a_hidden_name_conceals_every_text_that_is_not_let_through():
+    row = BoardRow(
+        place=1, articles_scored=3, articles_in_gold=4, values={"f": 0.5}, **texts(BoardRow)
+    )
+    assert row.anonymous("run", "team") == msgspec.structs.replace(
+        row, run="run", team="team", title="", protocol=""
+    )
+    error = replace(Challenge().monitor().errors[0], message="a secret")
+    assert error.public(error.server) == replace(error, message="")
+    status = replace(Challenge().monitor().servers[0], address="a secret", protocol="a secret")
+    public = status.public(ServerName("server"), note="", protocol="")
+    assert public == replace(status, name="server", address="", note="", protocol="")
+
+
+def texts(kind):
+    """Return a secret for each text that a struct has."""
+    return {one.name: "a secret" for one in msgspec.structs.fields(kind) if one.type is str}

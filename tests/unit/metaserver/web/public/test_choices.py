@@ -1,3 +1,5 @@
+from dataclasses import fields, replace
+
 import pytest
 
 from metaserver.web.public.choices import Charted, Choice, Show, Sort
@@ -49,3 +51,9 @@ def test_another_choice_begins_with_the_first_row():
     assert str(chosen) == str(chosen.but()) == "view=mapped&rows=101"
     assert str(chosen.but(view="raw")) == ""
     assert chosen.query(rows=201) == "view=mapped&rows=201"
+
+
+@pytest.mark.parametrize("field", fields(Choice), ids=lambda field: field.name)
+def test_only_the_order_of_rows_leaves_a_kept_row_as_it_is(field):
+    other = replace(Choice(), **{field.name: "chosen otherwise"})
+    assert (other.unordered == Choice()) is (field.name in ("sort", "rows"))
