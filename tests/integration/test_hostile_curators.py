@@ -1,4 +1,4 @@
-"""A curator who asks for expensive work without pause: others have their share of the hub."""
+"""Who asks for expensive work in threads without pause: others have their share of the hub."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations import requests
 from metaserver.web.access import throttle
 from metaserver.web.access.workbench import PLACES
+from metaserver.web.manual.searching import Search
 from tests.event_streams import next_event
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
@@ -105,6 +106,35 @@ async def test_the_reading_of_files_that_are_refused_is_charged(
         assert statuses.keys() <= {422, 429}
         assert await send() == 429
     assert len(read) <= BURST / EACH + PLACES
+
+
+async def test_searches_of_the_documentation_are_charged_to_their_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[str] = []
+
+    def slow(_: Search, words: str) -> list[Any]:
+        searched.append(words)
+        burn(EACH)
+        return []
+
+    monkeypatch.setattr(throttle, "LOOP_SHARE", 1e-4)
+    monkeypatch.setattr(throttle, "LOOP_BURST", BURST)
+    monkeypatch.setattr(Search, "find", slow)
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        [ana] = await heads_of(running, "ana")
+
+        async def search(head: dict[str, str] | None = None) -> int:
+            async with client.get("/docs", params={"q": "rank"}, headers=head) as response:
+                await response.read()
+                return int(response.status)
+
+        assert await search() == 200
+        statuses = Counter(await asyncio.gather(*(search() for _ in range(40))))
+        assert statuses.keys() == {200, 429}
+        assert len(searched) <= BURST / EACH + PLACES
+        assert await search() == 429
+        assert await search(ana) == 200
 
 
 async def test_the_stream_of_a_request_ends_with_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from aiohttp import hdrs, web
 
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.manual.library import PREFIX, TYPES, address, library
 from metaserver.web.manual.rendering import Door, doors, render
 from metaserver.web.manual.searching import LENGTH, Search
@@ -40,7 +41,8 @@ class ManualPages:
         if url not in self._library.pages:
             raise web.HTTPNotFound(text="The documentation has no such page.")
         words = request.query.get("q", "").strip()[:LENGTH] if url == PREFIX else ""
-        text = await asyncio.to_thread(self._draw, url, words)
+        await asyncio.to_thread(self._render, url)  # once for all readers: charged to none
+        text = await caller_of(request).aside(self._draw, url, words)
         return web.Response(
             text=text, content_type="text/html", headers={hdrs.CACHE_CONTROL: "no-cache"}
         )

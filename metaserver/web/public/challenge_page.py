@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -98,8 +97,8 @@ class ChallengeDoor:
             "c": texts,
             "phases_of": phases,
             "timeline": timeline(phases),
-            "sections": await asyncio.to_thread(sections_of, texts),
-            "news": await asyncio.to_thread(announced, news),
+            "sections": await caller.aside(sections_of, texts),
+            "news": await caller.aside(announced, news),
             "newest": NEWEST,
             "now": self.hub.clock(),
             "joining": texts.sign_up is not SignUpMode.CLOSED,

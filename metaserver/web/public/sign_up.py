@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from metaserver.operations.sign_ups import NewSignUp
 from metaserver.web.access.auth import check_same_site
 from metaserver.web.access.headers import refusal_headers
 from metaserver.web.access.posted import fields
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.forms import Form, Wording
@@ -66,7 +66,7 @@ class SignUpPages:
     async def ask(self, request: web.Request) -> web.Response:
         """Answer with the form."""
         texts = await self._texts(request)
-        return await self._ask(texts, self._asked(texts).form())
+        return await self._ask(request, texts, self._asked(texts).form())
 
     async def begin(self, request: web.Request) -> web.Response:
         """Sign a team up; say the same to everybody."""
@@ -81,7 +81,7 @@ class SignUpPages:
                 raise
             done = error
         if isinstance(done, RefusedError):
-            answer = await self._ask(texts, asked.form(sent, done), done.refusal)
+            answer = await self._ask(request, texts, asked.form(sent, done), done.refusal)
             answer.headers.update(refusal_headers(done))
             return answer
         return self._answer("sign_up_done.html", c=texts, message=done.message)
@@ -127,8 +127,10 @@ class SignUpPages:
             return OperationForm(request=Confirmation, names=CORRECTED, wording=WORDING)
         return _form(Confirmation, CORRECTED, link)
 
-    async def _ask(self, texts: ChallengeTexts, form: Form, status: int = 200) -> web.Response:
-        terms = await asyncio.to_thread(render, texts.terms, "terms")
+    async def _ask(
+        self, request: web.Request, texts: ChallengeTexts, form: Form, status: int = 200
+    ) -> web.Response:
+        terms = await caller_of(request).aside(render, texts.terms, "terms")
         closed = texts.sign_up is SignUpMode.CLOSED
         return self._answer(
             "sign_up.html", status=status, c=texts, form=form, terms=terms, closed=closed
@@ -138,7 +140,7 @@ class SignUpPages:
         self, request: web.Request, link: LinkDetail, form: Form, status: int = 200
     ) -> web.Response:
         shown = {"link": link, "form": form, "path": request.path}
-        terms = await asyncio.to_thread(render, link.terms, "terms")
+        terms = await caller_of(request).aside(render, link.terms, "terms")
         return self._answer("sign_up_link.html", status=status, terms=terms, **shown)
 
     def _answer(self, template: str, status: int = 200, **context: Any) -> web.Response:

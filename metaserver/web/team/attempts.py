@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from metaserver.model.states import OPEN_STATES, Outcome
 from metaserver.operations import attempts
 from metaserver.operations.attempts import AttemptDetail, RawAnswer
 from metaserver.web.access.downloads import in_turn
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.groups import grouped
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card
@@ -117,7 +117,7 @@ class AttemptPages:
         card = await one_card(self.console, request, request.match_info["server"])
         phase = phase_named(self.console, request) or newest_phase(card)
         found = await self._answer(request, phase)
-        tree, lines = await asyncio.to_thread(_read, found)
+        tree, lines = await caller_of(request).aside(_read, found)
         return self.console.answer(
             "team_attempt.html",
             scope=await scope_of(self.console, request, card.server.team),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from aiohttp import web
@@ -11,6 +10,7 @@ from metaserver.operations import challenge_pages, challenges
 from metaserver.operations.challenge_pages import AnnouncementDetail
 from metaserver.operations.fields import OneChallenge
 from metaserver.operations.table import Nothing
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.challenge_page import ShownAnnouncement, announced
 from metaserver.web.ui.console import ConsoleContext
 
@@ -24,4 +24,4 @@ async def newest_news(console: ConsoleContext, request: web.Request) -> Sequence
         asked = OneChallenge(challenge=one.challenge)
         known += await console.ask(request, challenge_pages.list_announcements, asked)
     newest = sorted(known, key=lambda one: one.at, reverse=True)[:NEWEST]
-    return await asyncio.to_thread(announced, newest)
+    return await caller_of(request).aside(announced, newest)

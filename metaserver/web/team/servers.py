@@ -18,6 +18,7 @@ from metaserver.operations.servers import RegisterServer, ServerChange
 from metaserver.protocols.installed import installed_protocols
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access.refusals import in_words
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
@@ -300,5 +301,5 @@ async def _errors(
             continue
         query = AttemptQuery(server=card.server.server, phase=row.phase.phase, limit=GROUPED)
         newest = await console.ask(request, attempts.attempts, query)
-        found.append((row.phase.phase, await asyncio.to_thread(grouped, newest)))
+        found.append((row.phase.phase, await caller_of(request).aside(grouped, newest)))
     return found
