@@ -33,7 +33,12 @@ MOST_KNOWN = 2_000
 """The most stored texts whose digests are kept in memory."""
 GUARDED = "the article is in a phase that is not closed yet"
 _GZIP = b"\x1f\x8b"
-_ZEROS = re.compile(r"^(pmc)?0+(?=[0-9]+$)", re.ASCII)
+_MARKS = 30
+"""Combining marks in a row that are normalised together (UAX #15, section 13)."""
+_JOINER = "\u034f"
+"""The combining grapheme joiner, which ends a run of marks."""
+_RUN = re.compile(rf"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f]){{{_MARKS + 1},}}")
+"""Runs of which marks may be a part: they are no letters, but for two of the half width."""
 _PREFIX = re.compile(r"^(?:pmid:|doi:|https?://(?:dx\.)?doi\.org/)\s*", re.IGNORECASE)
 
 
@@ -126,8 +131,32 @@ def folded_id(article: str) -> str:
 
     PMCIDs and DOIs are the same in capitals, and numbers with zeros in front.
     """
-    folded = unicodedata.normalize("NFKC", plain_id(article)).casefold()
-    return _ZEROS.sub(lambda found: found[1] or "", folded)
+    folded = folded_text(plain_id(article))
+    digits = folded.removeprefix("pmc")
+    if not (digits.isascii() and digits.isdigit()):
+        return folded
+    return folded[: len(folded) - len(digits)] + (digits.lstrip("0") or "0")
+
+
+def folded_text(text: str) -> str:
+    """Return the form of a text by which it is compared: NFKC, in small letters.
+
+    It is the form of its Stream-Safe Text Format (UAX #15, section 13): the time that marks in a
+    row take grows with the square of their number, and no thread runs meanwhile.
+    """
+    return unicodedata.normalize("NFKC", _RUN.sub(_stream_safe, text)).casefold()
+
+
+def _stream_safe(run: re.Match[str]) -> str:
+    letters, marks = [], 0
+    for letter in run[0]:
+        is_mark = unicodedata.combining(unicodedata.normalize("NFKD", letter)[0])
+        marks = marks + 1 if is_mark else 0
+        if marks > _MARKS:
+            letters.append(_JOINER)
+            marks = 1
+        letters.append(letter)
+    return "".join(letters)
 
 
 def prints(text: str) -> frozenset[bytes]:
@@ -141,7 +170,7 @@ def prints(text: str) -> frozenset[bytes]:
 
 
 def _print(text: str) -> bytes:
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    folded = " ".join(folded_text(text).split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -77,9 +77,10 @@ def job_address(
     if not isinstance(location, str) or not location:
         raise PeerError(Outcome.HTTP, f"a job without {name}")
     try:
+        if len(location) > _MAX_ADDRESS:
+            raise ValueError(name)  # before it is normalised
         place = URL(at).join(URL(location))
-        usable = len(location) <= _MAX_ADDRESS and place.user is None
-        usable = usable and place.scheme in ("http", "https") and bool(place.host)
+        usable = place.user is None and place.scheme in ("http", "https") and bool(place.host)
         known = {origin_of(URL(one)) for one in (registered, *origins)}
         allowed = usable and origin_of(place) in known
     except ValueError:

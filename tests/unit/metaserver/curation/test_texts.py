@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+
 import pytest
 
-from metaserver.curation.texts import folded_id, read_file
+from metaserver.curation.texts import folded_id, folded_text, prints, read_file
 
 
 @pytest.mark.parametrize(
@@ -16,6 +19,7 @@ from metaserver.curation.texts import folded_id, read_file
         ("PMID: 010068444", "10068444"),
         ("\uff17", "7"),
         ("000", "0"),
+        ("PMC000", "pmc0"),
     ],
 )
 def test_identifiers_of_the_same_article_are_the_same(asked: str, known: str) -> None:
@@ -43,3 +47,28 @@ def test_others_are_not(other: str) -> None:
 def test_a_file_that_is_named_by_its_id_keeps_it(name: str, content: str, own: str) -> None:
     article = read_file(content.encode(), name, 1_000)
     assert (article.id, article.text, article.source) == (own, "T", name)
+
+
+@pytest.mark.parametrize(
+    "text", ["e\u0301" * 40, "a" + "\u0301" * 30, "\u2014" * 40, "\u2026" * 40]
+)
+def test_texts_without_long_runs_of_marks_are_normalised_as_they_are(text: str) -> None:
+    assert folded_text(text) == unicodedata.normalize("NFKC", text)
+
+
+def test_a_long_run_of_marks_is_cut_wherever_it_stands() -> None:
+    marks = "\u0315\u0334" * 40
+    assert folded_text(f"a{marks}b") == f"a{folded_text(marks)}b"
+    assert max(map(len, folded_text(marks).split("\u034f"))) == 30
+    assert prints(f"a  {marks}\nB") == prints(f"A {marks} b")
+
+
+def test_no_mark_is_taken_for_a_letter() -> None:
+    marks = filter(_begins_with_mark, map(chr, range(sys.maxunicode + 1)))
+    runs = [mark * 31 for mark in marks]
+    assert len(runs) > 900
+    assert [run for run in runs if "\u034f" not in folded_text(run)] == []
+
+
+def _begins_with_mark(letter: str) -> bool:
+    return bool(unicodedata.combining(unicodedata.normalize("NFKD", letter)[0]))
