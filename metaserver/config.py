@@ -98,7 +98,7 @@ class MetricsReaders(StrEnum):
     PUBLIC = "public"  # everybody
 
 
-Address = Annotated[str, Meta(pattern=r"^(https?://[^/?#\s]+[^?#\s]*)?$(?!\n)")]
+Address = Annotated[str, Meta(pattern=r"^(https?://[^/?#\s][^?#\s]*)?$(?!\n)")]
 
 
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -350,8 +350,7 @@ def read_settings(path: Path) -> Settings:
 
 def _line(node: Any, problem: str) -> int | None:
     """Return the line of the setting that a problem names ("... - at `$.limits.timeout`")."""
-    found = re.search(r"at `\$(.*)`$", problem)
-    steps = re.findall(r"\.(\w+)|\[(\d+)\]", found[1]) if found else []
+    steps = re.findall(r"\.(\w+)|\[(\d+)\]", problem.partition("at `$")[2])
     unknown = re.search(r"unknown field `(.*?)`", problem)
     if unknown:
         steps.append((unknown[1], ""))

@@ -6,7 +6,7 @@ import re
 
 FORMULA = "=+-@＝＋－＠"
 """Characters that a formula begins with in some locale (OWASP: CSV injection)."""
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _BEGIN = re.escape(FORMULA)
 _RISKY = re.compile(rf"^(?=[{_BEGIN}\t\r\n\"])|(?<=[,;|\t])(?=[{_BEGIN}])")
 

@@ -13,7 +13,7 @@ from scoring.text import Source, read_lines
 _RANK = re.compile(r"[+-]?\d+", re.ASCII)
 _BETWEEN = re.compile(r"[\W_]+")
 _NUMBER = re.compile(
-    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
+    r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
 )
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufeff]")
 
@@ -102,7 +102,7 @@ class TabFile:
 
     def rank(self, line: int, column: int, field: str) -> int | None:
         """Return a rank, or None where the field is none."""
-        if _RANK.fullmatch(field) and len(field) <= 18 and int(field) >= 1:
+        if len(field) <= 18 and _RANK.fullmatch(field) and int(field) >= 1:
             return int(field)
         self.problem(line, column, f"rank {field!r}; expected an integer from 1")
         return None

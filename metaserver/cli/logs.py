@@ -25,11 +25,11 @@ TOO_OPEN = ("aiosqlite",)
 """Loggers that write the values of every statement at debug level: texts, gold, addresses."""
 TOO_CHATTY = ("alembic.runtime.plugins",)
 """Loggers that name, at each start, what says nothing of the hub."""
-SECRET = r"[\w-]*(?:token|secret|password|passwd|authorization|cookie|csrf|api_?key)[\w-]*"  # noqa: S105 (a pattern)
+SECRET = r"(?>[\w-]*(?:token|secret|password|passwd|authorization|cookie|csrf|api_?key)[\w-]*)"  # noqa: S105 (a pattern)
 NAME = re.compile(SECRET, re.IGNORECASE)
 SCHEME = re.compile(r"\b(bearer|basic|digest)\s+[\w.~+/=:-]{6,}", re.IGNORECASE)
 GIVEN = re.compile(
-    rf"({SECRET}['\"]?\s*[:=]\s*)(?:b?'[^']*'|\"[^\"]*\"|[^\s,;&)}}\]]+)", re.IGNORECASE
+    rf"((?<![\w-]){SECRET}['\"]?\s*[:=]\s*)(?:b?'[^']*'|\"[^\"]*\"|[^\s,;&)}}\]]+)", re.IGNORECASE
 )
 
 

@@ -39,7 +39,7 @@ _CHARACTERS: dict[int, str | None] = {
 _LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _HYPHEN_AT_END = re.compile(r"(?<=\w)[-\u2010\u00ad\x02\ufffe]\n(?=\w)")
 _WORD = re.compile(r"\w+(?:[-\u2010]\w+)*")
-_LAST_WORD, _FIRST_WORD = re.compile(r"\w+\Z"), re.compile(r"\w+")
+_LAST_WORD, _FIRST_WORD = re.compile(r"(?<!\w)\w+\Z"), re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+|\b[ivxlc]+\b")
 
 

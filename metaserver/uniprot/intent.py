@@ -49,7 +49,7 @@ _SHAPES = (
     (
         Intent.PREFIX,
         re.compile(
-            r"(?:(?:UNIPROT[A-Z/-]*|UP):|HTTPS?://(?:(?:WWW|PURL)\.)?UNIPROT\.ORG/UNIPROT(?:KB)?/"
+            r"(?:(?:UNIPROT[A-Z/-]{0,50}|UP):|HTTPS?://(?:(?:WWW|PURL)\.)?UNIPROT\.ORG/UNIPROT(?:KB)?/"
             rf"|HTTPS?://IDENTIFIERS\.ORG/UNIPROT[:/]){_ACCESSION}(?:-[0-9]{{1,3}})?(?:/ENTRY)?/?"
         ),
     ),

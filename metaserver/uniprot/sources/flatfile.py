@@ -15,7 +15,7 @@ _TAXON = re.compile(r"NCBI_TaxID=([0-9]+)")
 _GENE = re.compile(rb"DR   GeneID; ([0-9]{1,10});")
 _DESCRIBED = re.compile(
     r" *(?:(?:RecName|AltName|SubName): +)?"
-    r"(?:Full|Short|INN|CD_antigen|Allergen|Biotech)=(?P<name>.*?);? *$"
+    r"(?:Full|Short|INN|CD_antigen|Allergen|Biotech)=(.*)"
 )
 
 
@@ -111,7 +111,7 @@ def _protein_names(lines: list[str]) -> Iterator[str]:
         if line.startswith(("Includes:", "Contains:")):
             return
         if match := _DESCRIBED.match(line):
-            yield without_evidence(match["name"]).strip()
+            yield without_evidence(match[1].rstrip(" ").removesuffix(";")).strip()
 
 
 def _shown(line: bytes) -> str:

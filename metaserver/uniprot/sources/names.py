@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_EVIDENCE = re.compile(r"\s*\{[^{}]*\}")
-_PARTS = re.compile(r"\s*\[(?:Includes|Contains|Cleaved into):.*", re.DOTALL)
+_EVIDENCE = re.compile(r"(?<!\s)\s*\{[^{}]*\}")
+_PARTS = re.compile(r"(?<!\s)\s*\[(?:Includes|Contains|Cleaved into):.*", re.DOTALL)
 _EC = re.compile(r"EC \d")
 _FIELD_END = re.compile(r";(?:\s+|$)")  # names such as `HvPIP2;8` have semicolons of their own
 _FLAGS = frozenset({"Fragment", "Fragments", "Precursor"})

@@ -36,7 +36,7 @@ class Node(NamedTuple):
 
 _CODE = re.compile(r"[A-Z0-9]{3,5} +([ABEOV]) +([0-9]+): (.*)")
 _NAME = re.compile(r"\s*([NCS])=(.*)")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _RULE = b"_____ _ _____"
 _END = ("=====", "-----")  # the virtual codes' heading, or the licence
 
@@ -79,9 +79,6 @@ def read_nodes(source: SourceFile) -> Iterator[Node]:
         if len(fields) < 3 or not (fields[0].isdigit() and fields[1].isdigit()):
             raise source.error("expected 'taxon | parent | rank | ...' as in nodes.dmp")
         yield Node(int(fields[0]), int(fields[1]), fields[2].decode("ascii", "replace"))
-
-
-_BRACKETS = re.compile(r" \(.*\)$")
 
 
 class Taxonomy:
@@ -133,7 +130,8 @@ def _species(organism: Organism, listed: Mapping[tuple[str, str], int]) -> int:
     host is of another kingdom. Names of viruses and hybrids (`x`) follow no such order: only the
     text in brackets is left out. An unnamed species (`sp.`) is not a species.
     """
-    words = _BRACKETS.sub("", organism.name).split()
+    name = organism.name
+    words = (name.partition(" (")[0] if name.endswith(")") else name).split()
     fewest = len(words) if organism.kingdom == "V" or "x" in words else 2
     for count in range(fewest, len(words) + 1):
         shorter = (organism.kingdom, " ".join(words[:count]))

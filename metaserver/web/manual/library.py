@@ -135,7 +135,7 @@ def title_of(text: str) -> str:
 
 def plain(text: str) -> str:
     """Return Markdown as words: links are their texts, marks are gone."""
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", text)
     return re.sub(r"[`*|]|^[#>-]+ ", "", text, flags=re.MULTILINE)
 
 
