@@ -49,6 +49,11 @@ def answer_for(text: str) -> Answer:
     }
 
 
+def annotate(text: str, _context: Context) -> Answer:
+    """Answer by the text alone."""
+    return answer_for(text)
+
+
 @dataclass
 class Asked:
     """A server that answers by `answer_for` after a delay, and counts its requests."""

@@ -14,8 +14,8 @@ from metaserver.cli import main
 from metaserver.config import Settings
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.integration.kits import served
-from tests.integration.test_service_gold import annotate, run_file, run_to_end
+from tests.integration.kits import annotate, served
+from tests.integration.test_service_gold import run_file, run_to_end
 
 SECRET = "hunter2"
 

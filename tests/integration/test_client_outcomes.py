@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import zlib
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from xmlrpc.client import Fault
@@ -110,19 +111,6 @@ async def reset_after_the_request(connection: Connection) -> None:
     connection.reset()
 
 
-@pytest.mark.parametrize(
-    "script", [hang_up_at_once, hang_up_after_the_request, reset_after_the_request]
-)
-async def test_a_connection_closed_without_an_answer_is_connect(script: Script) -> None:
-    async with peer(script) as there:
-        ended, _ = await call(there.url)
-    assert (ended.outcome, ended.message) == (
-        Outcome.CONNECT,
-        "the server closed the connection without an answer",
-    )
-    assert there.connections == 1  # a new connection that fails is an attempt: nothing is hidden
-
-
 def half(head: str) -> bytes:
     return f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + GOOD[: len(GOOD) // 2]
 
@@ -131,26 +119,6 @@ async def reset_within_the_answer(connection: Connection) -> None:
     await connection.request()
     await connection.send(half(f"Content-Length: {len(GOOD)}"))
     connection.reset()
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        sending(half(f"Content-Length: {len(GOOD)}")),
-        sending(
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(GOOD) + GOOD[:99]
-        ),
-        reset_within_the_answer,
-    ],
-    ids=["by length", "chunked", "reset"],
-)
-async def test_an_answer_lost_in_the_middle_is_connect(script: Script) -> None:
-    ended = await attempt(script)
-    assert (ended.outcome, ended.message) == (
-        Outcome.CONNECT,
-        "the connection was lost during the answer",
-    )
-    assert GOOD.startswith(unpack(ended.raw))
 
 
 async def test_silence_is_timeout() -> None:
@@ -270,31 +238,6 @@ async def test_https_where_plain_http_is_expected_is_no_answer(self_signed: ssl.
 # HTTP
 
 
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [
-        ("404 Not Found", b"<html><body>nothing here</body></html>"),
-        ("500 Internal Server Error", b"Traceback (most recent call last):"),
-        ("502 Bad Gateway", b"<!DOCTYPE html><html><br><p>nginx</html>"),
-        ("503 Service Unavailable", b""),
-        ("201 Created", GOOD),
-        ("500 Internal Server Error", GOOD),
-    ],
-)
-async def test_a_status_other_than_200_is_http(status: str, body: bytes) -> None:
-    ended = await attempt(answering(body, status=status, content_type="text/html"))
-    assert (ended.outcome, ended.message) == (
-        Outcome.HTTP,
-        f"HTTP status {status}; expected 200",
-    )
-    assert unpack(ended.raw) == body
-
-
-async def test_no_content_is_http() -> None:
-    ended = await attempt(sending(b"HTTP/1.1 204 No Content\r\n\r\n"))
-    assert ended.message == "HTTP status 204 No Content; expected 200"
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_is_named_and_not_followed(status: int) -> None:
     async with peer(answering(GOOD)) as elsewhere:
@@ -312,185 +255,6 @@ async def test_a_redirect_gives_no_secret_away(place: str) -> None:
     assert "?***" in ended.message
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"220 mail.example.org ESMTP\r\n",
-        b"\x15\x03\x01\x00\x02\x02\x50",
-        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n" + GOOD,
-        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n" + GOOD,
-        b"HTTP/1.1 200 OK\r\nX-Padding: " + b"x" * 100_000 + b"\r\n\r\n" + GOOD,
-        b"HTTP/1.1 200 OK\r\n" + b"X-Padding: x\r\n" * 100_000 + b"\r\n" + GOOD,
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nmany\r\n" + GOOD,
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<?xmlTOO MUCH\r\n",
-    ],
-    ids=[
-        "another protocol",
-        "bytes",
-        "length is no number",
-        "two lengths",
-        "a long header",
-        "many headers",
-        "chunk without size",
-        "chunk of another size",
-    ],
-)
-async def test_what_is_not_http_is_http(said: bytes) -> None:
-    ended = await attempt(sending(said))
-    assert ended.outcome is Outcome.HTTP
-    assert ended.message.startswith("not HTTP: ")
-    assert len(ended.message) < 600
-    assert "\n" not in ended.message
-
-
-@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, br"])
-async def test_an_encoding_that_was_not_asked_for_is_http(encoding: str) -> None:
-    ended = await attempt(answering(GOOD, content_encoding=encoding))
-    assert (ended.outcome, ended.message) == (
-        Outcome.HTTP,
-        f"Content-Encoding {encoding!r} was not asked for",
-    )
-
-
-# Faults
-
-
-FAULTS = {
-    "standard library": response(Fault(17, "out of <memory> & Ärger 𝔸")),
-    "string first": b"""<methodResponse><fault><value><struct>
-        <member><name>faultString</name><value>out of &lt;memory&gt; &amp; \xc3\x84rger
-        </value></member><member><name>faultCode</name><value><i4>17</i4></value></member>
-        </struct></value></fault></methodResponse>""",
-}
-
-
-@pytest.mark.parametrize("body", FAULTS.values(), ids=FAULTS)
-@pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error", "400 Bad Request"])
-async def test_a_fault_is_a_fault_whatever_the_status(body: bytes, status: str) -> None:
-    ended = await attempt(answering(body, status=status))
-    assert ended.outcome is Outcome.FAULT
-    assert ended.message.startswith("17: out of <memory> & Ärger")
-
-
-async def test_a_fault_code_that_is_a_string_is_told_as_it_is() -> None:
-    body = FAULTS["string first"].replace(b"<i4>17</i4>", b"<string>Server.NoModel</string>")
-    ended = await attempt(answering(body))
-    assert ended.message.startswith("Server.NoModel: out of")
-
-
-async def test_a_long_fault_is_cut() -> None:
-    ended = await attempt(answering(response(Fault(1, "x" * 100_000))))
-    assert ended.message == "1: " + "x" * 2_000
-
-
-# Too large
-
-
-SMALL = HttpLimits(answer=Limits(bytes=200_000))
-
-
-async def test_an_endless_answer_is_too_large() -> None:
-    async def endless(connection: Connection) -> None:
-        await connection.request()
-        await connection.send(b"HTTP/1.1 200 OK\r\n\r\n<?xml version='1.0'?><methodResponse>")
-        while True:
-            await connection.send(b" " * 65_536)
-
-    ended = await attempt(endless, limits=SMALL)
-    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 200,000 bytes")
-    assert len(unpack(ended.raw)) == 200_000
-
-
-async def test_a_gzip_bomb_is_too_large() -> None:
-    bomb = gzip.compress(b"<?xml version='1.0'?><methodResponse>" + b" " * 2**26)
-    ended = await attempt(answering(bomb, content_encoding="gzip"), limits=SMALL)
-    assert ended.outcome is Outcome.TOO_LARGE
-    assert len(unpack(ended.raw)) == 200_000
-
-
-async def test_compressed_bytes_that_open_to_nothing_are_too_large() -> None:
-    async def endless(connection: Connection) -> None:
-        await connection.request()
-        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
-        while True:
-            await connection.send(gzip.compress(b"") * 1_000)
-
-    ended = await attempt(endless, limits=SMALL)
-    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 1,000 gzip streams")
-
-
-async def test_too_many_values_are_too_large() -> None:
-    limits = HttpLimits(answer=Limits(values=1_000))
-    ended = await attempt(answering(response({"x": [1] * 2_000})), limits=limits)
-    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 1,000 values")
-
-
-# XML
-
-
-LAUGHS = b"".join(
-    b'<!ENTITY e%d "%s">' % (at, b"&e%d;" % (at - 1) * 10 if at else b"lol") for at in range(10)
-)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"Hello, world",
-        b"<html><body>Welcome!<br></body></html>",
-        GOOD[: len(GOOD) // 2],
-        GOOD + b"<!-- --><methodResponse/>",
-        GOOD.replace(b"P04637", b"P04637 & P38398"),
-        GOOD.replace(b"P04637", b"\xff\xfe"),
-        GOOD.replace(b"P04637", b"&#1;"),
-        b"<!DOCTYPE methodResponse [" + LAUGHS + b"]>" + GOOD.replace(b"P04637", b"&e9;"),
-        b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + GOOD,
-        b"<methodCall><methodName>x</methodName></methodCall>",
-        b"<methodResponse><params/></methodResponse>",
-        b"<methodResponse><params><param>"
-        + b"<value><array><data>" * 5_000
-        + b"</data></array></value>" * 5_000
-        + b"</param></params></methodResponse>",
-    ],
-    ids=[
-        "empty",
-        "text",
-        "a page",
-        "half",
-        "something behind",
-        "bare ampersand",
-        "not UTF-8",
-        "forbidden character",
-        "billion laughs",
-        "external entity",
-        "a call",
-        "no value",
-        "nested",
-    ],
-)
-async def test_what_is_not_xml_rpc_is_xml(body: bytes) -> None:
-    ended = await attempt(answering(body))
-    assert ended.outcome is Outcome.SYNTAX
-    assert ended.message
-    assert "root:" not in ended.message
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        gzip.compress(GOOD, mtime=0)[:-20],
-        gzip.compress(GOOD, mtime=0)[:40],
-        b"not gzip at all",
-        GOOD,
-    ],
-    ids=["cut", "cut early", "other bytes", "not compressed"],
-)
-async def test_a_broken_compressed_answer_is_xml(body: bytes) -> None:
-    ended = await attempt(answering(body, content_encoding="gzip"))
-    assert ended.outcome is Outcome.SYNTAX
-
-
 @pytest.mark.parametrize("body", [gzip.compress(GOOD), zlib.compress(GOOD)], ids=["gzip", "zlib"])
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP", "deflate"])
 async def test_a_compressed_answer_is_opened(body: bytes, encoding: str) -> None:
@@ -501,38 +265,158 @@ async def test_a_compressed_answer_is_opened(body: bytes, encoding: str) -> None
     assert ended.bytes_in == len(body)
 
 
-# Values
+# What comes back
 
 
-async def test_values_of_other_types_are_shape() -> None:
-    ended = await attempt(answering(response(ANSWER | {"interaction": "yes", "pairs": {}})))
-    assert ended.outcome is Outcome.SHAPE
-    assert ended.message == "interaction: expected array, got string 'yes' (and 1 more)"
-    assert [problem.path for problem in ended.problems] == ["interaction", "pairs"]
+FAULT = response(Fault(17, "out of <memory> & Ärger 𝔸"))
+STRING_FIRST = b"""<methodResponse><fault><value><struct>
+    <member><name>faultString</name><value>out of &lt;memory&gt; &amp; \xc3\x84rger
+    </value></member><member><name>faultCode</name><value><i4>17</i4></value></member>
+    </struct></value></fault></methodResponse>"""
+NAMED = STRING_FIRST.replace(b"<i4>17</i4>", b"<string>Server.NoModel</string>")
+LAUGHS = b"".join(
+    b'<!ENTITY e%d "%s">' % (at, b"&e%d;" % (at - 1) * 10 if at else b"lol") for at in range(10)
+)
+DEEP = b"<value><array><data>" * 5_000 + b"</data></array></value>" * 5_000
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+PACKED = gzip.compress(GOOD, mtime=0)
+UNKNOWN = {"dbid": "Q0ZZZ9", "rank": 1, "confidence": 0.5}
+CLOSED = "the server closed the connection without an answer"
+LOST = "the connection was lost during the answer"
 
 
-async def test_an_answer_that_is_no_struct_is_shape() -> None:
-    ended = await attempt(answering(response("P04637")))
-    assert (ended.outcome, ended.message) == (
-        Outcome.SHAPE,
-        "expected struct, got string 'P04637'",
-    )
+def endless(head: bytes, more: bytes) -> Script:
+    """Return a script that never stops to send."""
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(OK + head)
+        while True:
+            await connection.send(more)
+
+    return script
 
 
-async def test_hits_of_which_none_can_be_kept_are_no_valid_hit() -> None:
-    hit = {"dbid": "Q0ZZZ9", "rank": 1, "confidence": 0.5}
-    ended = await attempt(answering(response({"normalizations": [hit]})))
-    assert ended.outcome is Outcome.NO_VALID_HIT
-    assert "Q0ZZZ9 is not in the release" in ended.message
+OUTCOMES: Mapping[str, tuple[Script, Outcome, str]] = {
+    "hangs up at once": (hang_up_at_once, Outcome.CONNECT, CLOSED),
+    "hangs up after the request": (hang_up_after_the_request, Outcome.CONNECT, CLOSED),
+    "resets after the request": (reset_after_the_request, Outcome.CONNECT, CLOSED),
+    "cut by length": (sending(half(f"Content-Length: {len(GOOD)}")), Outcome.CONNECT, LOST),
+    "cut chunk": (sending(CHUNKED + b"%x\r\n" % len(GOOD) + GOOD[:99]), Outcome.CONNECT, LOST),
+    "reset within": (reset_within_the_answer, Outcome.CONNECT, LOST),
+    "no content": (sending(b"HTTP/1.1 204 No Content\r\n\r\n"), Outcome.HTTP,
+                   "HTTP status 204 No Content; expected 200"),
+    **{
+        f"{status} {body[:1]!r}": (answering(body, status=status, content_type="text/html"),
+                                   Outcome.HTTP, f"HTTP status {status}; expected 200")
+        for status, body in (
+            ("404 Not Found", b"<html><body>nothing here</body></html>"),
+            ("500 Internal Server Error", b"Traceback (most recent call last):"),
+            ("502 Bad Gateway", b"<!DOCTYPE html><html><br><p>nginx</html>"),
+            ("503 Service Unavailable", b""),
+            ("201 Created", GOOD),
+            ("500 Internal Server Error", GOOD),
+        )
+    },
+    "bytes that are no text": (sending(b"HTTP/1.1 500 \xff no\nContent-Length: 0\r\n\r\n"),
+                               Outcome.HTTP, "\\udcff no"),
+    **{
+        name: (sending(said), Outcome.HTTP, "not HTTP: ")
+        for name, said in {
+            "another protocol": b"220 mail.example.org ESMTP\r\n",
+            "bytes": b"\x15\x03\x01\x00\x02\x02\x50",
+            "length is no number": OK + b"Content-Length: many\r\n\r\n" + GOOD,
+            "two lengths": OK + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n" + GOOD,
+            "a long header": OK + b"X-Padding: " + b"x" * 100_000 + b"\r\n\r\n" + GOOD,
+            "many headers": OK + b"X-Padding: x\r\n" * 100_000 + b"\r\n" + GOOD,
+            "chunk without size": CHUNKED + b"many\r\n" + GOOD,
+            "chunk of another size": CHUNKED + b"5\r\n<?xmlTOO MUCH\r\n",
+        }.items()
+    },
+    **{
+        encoding: (answering(GOOD, content_encoding=encoding), Outcome.HTTP,
+                   f"Content-Encoding {encoding!r} was not asked for")
+        for encoding in ("br", "zstd", "gzip, br")
+    },
+    **{
+        f"fault on {status} {number}": (answering(body, status=status), Outcome.FAULT,
+                                        "17: out of <memory> & Ärger")
+        for status in ("200 OK", "500 Internal Server Error", "400 Bad Request")
+        for number, body in enumerate((FAULT, STRING_FIRST))
+    },
+    "fault code that is a string": (answering(NAMED), Outcome.FAULT, "Server.NoModel: out of"),
+    "a long fault": (answering(response(Fault(1, "x" * 100_000))), Outcome.FAULT,
+                     "1: " + "x" * 2_000),
+    "endless": (endless(b"\r\n<?xml version='1.0'?><methodResponse>", b" " * 65_536),
+                Outcome.TOO_LARGE, "more than 200,000 bytes"),
+    "gzip bomb": (answering(gzip.compress(b"<?xml version='1.0'?><methodResponse>" + b" " * 2**26),
+                            content_encoding="gzip"), Outcome.TOO_LARGE, "more than 200,000 bytes"),
+    "nothing, compressed without end": (
+        endless(b"Content-Encoding: gzip\r\n\r\n", gzip.compress(b"") * 1_000),
+        Outcome.TOO_LARGE, "more than 1,000 gzip streams"),
+    "many values": (answering(response({"x": [1] * 2_000})), Outcome.TOO_LARGE,
+                    "more than 1,000 values"),
+    **{
+        name: (answering(body), Outcome.SYNTAX, "")
+        for name, body in {
+            "empty": b"",
+            "text": b"Hello, world",
+            "a page": b"<html><body>Welcome!<br></body></html>",
+            "half": GOOD[: len(GOOD) // 2],
+            "something behind": GOOD + b"<!-- --><methodResponse/>",
+            "bare ampersand": GOOD.replace(b"P04637", b"P04637 & P38398"),
+            "not UTF-8": GOOD.replace(b"P04637", b"\xff\xfe"),
+            "forbidden character": GOOD.replace(b"P04637", b"&#1;"),
+            "billion laughs": b"<!DOCTYPE methodResponse [" + LAUGHS + b"]>"
+                              + GOOD.replace(b"P04637", b"&e9;"),
+            "external entity": b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + GOOD,
+            "a call": b"<methodCall><methodName>x</methodName></methodCall>",
+            "no value": b"<methodResponse><params/></methodResponse>",
+            "nested": GOOD.partition(b"<value>")[0] + DEEP,
+        }.items()
+    },
+    **{
+        f"gzip: {name}": (answering(body, content_encoding="gzip"), Outcome.SYNTAX, "")
+        for name, body in {"cut": PACKED[:-20], "cut early": PACKED[:40], "other": b"not gzip",
+                           "not compressed": GOOD}.items()
+    },
+    "other types": (answering(response(ANSWER | {"interaction": "yes", "pairs": {}})),
+                    Outcome.SHAPE, "interaction: expected array, got string 'yes' (and 1 more)"),
+    "no struct": (answering(response("P04637")), Outcome.SHAPE,
+                  "expected struct, got string 'P04637'"),
+    "no valid hit": (answering(response({"normalizations": [UNKNOWN]})), Outcome.NO_VALID_HIT,
+                     "Q0ZZZ9 is not in the release"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "outcome", "said"), OUTCOMES.values(), ids=OUTCOMES)
+async def test_what_is_no_answer_has_its_outcome(
+    script: Script, outcome: Outcome, said: str
+) -> None:
+    limits = HttpLimits(answer=Limits(bytes=200_000, values=1_000))
+    async with peer(script) as there:
+        ended, answer = await call(there.url, limits=limits)
+        assert there.connections == 1  # a new connection that fails is an attempt
+    assert (ended.outcome, answer) == (outcome, None), ended.message
+    assert said in ended.message
+    assert 0 < len(ended.message) <= 2_003
+    assert "root:" not in ended.message
+    assert said != "not HTTP: " or ("\n" not in ended.message and len(ended.message) < 600)
+    assert ended.message.encode()  # it can be stored
+    kept = unpack(ended.raw)
+    if said == LOST:
+        assert GOOD.startswith(kept)
+    elif "200,000 bytes" in said:
+        assert len(kept) == 200_000
+
+
+async def test_what_another_status_brings_is_kept() -> None:
+    ended = await attempt(answering(GOOD, status="500 Internal Server Error"))
+    assert (ended.outcome, unpack(ended.raw)) == (Outcome.HTTP, GOOD)
 
 
 async def test_no_hits_are_an_answer() -> None:
-    ended = await attempt(answering(response({"normalizations": [], "pairs": []})))
+    async with peer(answering(response({"normalizations": [], "pairs": []}))) as there:
+        ended, _ = await call(there.url)
     assert ended.outcome is Outcome.OK
-
-
-async def test_bytes_that_are_no_text_come_out_as_text_that_can_be_stored() -> None:
-    ended = await attempt(sending(b"HTTP/1.1 500 \xff no\nContent-Length: 0\r\n\r\n"))
-    assert ended.outcome is Outcome.HTTP
-    assert "\\udcff no" in ended.message
-    assert ended.message.encode()

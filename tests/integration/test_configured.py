@@ -47,9 +47,8 @@ async def test_what_is_changed_by_command_stays_until_the_file_changes(tmp_path:
         assert len(await running.do("corpora.list")) == 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "place"),
-    [
+async def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"release": "none"}, "challenges[0].phases[0].release"),
         ({"opens": "soon"}, "challenges[0].phases[0].opens"),
         ({"opens": "2026-12-02", "freezes": "2026-12-01"}, "challenges[0].phases[0].freezes"),
@@ -57,16 +56,13 @@ async def test_what_is_changed_by_command_stays_until_the_file_changes(tmp_path:
         ({"articles": [], "corpus": "none"}, "challenges[0].phases[0].corpus"),
         ({"gold": {"INT": "none.tsv"}}, "challenges[0].phases[0].gold.INT"),
         ({"phase": "not a name"}, "challenges[0].phases[0].phase"),
-    ],
-)
-async def test_what_cannot_be_done_is_named(
-    tmp_path: Path, changes: dict[str, Any], place: str
-) -> None:
-    given = await configured(tmp_path, phase(**changes))
-    with pytest.raises(InputError) as told:
-        async with at_work(given):
-            pass
-    assert told.value.place == place
+    ]
+    for changes, place in wrong:
+        given = await configured(tmp_path, phase(**changes))
+        with pytest.raises(InputError) as told:
+            async with at_work(given):
+                pass
+        assert told.value.place == place
 
 
 async def test_the_doctor_says_what_is_wrong_where(tmp_path: Path) -> None:

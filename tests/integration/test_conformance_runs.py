@@ -21,15 +21,10 @@ from metaserver.operations.table import perform
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import release_at
 from tests.hubs.sites import token_of, visiting
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import annotate, answer_for, served
 from tests.waiting import patience
 
 OTHERS = "Q0ZZZ9"  # well formed, and in no release
-
-
-def annotate(text: str, _context: Context) -> Answer:
-    """Answer by the text alone."""
-    return answer_for(text)
 
 
 @pytest.fixture

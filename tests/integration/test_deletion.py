@@ -14,8 +14,8 @@ from metaserver.model.records import ServerName
 from metaserver.store.tables import metadata
 from tests.hubs.inside import Running, plan_phase
 from tests.hubs.sites import organiser_token, visiting
-from tests.integration.kits import served
-from tests.integration.test_service_lanes import annotate, registered
+from tests.integration.kits import annotate, served
+from tests.integration.test_service_lanes import registered
 
 pytestmark = pytest.mark.both_stores
 

@@ -23,7 +23,7 @@ from metaserver.store.copies import copy_store
 from metaserver.web.public.monitor import server_id
 from scoring import ActGold
 from tests.hubs.inside import at_work, settings
-from tests.integration.kits import served
+from tests.integration.kits import annotate, served
 from tests.integration.test_roles import (
     BLUE,
     GOLD,
@@ -34,7 +34,6 @@ from tests.integration.test_roles import (
     by_rpc,
     hub_with_blue,
 )
-from tests.integration.test_service_lanes import annotate
 from tests.waiting import patience
 
 pytestmark = pytest.mark.slow

@@ -178,26 +178,6 @@ async def test_a_cut_answer_is_asked_for_with_twice_the_tokens() -> None:
             await annotated(fake, max_tokens=50)
 
 
-@pytest.mark.parametrize(
-    "reply", [completion("", refusal="I won't.\x1b[2J"), completion("x", finish="content_filter")]
-)
-async def test_a_refusal_is_a_failure(reply: Any) -> None:
-    async with llm_endpoint(reply) as fake:
-        with pytest.raises(EndpointError, match="refusal") as caught:
-            await annotated(fake)
-    assert "\x1b" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "content", [b"<html>", b"{}", b'{"choices": []}', b"[" * 200_000, b"\xff", b"x" * 5 * 2**20]
-)
-async def test_a_reply_that_is_no_completion_is_a_failure(content: bytes) -> None:
-    async with llm_endpoint(raw(content)) as fake:
-        with pytest.raises(EndpointError):
-            await annotated(fake)
-    assert len(fake.asked) == 1
-
-
 async def test_a_busy_endpoint_is_asked_again_after_the_time_it_asks_for() -> None:
     busy = status(429, Retry_After="1")
     async with llm_endpoint(busy, status(503), GOOD) as fake:
@@ -205,20 +185,6 @@ async def test_a_busy_endpoint_is_asked_again_after_the_time_it_asks_for() -> No
     assert len(fake.asked) == 3
     assert answer["meta"]["requests"] == 1
     assert answer["meta"]["seconds"] >= 1
-
-
-async def test_a_wait_beyond_the_time_limit_is_not_begun() -> None:
-    async with llm_endpoint(status(429, Retry_After="3600")) as fake:
-        with pytest.raises(EndpointError, match="HTTP status 429"):
-            await annotated(fake, timeout=60.0)
-    assert len(fake.asked) == 1
-
-
-async def test_attempts_are_limited() -> None:
-    async with llm_endpoint(status(500)) as fake:
-        with pytest.raises(EndpointError, match="HTTP status 500"):
-            await annotated(fake, attempts=2)
-    assert len(fake.asked) == 2
 
 
 async def test_a_form_of_output_that_is_not_known_is_left_for_good() -> None:
@@ -262,20 +228,30 @@ async def test_a_parameter_that_is_not_taken_is_left_out_for_good() -> None:
     assert list(problems(answer)) == []
 
 
-@pytest.mark.parametrize("text", MODERN)
-async def test_a_parameter_is_left_out_only_once(text: str) -> None:
-    async with llm_endpoint(status(400, text)) as fake:
-        with pytest.raises(EndpointError, match="HTTP status 400"):
-            await annotated(fake)
-    assert len(fake.asked) == 2
+FAILURES: list[tuple[Any, type[EndpointError], str, int]] = [
+    (completion("", refusal="I won't.\x1b[2J"), EndpointError, "refusal", 1),
+    (completion("x", finish="content_filter"), EndpointError, "refusal", 1),
+    *((raw(content), EndpointError, ".", 1)
+      for content in (b"<html>", b"{}", b'{"choices": []}', b"[" * 200_000, b"\xff",
+                      b"x" * 5 * 2**20)),
+    (completion("{" * (2**20 + 1)), EndpointError, "above 1,048,576 characters", 2),
+    (status(429, Retry_After="3600"), EndpointError, "HTTP status 429", 1),  # beyond the limit
+    (status(500), EndpointError, "HTTP status 500", 2),  # as often as it may be asked
+    *((status(400, text), EndpointError, "HTTP status 400", 2) for text in MODERN),  # once left out
+    *((status(code, "who are you?"), CredentialsError, "refused the key", 1)
+      for code in (401, 403)),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("code", [401, 403])
-async def test_a_refused_key_is_not_tried_again(code: int) -> None:
-    async with llm_endpoint(status(code, "who are you?")) as fake:
-        with pytest.raises(CredentialsError, match="refused the key"):
-            await annotated(fake)
-    assert len(fake.asked) == 1
+@pytest.mark.parametrize(("reply", "error", "said", "asked"), FAILURES)
+async def test_a_reply_that_is_no_answer_is_a_failure(
+    reply: Any, error: type[EndpointError], said: str, asked: int
+) -> None:
+    async with llm_endpoint(reply) as fake:
+        with pytest.raises(error, match=said) as caught:
+            await annotated(fake, timeout=60.0, attempts=2)
+    assert "\x1b" not in str(caught.value)
+    assert len(fake.asked) == asked
 
 
 async def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,12 +282,6 @@ async def test_words_that_are_cut_have_no_part_of_the_key(
         with pytest.raises(EndpointError) as caught:
             await annotated(fake, key_env="LLM_KEY")
     assert str(caught.value).endswith("x***")
-
-
-async def test_a_model_that_writes_too_much_is_not_read() -> None:
-    async with llm_endpoint(completion("{" * (2**20 + 1))) as fake:
-        with pytest.raises(EndpointError, match="above 1,048,576 characters"):
-            await annotated(fake)
 
 
 async def test_a_redirect_takes_no_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from metaserver.model.errors import RefusedError
 from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import token_of, visiting
-from tests.integration.kits import served
+from tests.integration.kits import annotate, served
 from tests.integration.test_results_package import made, rows
-from tests.integration.test_service_gold import annotate, run_file, run_to_end
+from tests.integration.test_service_gold import run_file, run_to_end
 
 SUMMARY = "=A <b>dictionary</b> of names.\nThen a classifier."
 FORM = {

@@ -1,29 +1,48 @@
-"""Notices to teams that a server is down, up again or finished."""
+"""Notices to teams, alerts to organisers: whom they reach, and that they give nothing away."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import hmac
+import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
 
 import msgspec
 import pytest
+import trustme
 from aiohttp import web
 
 from annotators.server import Kit
-from metaserver.config import CircuitSettings, NoticeSettings
-from metaserver.model.errors import RefusedError
-from metaserver.model.records import TeamName
+from metaserver.client.http import open_client
+from metaserver.config import CircuitSettings, NoticeSettings, SecuritySettings
+from metaserver.model.challenges import AUTOMATIC_A_DAY
+from metaserver.model.errors import PeerError, RefusedError
+from metaserver.model.findings import FindingKind
+from metaserver.model.records import ServerName, TaskName, TeamName
+from metaserver.model.states import ServerState
+from metaserver.monitoring.pace import MeasuredPace
+from metaserver.phases import alerting
+from metaserver.phases.alerting import ALERTED, DISK, SIGN_UPS
+from metaserver.phases.conspicuous import BURST
+from metaserver.phases.webhooks import signature
 from metaserver.store import notices, teams
 from metaserver.store.notices import Notice
+from metaserver.store.uploads import Upload
 from tests.fakes.mailbox import mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.integration.kits import served
-from tests.integration.test_service_lanes import annotate, registered
+from tests.hubs.sites import organiser_token, visiting
+from tests.integration.kits import annotate, served
+from tests.integration.test_mail import HOST, smtp_server
+from tests.integration.test_service_lanes import registered
 
 
 @dataclass
@@ -186,3 +205,213 @@ async def test_an_address_is_one_address(tmp_path: Path, email: str) -> None:
     async with running_with(tmp_path) as running:
         with pytest.raises(RefusedError, match="email"):
             await running.do("teams.update", team="blue", email=email)
+
+
+@asynccontextmanager
+async def watched(folder: Path, **smtp: Any) -> AsyncIterator[Running]:
+    """Run a hub with an open phase that tells at once what it finds."""
+    given = await settings(
+        folder,
+        notices=NoticeSettings(batch=0.1, alerts=0.1, **smtp),
+        circuit=CircuitSettings(failures=1, probe_base=0.05, probe_cap=0.1),
+    )
+    async with at_work(given) as running:
+        running.service.alerts.hold = {}
+        if "test" not in running.service.scheduler.phases:
+            await plan_phase(running)
+            await running.do("teams.create", team="blue")
+            await running.do("phases.open", phase="test")
+        yield running
+
+
+def said(posted: Posted) -> list[str]:
+    return [msgspec.json.decode(body)["text"] for body in posted.bodies]
+
+
+async def add_and_test(running: Running, kind: str, address: str) -> None:
+    made = await running.do("channels.add", kind=kind, address=address)
+    await running.do("channels.test", channel=made.channel)
+
+
+async def go_down(running: Running) -> None:
+    """Let blue-1 take part, and answer no more."""
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+    await running.do("servers.start", running.team("blue"), server="blue-1")
+
+
+async def test_a_webhook_is_told_in_plain_text_and_signed(tmp_path: Path) -> None:
+    async with watched(tmp_path) as running, webhook() as posted:
+        made = await running.do("channels.add", kind="webhook", address=posted.url)
+        assert made.address.endswith("/***")
+        await go_down(running)
+        await running.until(lambda: bool(posted.bodies))
+        [channel] = await running.do("channels.list")
+        assert (channel.secret, channel.error) == ("", "")
+        [alert] = await running.do("alerts.list")
+    text = said(posted)[0]
+    assert text.startswith("blue-1 is down: ")
+    assert text.endswith(" in phase test")
+    sent = msgspec.json.decode(posted.bodies[0])["alerts"][0]
+    assert (sent["kind"], sent["phase"], sent["subject"]) == ("down", "test", "blue-1")
+    assert alert.message == sent["message"]
+    headers = posted.headers[0]
+    at = headers["X-Metaserver-Timestamp"]
+    expected = f"sha256={signature(made.secret, at, posted.bodies[0])}"
+    assert headers["X-Metaserver-Signature"] == expected
+
+
+async def test_a_restart_repeats_nothing_and_the_end_is_told(tmp_path: Path) -> None:
+    async with webhook() as posted:
+        async with watched(tmp_path) as running:
+            await running.do("channels.add", kind="webhook", address=posted.url)
+            await go_down(running)
+            await running.until(lambda: bool(posted.bodies))
+        async with watched(tmp_path) as running:
+            await running.do("servers.pause", running.team("blue"), server="blue-1")
+            await running.until(lambda: len(posted.bodies) > 1)
+            assert [one.over for one in await running.do("alerts.list")] == [True, False]
+    assert len(posted.bodies) == 2
+    assert said(posted)[1].startswith("Over: blue-1 is down")
+
+
+async def test_no_alert_is_found_again_by_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await settings(tmp_path, circuit=CircuitSettings(failures=1, probe_base=60.0))
+    async with at_work(given) as running:
+        await plan_phase(running)
+        await running.do("teams.create", team="blue")
+        wide = {"phase": "later", "challenge": "bc", "corpus": "demo", "release": "test"}
+        await running.do("phases.create", **wide)
+        for phase in ("test", "later"):  # `later` stays in setup
+            article = running.service.phase(phase).corpus.ids[0]
+            gold = f"{article}\t1\nnowhere\t1\n".encode()
+            await running.do("gold.set", phase=phase, task="ACT", source="g.tsv", content=gold)
+        freezes = datetime.fromtimestamp(time.time() + 3_600, UTC).isoformat()
+        await running.do("phases.update", phase="test", tasks=["ACT", "NER"], freezes=freezes)
+        await running.do("phases.open", phase="test")
+        await go_down(running)
+        phase, alerts = running.service.phase("test"), running.service.alerts
+        state = phase.boards.server_monitor.status
+        await running.until(lambda: state(ServerName("blue-1")).state is ServerState.DOWN)
+        slow = MeasuredPace(articles=10, seconds=1e6)
+        monkeypatch.setattr(phase.paces, "measured", lambda _name: slow)
+        full = SimpleNamespace(free=1, total=10**9)
+        monkeypatch.setattr(alerting.shutil, "disk_usage", lambda _folder: full)
+        entered = AsyncMock(return_value={"bc": AUTOMATIC_A_DAY})
+        monkeypatch.setattr(alerting.sign_ups, "count_automatic", entered)
+        alerts.hold = {}
+        for number in range(2 * BURST):  # an upload before each look: a burst from the fifth on
+            uploaded = {"team": TeamName("blue"), "task": TaskName("ACT"), "at": float(number)}
+            scored = {"articles": 9, "changed": 9, "score": 0.5}
+            run = ServerName(f"r{number}")
+            phase.uploads.append(Upload(id=number, run=run, **uploaded, **scored))
+            await alerts.look()
+        found = Counter((one.kind, one.phase) for one in await running.do("alerts.list"))
+    of_test = [(kind, "test") for kind in ALERTED]
+    others = [(FindingKind.GOLD_OUTSIDE, "later"), (DISK, ""), (SIGN_UPS, "")]
+    assert found == Counter([*of_test, *others])
+
+
+async def test_mail_goes_over_tls(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    async with smtp_server(authority.issue_cert(HOST)) as (port, mailbox):
+        smtp = {"smtp_host": HOST, "smtp_port": port, "smtp_ca": str(tmp_path / "ca.pem")}
+        async with watched(tmp_path, **smtp) as running:
+            made = await running.do("channels.add", kind="email", address="ana@example.org")
+            await running.do("channels.test", channel=made.channel)
+            assert "A test message, asked for by organiser ana" in mailbox.messages[0]
+            await running.do("phases.update", phase="test", tasks=["INT", "NER"])
+            await running.until(lambda: len(mailbox.messages) > 1)
+    assert "\r\n\r\nNER has no gold: it is not scored" in mailbox.messages[1]
+    assert mailbox.plain == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "told"),
+    [
+        ("email", "ana@example.org", "sends no mail"),
+        ("webhook", "ftp://example.org/", "is not the URL"),
+        ("webhook", "http://127.0.0.1:9/hook", "it was not sent"),
+    ],
+    ids=["no SMTP server", "no URL", "guarded address"],
+)
+async def test_an_address_that_nothing_can_be_sent_to(
+    tmp_path: Path, kind: str, address: str, told: str
+) -> None:
+    async with at_work(await settings(tmp_path, security=SecuritySettings())) as running:
+        with pytest.raises(RefusedError, match=told):
+            await add_and_test(running, kind, address)
+        with pytest.raises(RefusedError, match="there is no channel 7"):
+            await running.do("channels.delete", channel=7)
+
+
+async def test_organisers_add_test_and_remove_channels_in_their_console(tmp_path: Path) -> None:
+    async with watched(tmp_path) as running, webhook() as posted, visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        page = await ana.post("/organise/alerts", kind="webhook", address="nowhere")
+        assert (page.status, "is not the URL" in page.said) == (422, True)
+        assert 'value="nowhere"' in page.text
+        page = await ana.post("/organise/alerts", kind="email", address="ana@example.org")
+        assert (page.status, "sends no mail" in page.said) == (409, True)
+        page = await ana.post("/organise/alerts", kind="webhook", address=posted.url)
+        assert "Copy it now" in page.said
+        assert posted.url not in page.text
+        page = await ana.post("/organise/alerts/1/test")
+        assert "The test message was sent." in page.said
+        assert said(posted) == ["A test message, asked for by organiser ana"]
+        posted.status = 500
+        page = await ana.post("/organise/alerts/1/test")
+        assert (page.status, "it was not sent" in page.said) == (409, True)
+        page = await ana.post("/organise/alerts/1/delete")
+        assert "Nobody yet" in page.said
+        actions = [one.action for one in await running.do("audit.list", limit=5)]
+    assert actions[:2] == ["channels.delete", "channels.add"]
+
+
+SECRET = "T0000-B0000-XyZ"
+
+
+@asynccontextmanager
+async def answering(answer: str) -> AsyncIterator[str]:
+    """Run a server that gives every request this answer; yield its webhook's URL."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer.encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/services/{SECRET}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (f"HTTP/1.1 301 Moved\r\nLocation: https://x.example/services/{SECRET}\r\n\r\n",
+         "HTTP status 301; expected 2xx"),
+        (f"HTTP/1.1 302 Found\r\nLocation: /services/{SECRET}\r\n\r\n",
+         "HTTP status 302; expected 2xx"),
+        (f"HTTP/1.1 404 no /services/{SECRET}\r\n\r\n", "HTTP status 404; expected 2xx"),
+        (f"POST /services/{SECRET} HTTP/1.1\r\n\r\n", "the answer is not HTTP"),  # an echo
+        ("", "closed the connection"),
+    ],
+    ids=["elsewhere", "here", "reason", "echo", "nothing"],
+)  # fmt: skip
+async def test_no_error_repeats_the_path(answer: str, said: str) -> None:
+    async with open_client() as client, answering(answer) as url:
+        with pytest.raises(PeerError, match=said) as failed:
+            await client.deliver(url, b"{}", {}, 5.0)
+    assert SECRET not in str(failed.value)
+
+
+async def test_no_error_repeats_a_url_that_cannot_be_used() -> None:
+    async with open_client() as client:
+        for url in (f"http:///services/{SECRET}", f"http://{'a' * 70}.example/{SECRET}"):
+            with pytest.raises(PeerError) as failed:
+                await client.deliver(url, b"{}", {}, 5.0)
+            assert SECRET not in str(failed.value)

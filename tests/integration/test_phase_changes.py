@@ -22,7 +22,7 @@ from metaserver.model.states import OPEN_STATES, PhaseState
 from tests.fakes.clock import FakeClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, client_of
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import annotate, answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
 
 pytestmark = pytest.mark.both_stores
@@ -208,11 +208,6 @@ PHASE_PAGES = (
     "/board/INT/articles.csv", "/servers/blue-1", "/servers/blue-1/badge.svg",
     "/events?page=monitor", "/events?page=board/INT", "/events?page=servers/blue-1",
 )  # fmt: skip
-
-
-def annotate(text: str, _context: Context) -> Answer:
-    """Answer by the text alone."""
-    return answer_for(text)
 
 
 async def test_a_page_answers_for_the_phase_that_is_named_and_for_no_other(pages: Pages) -> None:

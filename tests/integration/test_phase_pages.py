@@ -22,16 +22,11 @@ from metaserver.web.public.monitor import server_id
 from tests.event_streams import next_frame
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import annotate, served
 from tests.waiting import patience
 
 ARTICLES = 32
 SECRET = "a secret that only its team may read"
-
-
-def annotate(text: str, _context: Context) -> Answer:
-    """Answer by the text alone."""
-    return answer_for(text)
 
 
 def fail(_text: str, _context: Context) -> Answer:

@@ -18,8 +18,7 @@ from metaserver.store.sqlite import open_sqlite
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, settings
 from tests.hubs.release import release_at
-from tests.integration.kits import served
-from tests.integration.test_service_lanes import annotate
+from tests.integration.kits import annotate, served
 
 pytestmark = pytest.mark.slow
 

@@ -161,6 +161,16 @@ async def test_four_interfaces_see_the_same_versions_of_seven_servers(tmp_path: 
         assert last == comparable(by_rpc[-1])
         assert {one["server"]: one["state"] for one in last["servers"]} == EXPECTED
         assert [one["server"] for one in last["servers"] if one["late"]] == ["late"]
+        told = {one["server"]: one for one in last["servers"]}
+        assert told["busy"]["message"] == "busy with the challenge"
+        assert told["suspended"]["message"] == "suspended by the organisers"  # and no more
+        assert (told["faulty"]["outcome"], told["faulty"].get("message", "")) == ("fault", "")
+        seen = await running.do("consensus.get", request=key)
+        assert [one.message for one in seen.servers if one.server == "faulty"] != [""]
+        assert len(servers["faulty"].texts) == 2
+        assert servers["fast"].texts == [TEXT]
+        assert servers["fast"].contexts[0]["article_id"] == key
+        assert TEXT not in servers["busy"].texts
         assert (last["methods"], last["unknown"]) == ({"INT": "stacked"}, ["unseen"])
         first = last["candidates"][0]
         assert first["item"] == [ACCESSIONS[0]]

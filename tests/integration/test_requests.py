@@ -51,63 +51,6 @@ async def refusal(running: Running, caller: Caller, **values: Any) -> RefusedErr
     return caught.value
 
 
-@pytest.mark.slow
-async def test_seven_servers_and_what_becomes_of_each(tmp_path: Path) -> None:
-    names = ("fast", "slow", "faulty", "busy", "late", "suspended", "withdrawn")
-    async with scripted(names) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
-        await running.do("phases.open", phase="test")
-        for name in ("busy", "suspended"):
-            servers[name].open.clear()
-            await running.do("servers.start", running.team(name), server=name, phase="test")
-        await running.do("servers.suspend", server="suspended", phase="test", reason="misbehaves")
-        servers["faulty"].faulty = True
-        for name in ("slow", "late"):
-            servers[name].open.clear()
-        withdrawn = running.team("withdrawn")
-        await running.do("servers.serve-curators", withdrawn, server="withdrawn", serve=False)
-        ana = await curator(running)
-        asked = await running.do("consensus.ask", ana, text=TEXT, deadline=5.0, wait=0.0)
-        assert set(states(asked)) == set(names) - {"withdrawn"}
-        desk = running.service.requests
-        await running.until(lambda: bool(servers["slow"].texts and servers["late"].texts))
-        servers["slow"].open.set()
-        live = await desk.get(asked.request)
-        assert live is not None
-        await running.until(lambda: live.state is RequestState.EXPIRED)
-        servers["late"].open.set()
-        found = await settled(running, ana, asked)
-        assert found.state is RequestState.EXPIRED
-        assert states(found) == {
-            "fast": "answered",
-            "slow": "answered",
-            "faulty": "failed",
-            "busy": "not asked",
-            "late": "answered",
-            "suspended": "not asked",
-        }
-        told = {one.server: one for one in found.servers}
-        assert [name for name, one in told.items() if one.late] == ["late"]
-        assert told["busy"].message == "busy with the challenge"
-        assert told["suspended"].message == "suspended by the organisers"  # and no more
-        assert (told["faulty"].outcome, told["faulty"].message) == ("fault", "")
-        seen = await running.do("consensus.get", request=asked.request)
-        assert [one.message for one in seen.servers if one.server == "faulty"] != [""]
-        assert len(servers["faulty"].texts) == 2
-        assert servers["fast"].texts == [TEXT]
-        assert servers["fast"].contexts[0]["article_id"] == asked.request
-        assert TEXT not in servers["busy"].texts
-        assert found.methods == {"INT": "rrf1", "IPT": "rrf1"}
-        first = found.candidates[0]
-        assert (first.task, first.rank, first.probability) == ("INT", 1, None)
-        assert first.agreement == 1.0
-        assert {vote.server for vote in first.votes} == {"fast", "slow", "late"}
-        assert {vote.server for vote in found.relevant} == {"fast", "slow", "late"}
-        assert first.new_since == min(one.new_since for one in found.candidates)
-        servers["busy"].open.set()
-
-
 async def test_what_is_not_scored_is_shown_to_curators(tmp_path: Path) -> None:
     async with scripted(["a", "b"]) as servers, at_work(await settings(tmp_path)) as running:
         await plan_phase(running)
@@ -397,17 +340,6 @@ async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path)
         bob = await curator(running, "bob")
         asked = await running.do("consensus.ask", bob, text="some text", wait=20.0)
         assert asked.state is RequestState.ANSWERED
-
-
-async def test_a_quota_holds_for_requests_that_come_together(tmp_path: Path) -> None:
-    given = await settings(tmp_path, curation=CurationSettings(requests_a_day=3))
-    async with at_work(given) as running:
-        ana = await curator(running)
-        asks = [running.do("consensus.ask", ana, text=f"text {number}") for number in range(8)]
-        ended = await asyncio.gather(*asks, return_exceptions=True)
-        refused = [one.refusal for one in ended if isinstance(one, RefusedError)]
-        assert refused == [Refusal.TOO_MANY] * 5
-        assert len(await running.do("consensus.list", ana)) == 3
 
 
 async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:

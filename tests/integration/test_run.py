@@ -1,16 +1,21 @@
-"""`metaserver run` as an organiser uses it: a process, real servers, real files."""
+"""`metaserver run` and `metaserver attempts` as organisers use them: processes, real files."""
 
+from __future__ import annotations
+
+import json
+import socket
 from pathlib import Path
 
 import pytest
 
-from scoring import evaluate_files
+from metaserver.wire.xmlrpc import encode_response
 from tests.hubs.command import DEMO, GOLD, Ended, boards, boards_in, metaserver
 from tests.hubs.release import NAMES, release_at
-from tests.hubs.stored import stored
-from tests.integration.kits import asked_server, refusing
+from tests.integration.kits import asked_server
+from tests.integration.peers import answering, peer
 
 pytestmark = pytest.mark.one_store("the store of the command is a file")
+
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 
@@ -39,6 +44,7 @@ async def test_a_run_leaves_its_results_and_started_again_asks_for_nothing(
         first = boards(out)
         again = await metaserver(*arguments, "--json")
         assert again.status == 0, again.stderr
+        assert json.loads(again.stdout) == json.loads((out / "leaderboard.json").read_text())
         assert one.texts.total() == ARTICLES
     assert boards_in(again.stdout) == first == boards(out)
     assert [run["server"] for run in first["INT"]["runs"]] == ["one", "two"]
@@ -46,42 +52,6 @@ async def test_a_run_leaves_its_results_and_started_again_asks_for_nothing(
     attempts = (out / "attempts.tsv").read_text().splitlines()
     assert len(attempts) == 1 + 2 * ARTICLES
     assert attempts[0].startswith("server\tarticle\tattempt\tstarted_at\toutcome\tmessage\tqueue")
-
-
-@pytest.mark.parametrize("task", ["ACT", "INT", "IPT"])
-async def test_a_result_file_scores_as_the_leaderboard_says(
-    release: Path, tmp_path: Path, task: str
-) -> None:
-    out = tmp_path / "out"
-    async with asked_server() as one:
-        assert (await metaserver(*given(release, out, one=one.url))).status == 0
-    [run] = boards(out)[task]["runs"]
-    gold = DEMO / f"gold_{task.lower()}.tsv"
-    card = evaluate_files(task, gold, out / f"one.{task}.tsv").to_dict()
-    assert card | {"run": "", "signature": ""} == run["score"] | {"run": "", "signature": ""}
-
-
-async def test_a_server_that_is_down_is_left_and_asked_when_it_is_back(
-    release: Path, tmp_path: Path
-) -> None:
-    out, config, down = tmp_path / "out", tmp_path / "config.yaml", refusing()
-    config.write_text(
-        "circuit: {failures: 2, probe_base: 0.05, probe_cap: 0.1, patience: 0.5}\n"
-        "retry: {base: 0.05, cap: 0.1}\n"
-    )
-    url = f"http://127.0.0.1:{down.getsockname()[1]}/"
-    async with asked_server() as up:
-        arguments = [*given(release, out, up=up.url, down=url), "--config", config]
-        ended = await metaserver(*arguments)
-        assert ended.status == 1
-        assert "not all articles were sent to down" in ended.stdout
-        assert up.texts.total() == ARTICLES
-        async with asked_server(at=down) as back:
-            ended = await metaserver(*arguments)
-            assert ended.status == 0, ended.stderr
-            assert back.texts.total() == ARTICLES
-        assert up.texts.total() == ARTICLES
-    assert stored(out, "SELECT count(*) FROM answers") == [(2 * ARTICLES,)]
 
 
 async def refused(ended: Ended, out: Path, *words: str) -> None:
@@ -147,3 +117,59 @@ async def test_other_articles_or_another_release_do_not_go_into_a_begun_run(
         ended = await metaserver(*[other if part == release else part for part in good])
         assert (ended.status, "release test, not other" in ended.stderr) == (2, True)
     assert boards(out) == first
+
+
+WRONG = {
+    "normalizations": [
+        {"dbid": "P04637", "rank": 1, "confidence": 0.9},
+        {"dbid": "P00000", "rank": 2, "confidence": 7.0},
+    ]
+}
+
+
+async def test_every_problem_is_told_with_its_place_and_the_answer_as_it_came(
+    tmp_path: Path,
+) -> None:
+    release, out = release_at(tmp_path / "uniprot"), tmp_path / "out"
+    async with peer(answering(encode_response(WRONG))) as wrong, asked_server() as right:
+        ended = await metaserver(
+            "run", "--articles", DEMO / "articles" / "sample01.txt", "--uniprot", release,
+            "--server", f"right={right.url}", "--server", f"wrong={wrong.url}", "--out", out,
+        )  # fmt: skip
+        assert ended.status == 0, ended.stderr
+    ended = await metaserver("attempts", "--out", out, "--outcome", "partial", "--raw")
+    assert ended.status == 0, ended.stderr
+    assert " wrong sample01 attempt 1: partial, the last; " in ended.stdout
+    assert " right " not in ended.stdout
+    assert "  normalizations[1].confidence: expected ]0, 1], got 7.0\n" in ended.stdout
+    assert "  normalizations[1].dbid: unknown: " in ended.stdout
+    assert "<methodResponse>" in ended.stdout
+
+
+async def test_what_is_no_store_is_bad_input_and_left_alone(tmp_path: Path) -> None:
+    ended = await metaserver("attempts", "--out", tmp_path)
+    assert ended.status == 2
+    assert "there is no store" in ended.stderr
+    (tmp_path / "metaserver.sqlite").write_text("my notes, and more of them\n" * 200)
+    ended = await metaserver("attempts", "--out", tmp_path)
+    assert ended.status == 2
+    assert "not a hub's SQLite store" in ended.stderr
+    assert (tmp_path / "metaserver.sqlite").read_text().startswith("my notes")
+
+
+async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
+    release = release_at(tmp_path / "uniprot")
+    async with asked_server() as one:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            ended = await metaserver(
+                "run", "--articles", DEMO / "articles", "--server", f"one={one.url}",
+                "--uniprot", release, "--out", tmp_path / "out", "--web", port,
+            )  # fmt: skip
+        assert ended.status == 2
+        [line] = ended.stderr.splitlines()
+        assert f"127.0.0.1:{port}" in line
+        assert "another port" in line
+        assert not one.texts

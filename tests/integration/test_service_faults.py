@@ -24,8 +24,8 @@ from metaserver.store import audit
 from metaserver.store.tables import articles
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.integration.kits import answer_for, asked_server, refusing, served
-from tests.integration.test_service_lanes import ARTICLES, annotate, registered
+from tests.integration.kits import annotate, answer_for, asked_server, refusing, served
+from tests.integration.test_service_lanes import ARTICLES, registered
 from tests.waiting import until
 
 HOUR, YEAR = 3_600.0, 366 * 86_400.0

@@ -31,15 +31,10 @@ from scoring import ItemGold, Task
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import annotate, answer_for, served
 
 ARTICLES = 32
 INT_GOLD = (DEMO / "gold_int.tsv").read_bytes()
-
-
-def annotate(text: str, _context: Context) -> Answer:
-    """Answer by the text alone."""
-    return answer_for(text)
 
 
 async def run_to_end(running: Running, url: str) -> None:

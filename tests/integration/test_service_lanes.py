@@ -13,15 +13,10 @@ from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.store import logs
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import annotate, answer_for, served
 from tests.waiting import until
 
 ARTICLES = 32
-
-
-def annotate(text: str, _context: Context) -> Answer:
-    """Answer by the text alone."""
-    return answer_for(text)
 
 
 async def registered(running: Running, url: str, name: str = "blue-1") -> None:

@@ -114,23 +114,16 @@ async def test_what_is_wrong_is_told_next_to_the_field(tmp_path: Path) -> None:
             assert "bcms_x" not in text
 
 
-@pytest.mark.parametrize(
-    ("after", "leads"),
-    [
-        ("/own?x=1", "/own?x=1"),
-        ("//evil.example", "/"),
-        ("/\\evil.example", "/"),
-        ("/\t/evil.example", "/"),
-        ("https://evil.example/", "/"),
-        ("javascript:alert(1)", "/"),
-        ("", "/"),
-    ],
-)
-async def test_signing_in_leads_to_this_site_alone(tmp_path: Path, after: str, leads: str) -> None:
-    async with gated_site(tmp_path) as site, browser(site) as web:
-        data = {"token": await site.token(), "next": after}
-        async with web.client.post("/signin", data=data, allow_redirects=False) as response:
-            assert (response.status, response.headers["Location"]) == (303, leads)
+async def test_signing_in_leads_to_this_site_alone(tmp_path: Path) -> None:
+    evil = ("//evil.example", "/\\evil.example", "/\t/evil.example", "https://evil.example/",
+            "javascript:alert(1)", "")  # fmt: skip
+    async with gated_site(tmp_path) as site:
+        for after in ("/own?x=1", *evil):
+            async with browser(site) as web:
+                data = {"token": await site.token(), "next": after}
+                async with web.client.post("/signin", data=data, allow_redirects=False) as response:
+                    leads = "/" if after in evil else after
+                    assert (response.status, response.headers["Location"]) == (303, leads), after
 
 
 async def test_a_session_changes_nothing_without_its_csrf_value(tmp_path: Path) -> None:

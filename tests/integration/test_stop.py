@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import signal
 from collections.abc import AsyncIterator
@@ -78,24 +77,6 @@ async def test_a_run_stops_though_a_server_does_not_answer(release: Path, tmp_pa
     assert process.returncode == STOPPED
 
 
-async def test_a_folder_is_worked_on_by_one_hub_at_a_time(
-    release: Path, tmp_path: Path, slow: Asked
-) -> None:
-    out = tmp_path / "out"
-    first = await start(*given(release, out, slow.url))
-    await until(lambda: answered(out) > 0)
-    slow.seconds = 10.0  # so that it is still at work when the second one has started
-    second = await metaserver(*given(release, out, slow.url))
-    assert second.status == 2
-    [line] = second.stderr.splitlines()
-    assert str(out / "metaserver.sqlite") in line
-    assert "in use by another running hub" in line
-    slow.seconds = 0.0
-    await first.communicate()
-    assert first.returncode == 0
-    assert slow.texts.total() == ARTICLES
-
-
 @pytest.mark.slow
 async def test_a_full_disk_holds_the_run_says_so_and_loses_nothing(
     release: Path, tmp_path: Path
@@ -125,15 +106,6 @@ async def test_a_full_disk_holds_the_run_says_so_and_loses_nothing(
         assert one.texts.total() == ARTICLES  # each once: what was answered meanwhile was kept
     assert boards_in(stdout) == boards(out)
     assert answered(out) == ARTICLES
-
-
-async def test_json_is_all_there_is_on_the_standard_output(release: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    async with asked_server() as one:
-        ended = await metaserver(*given(release, out, one.url), "--json", "--web", "0")
-    assert ended.status == 0, ended.stderr
-    assert json.loads(ended.stdout) == json.loads((out / "leaderboard.json").read_text())
-    assert "live at http://127.0.0.1:" in ended.stderr
 
 
 async def test_no_secret_of_a_url_is_told(release: Path, tmp_path: Path) -> None:

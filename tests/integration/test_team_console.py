@@ -21,17 +21,12 @@ from metaserver.model.plans import NoticePlan
 from tests.event_streams import next_frame
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import annotate, answer_for, served
 from tests.waiting import patience
 
 ARTICLES = 32
 MARKUP = '<img src=x onerror="alert(1)">'
 NOBODY = "http://127.0.0.1:9/"
-
-
-def annotate(text: str, _context: Context) -> Answer:
-    """Answer by the text alone."""
-    return answer_for(text)
 
 
 @pytest.fixture
@@ -362,20 +357,6 @@ async def test_an_organiser_looks_at_any_team(running: Running, partial: Visitor
         assert page.path == "/team/servers/blue-9"
         page = await ana.post("/team/tokens", label="for ana", role="reader", team="blue")
         assert "New token for for ana" in page.said
-
-
-async def test_a_token_can_be_revoked_with_all_that_it_made(
-    running: Running, blue: Visitor
-) -> None:
-    own = (await running.do("tokens.list"))[-1].id
-    page = await blue.post("/team/tokens", label="child", role="team", days="")
-    page = await blue.get("/team/tokens")
-    assert page.text.count('name="made_with_it"') == 1  # the child has made none
-    child = (await running.do("tokens.list"))[-1]
-    assert child.parent == own
-    page = await blue.post(f"/team/tokens/{own}/revoke", made_with_it="true")
-    assert page.path.startswith("/signin")  # it was this session's
-    assert all(one.revoked_at for one in await running.do("tokens.list") if one.team == "blue")
 
 
 async def test_tokens_are_shown_once_and_revoked(running: Running, blue: Visitor) -> None:

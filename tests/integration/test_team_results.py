@@ -9,24 +9,18 @@ from pathlib import Path
 import pytest
 from aiohttp import FormData
 
-from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import annotate, served
 from tests.waiting import patience
 
 GOLD = [line.split("\t")[:2] for line in (DEMO / "gold_int.tsv").read_text().splitlines()]
 GOOD = "".join(f"{article}\t{accession}\t1\t0.5\n" for article, accession in dict(GOLD).items())
 PARTLY = GOOD + "sample01\tP0XXX0\t2\t0.4\nsample01\tP0YYY0\t3\t0.3\nelsewhere\tP04637\t1\t0.5\n"
 BROKEN = GOOD + "sample02\tP04637\tfirst\t0.5\nsample03 P04637 1 0.5\n"
-
-
-def annotate(text: str, _context: Context) -> Answer:
-    """Answer by the text alone."""
-    return answer_for(text)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import zipfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from tests.hubs.command import DEMO, metaserver, start
-from tests.hubs.release import release_at
+from tests.hubs.command import DEMO
+from tests.hubs.inside import at_work, settings
+from tests.hubs.sites import organiser_token, site_of
 from tests.integration.interfaces import Command, Interface, Json, RefusedError, XmlRpc
 from tests.integration.kits import answer_for, served
 from tests.waiting import patience
@@ -39,36 +40,6 @@ def zipped_articles() -> bytes:
         for path in sorted((DEMO / "articles").iterdir()):
             archive.write(path, path.name)
     return packed.getvalue()
-
-
-@asynccontextmanager
-async def hub(folder: Path) -> AsyncIterator[tuple[str, str]]:
-    """Run `metaserver serve`; gives its address and an organiser's token."""
-    release_at(folder / "releases" / "test")
-    config = folder / "config.yaml"
-    config.write_text(
-        f"folder: {folder}/hub\n"
-        f"uniprot: {{releases: {folder}/releases}}\n"
-        "web: {port: 0}\n"
-        "logs: {format: console, level: warning}\n"
-        "security: {allow_networks: [127.0.0.0/8]}\n"
-        "retry: {base: 0.01, cap: 0.05}\n"
-    )
-    made = await metaserver(
-        "token", "create", "--role", "organiser", "--label", "ana", "--config", config
-    )
-    assert made.status == 0, made.stderr
-    process = await start("serve", "--config", config)
-    try:
-        assert process.stderr is not None
-        line = ""
-        while "serving at" not in line:
-            line = (await process.stderr.readline()).decode()
-            assert line, "the hub ended"
-        yield line.split()[-1], made.stdout.split()[-1]
-    finally:
-        process.terminate()
-        await process.communicate()
 
 
 async def play(interface: Interface, organiser: str) -> dict[str, Any]:
@@ -172,8 +143,9 @@ def played() -> dict[str, dict[str, Any]]:
 async def test_the_outcome_is_the_same_through_each_interface(
     tmp_path: Path, interface: Callable[[str], Interface], played: dict[str, dict[str, Any]]
 ) -> None:
-    async with hub(tmp_path) as (address, organiser):
-        found = await play(interface(address), organiser)
+    async with at_work(await settings(tmp_path)) as running, site_of(running) as site:
+        address = str(site.make_url("/"))
+        found = await play(interface(address), await organiser_token(running))
     assert found["corpus"] == 32
     assert [len(attempts) for attempts in found["attempts"].values()] == [32, 32, 32]
     assert {row[0] for row in found["boards"]["INT"]} == {

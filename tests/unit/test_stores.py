@@ -13,7 +13,6 @@ INTEGRATION = Path(__file__).parents[1] / "integration"
 
 MARK = f"pytest.mark.{stores.ONE_STORE}"
 LEFT_OUT = {
-    "test_attempts.py",
     "test_dealing.py",
     "test_demo.py",
     "test_doctor_fleet.py",
@@ -21,23 +20,19 @@ LEFT_OUT = {
     "test_hostile_files.py",
     "test_hostile_servers.py",
     "test_job_board.py",
-    "test_kept_files.py",
     "test_kill.py",
     "test_machines.py",
     "test_packaging.py",
     "test_postgres_faults.py",
-    "test_process_changes.py",
     "test_process_database.py",
     "test_process_losses.py",
     "test_process_networks.py",
     "test_processes.py",
     "test_rehearse.py",
-    "test_request_processes.py",
+    "test_several.py",
     "test_run.py",
     "test_serve_blocked.py",
-    "test_shared_counts.py",
-    "test_shared_limits.py",
-    "test_shared_states.py",
+    "test_shared.py",
     "test_stop.py",
     "test_tasks.py",
 }

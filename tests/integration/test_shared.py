@@ -1,4 +1,4 @@
-"""States of servers, attempts and paces in a hub of several processes: each shows the same."""
+"""What processes of a hub share: limits of requests, counts of leases, states of servers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,160 @@ import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
 from metaserver.cli.lane_worker import work_lanes
+from metaserver.model.errors import StaleLaneError
+from metaserver.model.lanes import AttemptRecord, LaneKey, Ticket
 from metaserver.model.records import ServerName
-from metaserver.model.states import Control, ServerState
+from metaserver.model.states import Control, ProcessRole, ServerState
 from metaserver.monitoring.pace import KEPT, MeasuredPace
 from metaserver.monitoring.windows import ServerWindow, Window
 from metaserver.phases import follower
+from metaserver.phases.membership import FencedRecorder, HubMember
 from metaserver.store import audit, leases, servers
-from metaserver.store.tables import lanes, leader
+from metaserver.store.leases import LEASE_SECONDS, LeaseCounts, Process
+from metaserver.store.store import open_store
+from metaserver.store.tables import lanes, leader, workers
+from metaserver.web.access.throttle import Buckets, Delays, Failures
+from tests import stores
+from tests.fakes.clock import FakeClock
 from tests.hubs.inside import Running, plan_phase
 from tests.hubs.several import process, two
 from tests.integration.kits import asked_server
+from tests.unit.metaserver.store.test_writer import record, taken
 from tests.waiting import until
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
+
+
+@asynccontextmanager
+async def web(path: Path, *, leaves: bool = True) -> AsyncIterator[HubMember]:
+    """Run the membership of a process with pages, which may end without a word."""
+    async with open_store(stores.place_of(path, stores.POSTGRESQL), alone=False) as store:
+        member = HubMember(store, ProcessRole.WEB)
+        running = asyncio.create_task(member.run())
+        try:
+            yield member
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            if leaves:
+                await member.leave()
+            else:  # its lease runs out
+                async with store.writing() as connection:
+                    await connection.execute(
+                        sa.update(workers)
+                        .where(workers.c.id == member.id)
+                        .values(seen=workers.c.seen - LEASE_SECONDS)
+                    )
+
+
+def at_once(buckets: Buckets, clock: FakeClock) -> int:
+    """Return how many requests a client may send at once that has sent none for long."""
+    clock.now += 3_600.0
+    count = 0
+    while not buckets.take("client"):
+        count += 1
+    return count
+
+
+async def test_a_limit_is_divided_by_those_that_live(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with web(tmp_path) as first:
+        limit = Buckets(60, clock=clock, sharers=lambda: first.webs)
+        assert at_once(limit, clock) == 60
+        async with web(tmp_path) as second:
+            await until(lambda: first.webs == second.webs == 2)
+            assert at_once(limit, clock) == 30
+            async with web(tmp_path, leaves=False):
+                await until(lambda: first.webs == second.webs == 3)
+                other = Buckets(60, clock=clock, sharers=lambda: second.webs)
+                assert at_once(limit, clock) + at_once(other, clock) == 40
+            await until(lambda: first.webs == 2)  # one that was killed
+            assert at_once(limit, clock) == 30
+        await until(lambda: first.webs == 1)  # one that was stopped
+        assert at_once(limit, clock) == 60
+
+
+async def test_who_tries_each_process_in_turn_has_no_more_tries(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with web(tmp_path) as first, web(tmp_path) as second:
+        await until(lambda: first.webs == second.webs == 2)
+        each = [
+            Failures(Delays(free=5), clock=clock, sharers=lambda member=member: member.webs)
+            for member in (first, second)
+        ]
+        tries = 0
+        while any(not one.wait("client") for one in each):
+            next(one for one in each if not one.wait("client")).failed("client")
+            tries += 1
+        assert tries == 6  # 3 of each; of one process alone, 6
+
+
+async def test_what_one_process_counts_all_show(tmp_path: Path) -> None:
+    async with web(tmp_path) as first:
+        first.count(turns=2)
+        await until(lambda: first.totals.turns == 2)
+        async with web(tmp_path, leaves=False) as second:
+            second.count(taken_over=3, refused=1)
+            await until(lambda: first.totals == LeaseCounts(3, 2, 1, 0))
+            second.count(taken_over=1, missed=1)
+            await until(lambda: first.totals == LeaseCounts(4, 2, 1, 1))
+        async with web(tmp_path) as third:
+            third.count(taken_over=1)  # a process that is gone takes nothing back with it
+            await until(lambda: first.totals == LeaseCounts(5, 2, 1, 1))
+
+
+async def test_a_lane_is_taken_over_from_a_process_whose_lease_ran_out(tmp_path: Path) -> None:
+    place = stores.place_of(tmp_path / "hub", stores.POSTGRESQL)
+    async with open_store(place, alone=False) as store:
+        key = await taken(store, "test", "peer")
+        async with store.writing() as connection:
+            for name in ("one", "two"):
+                process = Process(id=name, host="", role="worker", version="", capacity=1)
+                await leases.enter(connection, process, alone=False)
+            await connection.execute(sa.update(lanes).values(worker=None, due=True))
+
+        async def take(process: str) -> bool:
+            async with store.writing() as connection:
+                [ticket] = await leases.offers(connection)
+                assert isinstance(ticket, Ticket)
+                orders = await leases.take(connection, [ticket], process)
+                return orders[key].taken_over
+
+        assert not await take("one")
+        async with store.writing() as connection:
+            await connection.execute(
+                sa.update(workers)
+                .where(workers.c.id == "one")
+                .values(seen=workers.c.seen - LEASE_SECONDS)
+            )
+        assert await take("two")
+        async with store.writing() as connection:
+            await leases.leave(connection, "two")
+            held = await leases.held(connection, "two")
+        assert held == {}
+        assert not await take("one")  # it was given back
+
+
+class Refusing:
+    """A recorder of a process whose lanes another one has."""
+
+    blocked = None
+
+    async def record(self, entry: AttemptRecord) -> int:
+        raise StaleLaneError(str(entry.position))
+
+
+async def test_refused_attempts_are_counted(tmp_path: Path) -> None:
+    async with web(tmp_path) as member:
+        recorder = FencedRecorder(Refusing(), member)  # type: ignore[arg-type]
+        for _ in range(2):
+            with pytest.raises(StaleLaneError):
+                await recorder.record(record(LaneKey(1, 1), 0))
+        await asyncio.sleep(0)
+        assert member.counts.refused == 2
+        await until(lambda: member.totals.refused == 2)
+
 
 NAME = ServerName("blue-1")
 
