@@ -30,7 +30,7 @@ async def test_bad_hits_are_mixed_with_good_ones() -> None:
         attempt, _ = await caller.call(server(url), 0, 1)
     sent: Any = decode_response(unpack(attempt.raw))
     assert [hit["dbid"] for hit in sent["normalizations"]] == [
-        "P04637", "TP53", "P53_HUMAN", "P04637-2", "Q0ZZZ9",
+        "P04637", "P38398", "TP53", "P53_HUMAN", "P04637-2", "Q0ZZZ9",
     ]  # fmt: skip
 
 
