@@ -322,3 +322,24 @@ def _violations(page: Page, path: str) -> list[tuple[str, str, str]]:
     result = Axe().run(page, options=OPTIONS).response
     assert len(result["passes"]) > 10
     return [(path, v["id"], v["nodes"][0]["html"]) for v in result["violations"]]
+
+
+def test_results_fit_and_the_header_is_one_line_whatever_is_in_them(
+    hub: BlueHub, visits: Visits
+) -> None:
+    hub.ask("phases.update", phase="test", visibility="hidden")
+    answered(hub, wrong=False)
+    page = signed_in(hub, visits, viewport={"width": 1360, "height": 800})
+    assert page.locator(".results").count() > 0
+    assert page.locator(".scroll").evaluate_all(
+        "regions => regions.every(one => one.scrollWidth <= one.clientWidth)"
+    )
+    label = "Ana María González-Ruiz, Barcelona, for the whole committee"
+    issued = hub.ask("tokens.create", role="organiser", label=label)
+    page = visits.open(f"{hub.url}/signin", viewport={"width": 1360, "height": 800})
+    page.get_by_label("Token").fill(issued.token)
+    page.locator("main button").click()
+    home, theme = (page.locator(one).bounding_box() for one in (".home", "#theme"))
+    assert home
+    assert theme
+    assert theme["y"] < home["y"] + home["height"]  # beside it, not below

@@ -387,7 +387,7 @@ async def test_corpus_and_gold_are_given_in_the_form_of_the_phase(pages: Pages) 
     assert re.search(r'<option value="small@1" selected', page.text)  # it is there by now
     page = await send(b"", b"nothing like gold", corpus="small@1")
     assert page.path == "/organise/phases/small?gold-problem=ACT"
-    assert "the gold of ACT was not set" in page.said
+    assert "the gold of ACT was not set. a.txt:1: " in page.said  # and why
     await running.do("phases.delete", phase="small")
     page = await send(b"", b"a\t1\n", corpus="small@1")
     assert page.path == "/organise/phases/small"

@@ -192,6 +192,7 @@ async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: 
         assert "3 problems left out" in page.said
         assert await running.do("runs.list", phase="test") == []
         key = held_key(page)
+        assert held_key(await blue.get(page.path)) == key  # a page of its own: one can come back
         page = await blue.post("/team/upload/send?phase=test", held=key)
         assert page.path == "/team?uploaded=blue-run"
         assert "blue-run was uploaded: it is listed below" in page.said

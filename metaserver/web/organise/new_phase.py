@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 from multidict import MultiDict, MultiMapping
 
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.operations import challenges, corpora, gold, phases, releases
+from metaserver.model.states import JobState
+from metaserver.operations import challenges, corpora, gold, jobs, phases, releases
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.gold import NewGold
+from metaserver.operations.jobs import JobQuery
 from metaserver.operations.phases import NewPhase, PhaseDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.bodies import upload
-from metaserver.web.access.refusals import in_words
+from metaserver.web.access.refusals import in_words, sentence
 from metaserver.web.organise.form_helpers import OperationForm, sent_file, tried
-from metaserver.web.organise.jobs import soon
+from metaserver.web.organise.jobs import SOON
 from metaserver.web.organise.overview import NEW_PHASE, phase_path
 from metaserver.web.organise.phase_form import (
     CORPUS_FILE,
@@ -34,19 +36,22 @@ from metaserver.web.organise.phase_form import (
     with_files,
     with_questions,
 )
+from metaserver.web.organise.phases import GoldRefusals
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Form
 
 NAMES = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
 AGAIN = "Choose the file again: it was not kept."
+MOST_REFUSED = 64
 NOTHING_SENT: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewPhasePages:
-    """The handlers of new phases."""
+    """The handlers of new phases; `refused` is what the pages of phases say of their gold."""
 
     console: ConsoleContext
+    refused: GoldRefusals = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -125,11 +130,14 @@ class NewPhasePages:
         done = await tried(self.console.submit(request, phases.create, read), FIXED)
         if isinstance(done, RefusedError):
             return await self._new(request, challenge.challenge, sent, done, again)
-        problems = [
-            f"gold-problem={task}"
-            for name, task in GOLD_FILES.items()
-            if not await self._set_gold(request, done, task, sent, name)
-        ]
+        problems = []
+        for name, task in GOLD_FILES.items():
+            if why := await self._set_gold(request, done, task, sent, name):
+                self.refused.pop((done.phase, task), None)
+                self.refused[done.phase, task] = why
+                problems.append(f"gold-problem={task}")
+        for old in list(self.refused)[:-MOST_REFUSED]:
+            del self.refused[old]
         query = f"?{'&'.join(problems)}" if problems else ""
         raise web.HTTPSeeOther(f"{phase_path(done.phase)}{query}")
 
@@ -159,16 +167,16 @@ class NewPhasePages:
         task: str,
         sent: MultiMapping[Any],
         name: str,
-    ) -> bool:
-        """Begin to set the gold of a task, if a file was sent; return False where it is refused."""
+    ) -> str:
+        """Begin to set the gold of a task, if a file was sent; return why not, if it is refused."""
         file = sent_file(sent, name)
         if not file.content:
-            return True
+            return ""
         asked = NewGold(
             phase=phase.phase, task=task, content=file.content, source=file.source or "-"
         )
         done = await tried(self.console.ask(request, gold.set_, asked), ("content", "task"))
         if isinstance(done, RefusedError):
-            return False
-        await soon(self.console, request, done)
-        return True
+            return in_words(done)
+        ended = await self.console.ask(request, jobs.get, JobQuery(job=done.job, wait=SOON))
+        return sentence(ended.error) if ended.state is JobState.FAILED else ""

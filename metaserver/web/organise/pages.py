@@ -22,7 +22,7 @@ from metaserver.web.organise.jobs import JobPages
 from metaserver.web.organise.machines import MachinesPage
 from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
-from metaserver.web.organise.phases import PhasePages
+from metaserver.web.organise.phases import GoldRefusals, PhasePages
 from metaserver.web.organise.results import ResultsPages
 from metaserver.web.organise.servers import OrganiserServerPages
 from metaserver.web.organise.sign_ups import SignUpDesk
@@ -51,15 +51,16 @@ class OrganiserPages:
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes: all of them are for organisers alone."""
         console = self.console
+        refused: GoldRefusals = {}
         known = [
             web.get("/organise", self.overview),
             web.get("/organise/events", self.events, allow_head=False),
             *ChallengePages(console=console).routes(),
             *TextPages(console=console).routes(),
             *SignUpDesk(console=console).routes(),
-            *NewPhasePages(console=console).routes(),
+            *NewPhasePages(console=console, refused=refused).routes(),
             *DeletionPages(console=console).routes(),
-            *PhasePages(console=console).routes(),
+            *PhasePages(console=console, refused=refused).routes(),
             *ControlRoomPages(console=console).routes(),
             *GoldPages(console=console).routes(),
             *CorpusPages(console=console).routes(),

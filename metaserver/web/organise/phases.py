@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from aiohttp import web
 from multidict import MultiMapping
@@ -59,6 +59,8 @@ ADVANCE_OPERATIONS: Mapping[Advance, AskedOperation[OnePhase, PhaseDetail]] = {
     Advance.FREEZE: phases.freeze,
     Advance.CLOSE: phases.close,
 }
+GoldRefusals: TypeAlias = dict[tuple[str, str], str]
+"""Sentences by phase and task, in this process alone, of the newest phases."""
 EFFECTS: Mapping[Advance, str] = {
     Advance.OPEN: "Servers that are started are sent articles from now on.",
     Advance.FREEZE: "No article is sent any more. What is in flight is finished and counted; then"
@@ -69,9 +71,10 @@ EFFECTS: Mapping[Advance, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PhasePages:
-    """The handlers of phases."""
+    """The handlers of phases; `refused` has why the gold of a new phase was not set."""
 
     console: ConsoleContext
+    refused: GoldRefusals = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -103,7 +106,10 @@ class PhasePages:
             titles={name: task.title for name, task in installed_tasks().items()},
             boards=await self.console.ask(request, boards.list_frozen, asked),
             visible=VISIBLE,
-            unset=request.query.getall("gold-problem", ()),
+            unset={
+                task: self.refused.get((phase.phase, task), "")
+                for task in request.query.getall("gold-problem", ())
+            },
         )
 
     async def _phase(self, request: web.Request) -> PhaseDetail:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from metaserver.operations.run_previews import RunPreview
+
 MOST_OF_TEAM, MOST = 2, 32
 """Files kept at a time: of one team, in all; the oldest goes first."""
 MOST_BYTES = 128 * 2**20
@@ -17,7 +19,10 @@ SECONDS = 1_800.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HeldRun:
-    """A result file with all that its upload needs; `source` is its name."""
+    """A result file with what was found in it; `source` is its name.
+
+    One that cannot be uploaded is kept for what was found alone: `content` is empty.
+    """
 
     team: str
     phase: str
@@ -25,6 +30,7 @@ class HeldRun:
     run: str
     content: bytes
     source: str
+    preview: RunPreview
 
 
 class HeldRuns:

@@ -51,15 +51,6 @@ SHEET = OperationForm(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Looked:
-    """A file that was looked at; `key` is that of the held file, empty where it cannot be sent."""
-
-    preview: RunPreview
-    source: str
-    key: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class TeamUploadPages:
     """The handlers of uploads."""
@@ -76,11 +67,19 @@ class TeamUploadPages:
         ]
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with the form of an upload to a phase, and what is left of its limits."""
+        """Answer with the form of an upload to a phase, and what is left of its limits.
+
+        `looked` names a file that was looked at: what was found is shown with it.
+        """
         scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        return await self._show(request, scope, phase_named(self.console, request))
+        phase, key = phase_named(self.console, request), request.query.get("looked", "")
+        held = self.held.get(key, scope.team.team)
+        if key and held is None:
+            return await self._show(request, scope, phase, refused=_gone())
+        sent = None if held is None else {"task": held.task, "run": held.run}
+        return await self._show(request, scope, phase, sent=sent, held=held, key=key)
 
     async def _show(
         self,
@@ -90,7 +89,8 @@ class TeamUploadPages:
         *,
         sent: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
-        looked: Looked | None = None,
+        held: HeldRun | None = None,
+        key: str = "",
     ) -> web.Response:
         known = [
             phase
@@ -109,7 +109,8 @@ class TeamUploadPages:
             phase=phase,
             left=left,
             form=form,
-            looked=looked,
+            looked=held,
+            key=key,
             path=PATH,
         )
 
@@ -130,7 +131,7 @@ class TeamUploadPages:
 
     @upload
     async def look(self, request: web.Request) -> web.Response:
-        """Answer with what an upload of the file would do; the file is held for a while."""
+        """Hold the file for a while, and lead to what an upload of it would do."""
         sent = await posted(request)
         scope, file = await self._scope(request, sent), sent_file(sent)
         phase = str(sent.get("phase", ""))
@@ -143,30 +144,26 @@ class TeamUploadPages:
         )
         if isinstance(found, RefusedError):
             return await self._show(request, scope, phase, sent=sent, refused=found)
-        key = ""
-        if found.accepted:
-            held = HeldRun(
-                team=found.team,
-                phase=found.phase,
-                task=found.task,
-                run=found.run,
-                content=file.content,
-                source=file.source,
-            )
-            key = self.held.keep(held)
-        looked = Looked(preview=found, source=file.source, key=key)
-        return await self._show(request, scope, found.phase, sent=sent, looked=looked)
+        held = HeldRun(
+            team=found.team,
+            phase=found.phase,
+            task=found.task,
+            run=found.run,
+            content=file.content if found.accepted else b"",
+            source=file.source,
+            preview=found,
+        )
+        key = self.held.keep(held)
+        raise web.HTTPSeeOther(scope.link(PATH, phase=found.phase, looked=key))
 
     async def send(self, request: web.Request) -> web.Response:
         """Upload the file that was looked at; My results then shows it."""
         sent = await posted(request)
         scope, key = await self._scope(request, sent), str(sent.get("held", ""))
         held = self.held.get(key, scope.team.team)
-        if held is None:
-            message = "the file that was looked at is kept no longer: choose it again"
-            gone = RefusedError(Refusal.STATE, message, field="content")
+        if held is None or not held.content:
             phase = phase_named(self.console, request)
-            return await self._show(request, scope, phase, refused=gone)
+            return await self._show(request, scope, phase, refused=_gone())
         asked = UploadRun(
             phase=held.phase, task=held.task, run=held.run, content=held.content, team=held.team
         )
@@ -176,3 +173,8 @@ class TeamUploadPages:
             return await self._show(request, scope, held.phase, sent=values, refused=done)
         self.held.drop(key)
         raise web.HTTPSeeOther(scope.link("/team", uploaded=held.run))
+
+
+def _gone() -> RefusedError:
+    message = "the file that was looked at is kept no longer: choose it again"
+    return RefusedError(Refusal.STATE, message, field="content")

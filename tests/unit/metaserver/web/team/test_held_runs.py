@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metaserver.operations.run_previews import RunPreview
 from metaserver.web.team.held_runs import MOST, MOST_BYTES, MOST_OF_TEAM, SECONDS, HeldRun, HeldRuns
 
 
@@ -14,11 +15,18 @@ class Clock:
         return self.now
 
 
+PREVIEW = RunPreview(
+    phase="test", task="INT", run="r", team="blue", accepted=True, refused="", replaces=False,
+    articles=1, missing=0, faults=(), fault_count=0, problems=(), problem_count=0, kinds=(),
+)  # fmt: skip
+
+
 def held(team: str, size: int = 10) -> HeldRun:
     """Return a file of a team."""
     return HeldRun(
-        team=team, phase="test", task="INT", run="r", content=bytes(size), source="r.tsv"
-    )
+        team=team, phase="test", task="INT", run="r", content=bytes(size), source="r.tsv",
+        preview=PREVIEW,
+    )  # fmt: skip
 
 
 def test_a_file_is_for_its_team_alone_and_until_it_is_sent() -> None:
