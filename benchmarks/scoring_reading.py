@@ -16,6 +16,7 @@ from benchmarks import installed, sized
 from scoring import (
     ActGold,
     Classification,
+    Gold,
     RunScorer,
     Scorecard,
     compare,
@@ -105,6 +106,27 @@ def print_reading(gold_file: Path, files: list[Path]) -> None:
         )
 
 
+def line_reader(gold: Gold, file: Path, hits: int) -> tuple[float, float]:
+    """Return the processor time of the first lines of a file, and of the same read line by line.
+
+    A sign before the first rank makes the difference; the best of the rounds.
+    """
+    lines = file.read_text().splitlines(keepends=True)[:hits]
+    first = lines[0].split("\t")
+    signed = "\t".join([*first[:-2], f"+{first[-2]}", first[-1]])
+    times = []
+    for name, text in (("plain", lines[0]), ("signed", signed)):
+        part = file.with_name(f"{name}.tsv")
+        part.write_text("".join([text, *lines[1:]]))
+        taken = []
+        for _ in range(ROUNDS):
+            start = time.process_time()
+            evaluate_runs("INT", gold, [part])
+            taken.append(time.process_time() - start)
+        times.append(min(taken))
+    return times[0], times[1]
+
+
 def main() -> None:
     runs = int(os.environ.get("RUNS", sized("134", "2")))
     with tempfile.TemporaryDirectory() as folder:
@@ -115,6 +137,9 @@ def main() -> None:
         if installed("polars"):
             print_reading(gold_file, files)
         gold = read_gold("INT", gold_file)
+        for hits in (1_700, 17_000, 170_000):
+            bulk, slow = line_reader(gold, files[0], hits)
+            print(f"{hits} hits: {bulk:.4f} s, line by line {slow:.3f} s, ratio {slow / bulk:.0f}")
         cards = evaluate_runs("INT", gold, files)
         bootstrap = timed(lambda: compare(gold, cards, pairs=False))
         print(f"bootstrap, 10,000 resamples of {runs} runs: {bootstrap:.2f} s")

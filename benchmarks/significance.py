@@ -1,6 +1,7 @@
 """Errors and power of `scoring compare` on simulated runs.
 
-`python -m benchmarks significance`; CAMPAIGNS=1000 makes the tables finer. A campaign is a
+`python -m benchmarks significance`; CAMPAIGNS=1000 makes the tables finer, and PARTS=pairs,needed
+prints only some (sizes, pairs, power, coverage, lists, list_coverage, needed). A campaign is a
 matrix of scores: 1/rank of the one correct item of each article, 0 from rank 10 on. Runs share the
 difficulty of the articles and have an ability each. *Size* is the share of campaigns in which any
 two runs of equal ability differ significantly at 0.05; *power* the share of pairs of unequal runs
@@ -94,6 +95,38 @@ def print_sizes(campaigns: int) -> None:
             )
 
 
+def skewed(rng: np.random.Generator, articles: int) -> Numbers:
+    """Return differences of mean 0: a little better on four of five articles, far worse on one."""
+    return np.where(rng.random(articles) < 0.8, 0.25, -1.0)
+
+
+def lognormal(rng: np.random.Generator, articles: int) -> Numbers:
+    """Return differences of mean 0, the natural logarithm of which (less a limit) is normal."""
+    return rng.lognormal(0, 1, articles) - float(np.exp(0.5))
+
+
+def symmetric(rng: np.random.Generator, articles: int) -> Numbers:
+    """Return differences of two runs of equal ability."""
+    values = campaign(rng, articles, np.zeros(2))
+    return values[:, 0] - values[:, 1]
+
+
+def print_pair_sizes(campaigns: int) -> None:
+    """Print how often the uncorrected p of one pair finds equal runs different."""
+    error = 2 * np.sqrt(ALPHA * (1 - ALPHA) / campaigns)
+    print(f"\nsize of p of one pair, {campaigns} campaigns, {FEW_FLIPS} flips, +- {error:.3f}")
+    for make in (symmetric, skewed, lognormal):
+        shares = []
+        for articles in (8, 10, 15, 30, 61, 100):
+            rng = np.random.default_rng(2009)
+            wrong = 0
+            for _ in range(campaigns):
+                values = np.column_stack([make(rng, articles), np.zeros(articles)])
+                wrong += tested(values, rng, FEW_FLIPS).pairs[0].p <= ALPHA
+            shares.append(f"{articles}: {wrong / campaigns:.3f}")
+        print(f"{make.__name__:10s} articles {'  '.join(shares)}")
+
+
 def print_power() -> None:
     rng = np.random.default_rng(2009)
     abilities = np.linspace(-1, 1, 134)
@@ -160,11 +193,61 @@ def classified(rng: np.random.Generator, gold: ActGold, runs: int) -> list[Score
     return cards
 
 
+LISTS = sized([(40, 10), (200, 40), (595, 63)], [(40, 10)])  # articles, relevant
+MANY = sized(200_000, 2_000)  # articles that stand for all there are
+
+
+def print_list_coverage(campaigns: int) -> None:
+    """Print how often intervals of an ACT run hold its score on infinitely many articles."""
+    error = 2 * np.sqrt(0.95 * 0.05 / campaigns)
+    print(f"\ncoverage of 95 % intervals, ACT, {campaigns} campaigns, +- {error:.3f}")
+    kinds: tuple[IntervalKind, ...] = ("percentile", "bca", "expanded")
+    for articles, relevant in LISTS:
+        rng = np.random.default_rng(2009)
+        many = ActGold(
+            relevant={f"a{n:06d}": n * relevant % articles < relevant for n in range(MANY)}
+        )
+        [whole] = classified(rng, many, 1)
+        for measure in ("auc_ipr", "mcc"):
+            [true] = (
+                one.score
+                for one in compare(
+                    many, [whole], measure=measure, resamples=1, pairs=False
+                ).intervals
+            )
+            held, mean = dict.fromkeys(kinds, 0), 0.0
+            for _ in range(campaigns):
+                labels = rng.random(articles) < relevant / articles
+                labels[0] = True
+                gold = ActGold(
+                    relevant={f"a{n:03d}": bool(is_so) for n, is_so in enumerate(labels)}
+                )
+                cards = classified(rng, gold, 1)
+                seed = int(rng.integers(1 << 30))
+                for kind in kinds:
+                    [one] = compare(
+                        gold,
+                        cards,
+                        measure=measure,
+                        resamples=RESAMPLES,
+                        seed=seed,
+                        pairs=False,
+                        interval=kind,
+                    ).intervals
+                    held[kind] += one.low <= true <= one.high
+                mean += one.score / campaigns
+            shares = "  ".join(f"{kind} {count / campaigns:.3f}" for kind, count in held.items())
+            print(
+                f"{articles} articles, {relevant} relevant  {measure} {true:.3f} ({mean:.3f})"
+                f"  {shares}"
+            )
+
+
 def print_list_sizes(campaigns: int) -> None:
     """Print how often the bootstrap tests find any two of equally good ACT runs different."""
     error = 2 * np.sqrt(ALPHA * (1 - ALPHA) / campaigns)
     print(f"\nsize of the bootstrap tests at {ALPHA}, ACT, {campaigns} campaigns, +- {error:.3f}")
-    for articles, relevant in ((40, 10), (200, 40), (595, 63)):
+    for articles, relevant in LISTS:
         for runs in (2, 6):
             rng = np.random.default_rng(2009)
             wrong = {"auc_ipr": 0, "mcc": 0}
@@ -181,12 +264,12 @@ def print_list_sizes(campaigns: int) -> None:
             print(f"{runs} runs {articles:4d} articles, {relevant} relevant   {shares}")
 
 
-def print_articles_needed() -> None:
+def print_articles_needed(campaigns: int) -> None:
     """Print the power at the articles needed, of scores and of normal differences."""
-    print("\narticles needed for a power of 0.8, from 61 articles, and the true power there")
+    print(f"\narticles needed for a power of 0.8, from 61 articles, {campaigns} campaigns")
     for better in (0.2, 0.4, 0.8):
         needed = []
-        for seed in range(20):
+        for seed in range(campaigns):
             values = campaign(np.random.default_rng(seed), 61, np.array([0.0, better]))
             needed.append(articles_needed(values[:, 1] - values[:, 0], seed=seed) or 20_000)
         values = campaign(np.random.default_rng(99), 200_000, np.array([0.0, better]))
@@ -210,11 +293,17 @@ def print_articles_needed() -> None:
 
 def main() -> None:
     campaigns = int(os.environ.get("CAMPAIGNS", sized("100", "2")))
-    print_sizes(campaigns)
-    print_power()
-    print_coverage(campaigns)
-    print_list_sizes(campaigns // 2)
-    print_articles_needed()
+    parts: dict[str, Callable[[], None]] = {
+        "sizes": lambda: print_sizes(campaigns),
+        "pairs": lambda: print_pair_sizes(campaigns),
+        "power": print_power,
+        "coverage": lambda: print_coverage(campaigns),
+        "lists": lambda: print_list_sizes(campaigns // 2),
+        "list_coverage": lambda: print_list_coverage(campaigns // 2),
+        "needed": lambda: print_articles_needed(max(1, campaigns // 5)),
+    }
+    for name in os.environ.get("PARTS", ",".join(parts)).split(","):
+        parts[name]()
 
 
 if __name__ == "__main__":

@@ -401,7 +401,8 @@ class ActScorer:
     def _ranked_list(self) -> Places:
         """Return the places of the reported articles: positives as ranked, negatives reversed.
 
-        Online answers carry no rank: the more confident ranks first in its class, ties by article.
+        Online answers carry no rank: the more confident ranks first in its class, ties by article
+        id, so that the ids of equal negatives fall in the list.
         """
         reported = np.flatnonzero(self._reported)
         order = np.lexsort((-self._confidence[reported], self._rank[reported]))

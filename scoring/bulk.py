@@ -8,6 +8,7 @@ again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from scoring.columns import ByteColumn, Places, Truths, Words, split_columns
 from scoring.ranking import Matches
+from scoring.rows import MARKS
 from scoring.tasks import Hit, Item, Task, pair
 
 Number = TypeVar("Number", bound=np.generic)
@@ -101,10 +103,11 @@ class MatchedFile:
     """A result file's articles, each with its matches, and what is odd in the file.
 
     `wide` is the first line with more columns, if any; `rising` are (line, rank) of confidences
-    that rise.
+    that rise; `marked` are the accessions with a sign of `rows.MARKS`, counted.
     """
 
     matches: Mapping[str, Matches]
+    marked: Mapping[str, int]
     wide: int | None
     rising: Sequence[tuple[int, int]]
 
@@ -116,7 +119,7 @@ def match_file(
 
     `blocks` are the file's bytes as `scoring.text.line_blocks` has them.
     """
-    parts = _Parts(task, index.place, index.numbers)
+    parts = _PartsWithMarks(task, index.place, index.numbers)
     if index.ambiguous or not all(map(parts.add, blocks)) or not parts.ranks:
         return None
     rows = _Rows(parts)
@@ -128,6 +131,7 @@ def match_file(
         return None
     return MatchedFile(
         matches=rows.matches(index.find(rows.articles, members, hashes), index),
+        marked={name.decode(): count for name, count in parts.marked.items()},
         wide=parts.wide,
         rising=rows.rising(),
     )
@@ -221,6 +225,25 @@ class _Parts:
     def _numbers(self, names: Iterable[bytes]) -> Places:
         known = self.article_numbers
         return np.array([known.setdefault(name.decode(), len(known)) for name in names])
+
+
+class _PartsWithMarks(_Parts):
+    """The columns of a file, and the accessions that have a sign of `MARKS`."""
+
+    def __init__(
+        self, task: Task, articles: Mapping[str, int], accessions: Mapping[bytes, int]
+    ) -> None:
+        super().__init__(task, articles, accessions)
+        self.marked: Counter[bytes] = Counter()
+
+    def _taken(self, accessions: Sequence[ByteColumn]) -> None:
+        for column in accessions:
+            rows = column.containing(MARKS)
+            if len(rows):
+                marked = column.some(rows)
+                firsts, which = marked.distinct()
+                counts = np.bincount(which).tolist()
+                self.marked.update(dict(zip(marked.texts(firsts), counts, strict=True)))
 
 
 class _PartsWithHits(_Parts):

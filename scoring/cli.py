@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from scoring import commands
 from scoring.errors import FormatError, ScoringError, in_short
@@ -16,9 +17,42 @@ COMMANDS = tuple(module.name.replace("_", "-") for module in iter_modules(comman
 """The subcommands: every module of `scoring.commands` has an `add_parser(subparsers)`."""
 
 
+class _Once(argparse.Action):
+    """Store a value or a list of values; refuse an option that is given a second time.
+
+    The parser of the standard library keeps the last one without a word.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        given = vars(namespace).setdefault(_GIVEN, set())
+        if self.option_strings and self.dest in given:
+            several = " with all its values" if self.nargs in ("+", "*") else ""
+            raise argparse.ArgumentError(self, f"given twice; expected it once{several}")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+_GIVEN = "_given"  # destinations of the options of this command line, kept in its namespace
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser, with the parsers of its subcommands, that takes each option once."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in (None, "store"):
+            self.register("action", name, _Once)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with every subcommand."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="scoring",
         description="Evaluate runs as the BioCreative challenges do.",
         epilog="Explained in docs/scoring.md of the project, and at /docs/scoring of every hub.",

@@ -6,7 +6,6 @@ multiplications read eight digits.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.decimals import quotients
-from scoring.text import MOST_LINE
+from scoring.text import MOST_LINE, hidden
 
 Words: TypeAlias = NDArray[np.uint64]
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -24,7 +23,7 @@ Truths: TypeAlias = NDArray[np.bool_]
 
 _LAST_SPACE = 0x3000  # no character beyond it is a space
 _TAB, _LINE_END, _SPACE, _HASH, _ASCII_END = 9, 10, 32, 35, 128
-_DELETE, _BYTE_ORDER_MARK, _CONTROL = b"\x7f", "\ufeff".encode(), re.compile(b"\xc2[\x80-\x9f]")
+_DELETE = b"\x7f"
 _NUMERIC = b"0123456789.eE+-"
 _EIGHT_ZEROS = np.uint64(0x3030303030303030)
 _ABOVE_NINE = np.uint64(0x7676767676767676)
@@ -75,6 +74,15 @@ class ByteColumn:
         windows: Words = (self._at(np.minimum(self.starts + offset, self.ends)) << shift) >> shift
         windows[count == 0] = 0
         return windows
+
+    def containing(self, characters: bytes) -> Places:
+        """Return the rows whose field has any of some bytes."""
+        if not any(one in self._data for one in characters):
+            return np.empty(0, dtype=np.int64)
+        array = np.frombuffer(self._data, dtype=np.uint8)
+        places = np.flatnonzero(np.logical_or.reduce([array == one for one in characters]))
+        rows = np.searchsorted(self.starts, places, side="right") - 1
+        return np.unique(rows[(rows >= 0) & (places < self.ends[rows])])
 
     def repeats(self) -> Truths:
         """Return, for each row but the first, whether its field equals the one above."""
@@ -217,14 +225,14 @@ class Split(NamedTuple):
 def split_columns(block: bytes, width: int, names: int) -> Split | None:
     """Return the first `width` columns of a block of lines; None where any line is malformed.
 
-    Well-formed is UTF-8 without control characters and U+FEFF, every line of `width` fields or
+    Well-formed is UTF-8 without control and invisible characters, every line of `width` fields or
     more, none of these empty, no line a comment or longer than `MOST_LINE`, and no space around the
     fields of the first `names` columns.
     """
     padded = block + bytes(24 - len(block) % 8)
     array = np.frombuffer(padded, dtype=np.uint8, count=len(block))
     ascii_only = bool(array.max() < _ASCII_END)
-    if _DELETE in block or (not ascii_only and not _is_plain_utf8(block)):
+    if _DELETE in block or (not ascii_only and not _is_plain_utf8(block, array)):
         return None
     separators = np.flatnonzero(array <= _SPACE)
     found = _regular(array, separators, width) or _irregular(array, separators, width)
@@ -287,15 +295,13 @@ def _irregular(array: Bytes, separators: Places, width: int) -> _Ends | None:
     )
 
 
-def _is_plain_utf8(block: bytes) -> bool:
-    """Return whether bytes are UTF-8 without U+0080 to U+009F and U+FEFF."""
-    if _BYTE_ORDER_MARK in block or _CONTROL.search(block):
-        return False
+def _is_plain_utf8(block: bytes, array: Bytes) -> bool:
+    """Return whether bytes are UTF-8, none of the letters beyond ASCII control or invisible."""
     try:
         block.decode()
     except UnicodeDecodeError:
         return False
-    return True
+    return not hidden(array[array >= _ASCII_END].tobytes().decode())
 
 
 _SPACE_BEGINS, _SPACE_ENDS = _edges()

@@ -34,8 +34,8 @@ class FileProblem(NamedTuple):
 
 MOST_PROBLEMS = 500
 """Problems after which the reading of files ends: a file of another kind has one a line."""
-MOST_CHARACTERS = 500
-"""Characters of a problem's message; what is beyond them is cut."""
+MOST_CHARACTERS = 250
+"""Characters of a problem's message; of a longer one the middle is cut, which is what was found."""
 
 
 MOST_ALIKE = 5
@@ -73,6 +73,14 @@ def in_short(problems: Iterable[FileProblem]) -> Iterator[str]:
             yield f"{problem.file}: {more} more like these, the last one: {problem}"
 
 
+def shortened(message: str) -> str:
+    """Return a message of `MOST_CHARACTERS` at most; its end, what was expected, stays."""
+    if len(message) <= MOST_CHARACTERS:
+        return message
+    half = (MOST_CHARACTERS - 3) // 2
+    return f"{message[:half]} … {message[-half:]}"
+
+
 class Problems:
     """The problems found so far in the files that are read, at most `MOST_PROBLEMS`."""
 
@@ -84,9 +92,7 @@ class Problems:
 
     def add(self, file: object, line: int, column: int, message: str) -> None:
         """Keep a problem; raises `FormatError` at once where there are too many."""
-        if len(message) > MOST_CHARACTERS:
-            message = message[: MOST_CHARACTERS - 2] + " …"
-        self._found.append(FileProblem(str(file), line, column, message))
+        self._found.append(FileProblem(str(file), line, column, shortened(message)))
         if len(self._found) == MOST_PROBLEMS:
             ended = f"reading ended here, after {MOST_PROBLEMS} problems; mend these first"
             raise FormatError([*self._found, FileProblem(str(file), line, 0, ended)])

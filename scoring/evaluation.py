@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -10,9 +11,9 @@ from pathlib import Path
 from scoring.biocreative import ItemScorer, new_scorer
 from scoring.bulk import match_file
 from scoring.errors import FileProblem, FormatError, OptionError
-from scoring.files import Run, odd_lines, read_gold, read_run, run_name
+from scoring.files import Run, item_hits, odd_lines, read_gold, read_run, run_name
 from scoring.gold import Gold, ItemGold
-from scoring.rows import lost_lines
+from scoring.rows import MARKS, lost_lines, unlike_accessions
 from scoring.scorecard import ArticlePolicy, Scorecard, Signature
 from scoring.tasks import Classification, Task
 from scoring.text import Source, line_blocks, rereadable
@@ -133,8 +134,23 @@ def _evaluate_file(
         article: 1 if isinstance(answer, Classification) else len(answer)
         for article, answer in run.answers.items()
     }
-    run = replace(run, warnings=(*lost_lines(path, lines, gold.place.keys()), *run.warnings))
+    odd = lost_lines(path, lines, gold.place.keys())
+    if isinstance(gold, ItemGold):
+        odd += unlike_accessions(path, _marked(run), gold.accessions)
+    run = replace(run, warnings=(*odd, *run.warnings))
     return [evaluate(gold, run, signature, view) for view in views]
+
+
+def _marked(run: Run) -> Counter[str]:
+    """Return the accessions of a run that have a sign of `MARKS`, counted."""
+    marks = MARKS.decode()
+    return Counter(
+        name
+        for hits in item_hits(run).values()
+        for item, _, _ in hits
+        for name in ((item,) if isinstance(item, str) else item)
+        if any(mark in name for mark in marks)
+    )
 
 
 def _evaluate_in_bulk(gold: ItemGold, path: Source, signature: Signature) -> Scorecard | None:
@@ -148,5 +164,6 @@ def _evaluate_in_bulk(gold: ItemGold, path: Source, signature: Signature) -> Sco
         scorer.put_matches(article, matches)
     lines = {article: matches.hits for article, matches in matched.matches.items()}
     lost = lost_lines(path, lines, gold.place.keys())
+    lost += unlike_accessions(path, matched.marked, gold.accessions)
     odd = odd_lines(path, gold.task, matched.wide, matched.rising)
     return replace(scorer.scorecard(), warnings=(*lost, *odd))

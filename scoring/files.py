@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from scoring.rows import (
     TabFile,
     extra_columns,
     result_rows,
+    without_answers,
 )
 from scoring.tasks import Classification, Hit, Item, Task, by_rank
 from scoring.text import Source, line_blocks, rereadable
@@ -99,9 +100,14 @@ def _item_gold(sheet: TabFile, task: Task) -> ItemGold:
         if item in found:
             sheet.problem(line, 2, f"{item_text(item)} again for article {fields[0]!r}")
         found.add(item)
+    if task is Task.INT and {*chain.from_iterable(items.values())} in _CLASSES:
+        sheet.problem(0, 2, "classes 0 and 1, as gold of ACT has; expected accessions")
     return ItemGold(
         task=task, items={article: frozenset(found) for article, found in items.items()}
     )
+
+
+_CLASSES = ({"0", "1"}, {"0"}, {"1"})
 
 
 def _are_column_names(fields: Sequence[str], columns: Sequence[str]) -> bool:
@@ -136,6 +142,8 @@ def read_run_by_line(task: Task, path: Source, *, lenient_ranks: bool = False) -
         _check_ranks(sheet, group, gaps=not lenient_ranks and not _spoiled(sheet, task, group))
         _warn_rising(sheet, task, group)
     sheet.finish()
+    if not rows:
+        sheet.warnings.append(without_answers(path))
     return Run(task=task, name=run_name(path), answers=answers, warnings=tuple(sheet.warnings))
 
 
@@ -171,7 +179,7 @@ def _rank_groups(task: Task, rows: Iterable[ResultLine]) -> Iterator[list[Result
 
 def _spoiled(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> bool:
     """Return whether an unreadable line may be the cause of a gap among these rows."""
-    return bool(sheet.spoiled) if task is Task.ACT else group[0].article in sheet.spoiled
+    return sheet.spoiled(None if task is Task.ACT else group[0].article)
 
 
 def _check_ranks(sheet: TabFile, group: Sequence[ResultLine], *, gaps: bool) -> None:

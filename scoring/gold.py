@@ -68,6 +68,14 @@ class ItemGold(_Numbering):
         return np.array([len(self.items[article]) for article in self.articles], dtype=np.int64)
 
     @cached_property
+    def accessions(self) -> frozenset[str]:
+        """The accessions of all items."""
+        found = (item for items in self.items.values() for item in items)
+        return frozenset(
+            name for item in found for name in ((item,) if isinstance(item, str) else item)
+        )
+
+    @cached_property
     def index(self) -> GoldIndex:
         """The gold as the bulk reader looks it up."""
         return GoldIndex(self.items)

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from scoring.errors import FileProblem, Problems
 from scoring.tasks import Item, Task, pair
-from scoring.text import Source, read_lines
+from scoring.text import Source, hidden, read_lines
 
 _RANK = re.compile(r"[+-]?\d+", re.ASCII)
 _BETWEEN = re.compile(r"[\W_]+")
 _NUMBER = re.compile(
     r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
 )
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufeff]")
 
 GOLD_COLUMNS = {
     Task.ACT: ("article", "class"),
@@ -43,11 +42,19 @@ class TabFile:
         self.columns = columns
         self.problems = Problems()
         self.warnings: list[FileProblem] = []
-        self.spoiled: set[str] = set()  # first columns of the lines that could not be read
+        self._spoiled: set[str] = set()  # articles of the lines that could not be read
 
     def problem(self, line: int, column: int, message: str) -> None:
         """Keep a problem; lines and columns count from 1, 0 where there is none."""
         self.problems.add(self.path, line, column, message)
+
+    def spoil(self, article: str) -> None:
+        """Take note that a line of an article, whose id may be what is wrong, was not read."""
+        self._spoiled.add(_folded(article))
+
+    def spoiled(self, article: str | None) -> bool:
+        """Return whether a line of an article (None: of any) was not read."""
+        return bool(self._spoiled) if article is None else _folded(article) in self._spoiled
 
     def finish(self) -> None:
         """Raise every problem kept, in line order."""
@@ -77,7 +84,7 @@ class TabFile:
                 yield number, fields[:count]
             else:
                 expected = f"expected {count} separated by tabs: {names}"
-                self.spoiled.add(fields[0])
+                self.spoil(fields[0])
                 self.problem(number, 0, f"{len(fields)} columns; {expected}")
 
     def names(self, line: int, fields: Sequence[str]) -> bool:
@@ -119,12 +126,17 @@ def name_fault(field: str, name: str) -> str | None:
     """Return what is wrong with an article id, an accession or another name; None: nothing."""
     if field.strip() != field or not field:
         lack = "spaces around it"
-    elif not field.isprintable() and _CONTROL.search(field):
-        lack = "control characters and byte order marks"
+    elif hidden(field):
+        lack = "control or invisible characters"
     else:
         return None
     expected = f"expected {'an' if name[0] in 'aeiou' else 'a'} {name} without {lack}"
     return f"{f'{field!r}' if field else 'empty'}; {expected}"
+
+
+def without_answers(path: Source) -> FileProblem:
+    """Return the warning that a run says nothing of any article."""
+    return FileProblem(str(path), 0, 0, "empty; no article has an answer")
 
 
 def lost_lines(path: Source, lines: Mapping[str, int], gold: Set[str]) -> tuple[FileProblem, ...]:
@@ -146,6 +158,38 @@ def lost_lines(path: Source, lines: Mapping[str, int], gold: Set[str]) -> tuple[
     meant = without.get(_folded(lost[0]))
     message = f"{ignored}, the first of {lost[0]!r}{f': the gold has {meant!r}' if meant else ''}"
     return (FileProblem(str(path), 0, 0, message),)
+
+
+def unlike_accessions(
+    path: Source, names: Mapping[str, int], gold: Set[str]
+) -> tuple[FileProblem, ...]:
+    """Return the warning that a run names entries or isoforms, of which the gold has none.
+
+    `names` are the run's, counted; those that have a sign of `MARKS` suffice.
+    """
+    odd = [name for name in names if name not in gold and _is_of_another_kind(name)]
+    if not odd:
+        return ()
+    count = sum(names[name] for name in odd)
+    message = (
+        f"{count} items are entry names or isoforms that the gold does not have, the first"
+        f" {odd[0]!r}; they are compared as written"
+    )
+    return (FileProblem(str(path), 0, 0, message),)
+
+
+MARKS = b"_-"
+"""A name of UniProt that is no accession has one of these: `P53_HUMAN`, `P12345-2`."""
+_MOST_OF_A_NAME = 32
+_OTHER_KIND = re.compile(
+    r"[A-Z0-9]{1,10}_[A-Z0-9]{1,5}|[OPQ][0-9][A-Z0-9]{3}[0-9](?:-\w+)|"
+    r"[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}(?:-\w+)",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def _is_of_another_kind(name: str) -> bool:
+    return len(name) <= _MOST_OF_A_NAME and _OTHER_KIND.fullmatch(name) is not None
 
 
 def _folded(article: str) -> str:
@@ -174,4 +218,4 @@ def result_rows(sheet: TabFile, task: Task) -> Iterator[ResultLine]:
         if named and key is not None and rank is not None and confidence is not None:
             yield ResultLine(line, fields[0], key, rank, confidence)
         else:
-            sheet.spoiled.add(fields[0])
+            sheet.spoil(fields[0])

@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from scoring.alignment import Span, length, span
 from scoring.errors import FileProblem, FormatError, Problems
-from scoring.rows import lost_lines, name_fault
+from scoring.rows import lost_lines, name_fault, without_answers
 from scoring.semeval_ner import TYPES, MentionSpan
 from scoring.semeval_program import WrittenMention
 from scoring.text import Source, read_bytes, read_lines, rereadable
@@ -138,6 +138,8 @@ def _run_rows(
     else:
         lines = enumerate(read_lines(path), start=1)
         rows = [(path, number, _fields(line)) for number, line in lines]
+    if warnings is not None and not rows:
+        warnings.append(without_answers(path))
     if warnings is not None and not gold.complete:
         warnings += _oddities(
             path, [fields for _, _, fields in rows if len(fields) == 4], gold, types

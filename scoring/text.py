@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
+import unicodedata
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,16 @@ from typing import BinaryIO, TypeAlias
 from scoring.errors import FileProblem, FormatError
 
 _GZIP = b"\x1f\x8b"
+_OTHERS = {
+    b"PK\x03\x04": "zip",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\x1f\x9d": "compress (.Z)",
+}
+"""The first bytes of files of other compressions; bzip2 begins as text could (`_BZIP2`)."""
+_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 19
 MOST_UNPACKED = 1 << 29
@@ -24,6 +36,14 @@ MOST_LINE = 1 << 16
 TOO_LARGE = f"unpacks to more than {MOST_UNPACKED:,} bytes; expected less, or a plain file"
 TOO_DENSE = f"unpacks to more than {MOST_RATIO} times its size; expected less, or a plain file"
 TOO_LONG = f"a line of more than {MOST_LINE:,} bytes; expected lines of tab-separated text"
+
+
+def hidden(text: str) -> bool:
+    """Return whether a text has control characters or invisible ones (U+200B, U+202E, U+FEFF)."""
+    return not text.isprintable() and any(unicodedata.category(one) in _HIDDEN for one in set(text))
+
+
+_HIDDEN = ("Cc", "Cf")  # control; format, which is shown by nothing or by the order of others
 
 
 class Piped:
@@ -119,7 +139,11 @@ def _opened(path: Source) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file after its byte order mark; say whether it is gzip, which is read through."""
     try:
         with path.open("rb") if isinstance(path, Path) else path.open() as raw:
-            packed = raw.peek(len(_GZIP)).startswith(_GZIP)
+            begin = raw.peek(_LONGEST_BEGIN)
+            packed = begin.startswith(_GZIP)
+            if kind := _other_compression(begin):
+                message = f"compressed by {kind}; expected a text file, plain or gzip"
+                raise FormatError([FileProblem(str(path), 0, 0, message)])
             file = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw
             if file.peek(len(_BOM)).startswith(_BOM):
                 file.read(len(_BOM))
@@ -128,6 +152,16 @@ def _opened(path: Source) -> Iterator[tuple[BinaryIO, bool]]:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"cannot be read ({reason}); expected a text file, plain or gzip"
         raise FormatError([FileProblem(str(path), 0, 0, message)]) from error
+
+
+_LONGEST_BEGIN = 10
+
+
+def _other_compression(begin: bytes) -> str | None:
+    """Return the name of a compression that is not read, by the first bytes of a file."""
+    if _BZIP2.match(begin):
+        return "bzip2"
+    return next((kind for magic, kind in _OTHERS.items() if begin.startswith(magic)), None)
 
 
 def read_lines(path: Source) -> Iterator[str]:

@@ -286,6 +286,8 @@ async def test_gold_must_fit(running: Running) -> None:
     with pytest.raises(RefusedError, match="none of its articles"):
         await running.do("gold.set", **file | {"content": b"a\tP04637\n"})
     with pytest.raises(RefusedError, match="none of its accessions is one of UniProt"):
+        await running.do("gold.set", **file | {"content": b"sample01\tTP53\n"})
+    with pytest.raises(RefusedError, match="as gold of ACT has"):
         await running.do("gold.set", **file | {"content": b"sample01\t1\nsample02\t0\n"})
 
 

@@ -96,7 +96,9 @@ def spoil(draw: st.DrawFn, lines: list[str]) -> None:
         fields[field] = draw(st.sampled_from([fields[field] + space, space + fields[field]]))
     elif kind == "byte":
         fields[0] += draw(
-            st.sampled_from(["\0", "\x7f", "\x9f", "\ufeff", "\r", "\v", "\udcff", "\udcc3"])
+            st.sampled_from(
+                ["\0", "\x7f", "\x9f", "\ufeff", "\u200b", "\r", "\v", "\udcff", "\udcc3"]
+            )
         )
     elif kind == "fewer":
         fields = fields[:1] + fields[1:-1]

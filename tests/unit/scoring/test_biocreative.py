@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from scoring import (
+    ActScorecard,
     Classification,
     Hit,
     OptionError,
@@ -103,6 +104,20 @@ def test_online_classifications_are_ranked_by_confidence(tmp_path: Path) -> None
     run.write_text("".join(result_lines("ACT", answers.items())))
     assert run.read_text().splitlines()[-1] == "f\t0\t3\t0.2"
     assert evaluate_files("ACT", gold, run) == scorer.scorecard()
+
+
+def test_equal_positives_come_by_rising_and_equal_negatives_by_falling_id(tmp_path: Path) -> None:
+    gold = ActGold(relevant=dict.fromkeys("abcd", True))
+    answers = {article: Classification(article in "bc", 0.5) for article in "dbca"}
+    scorer = RunScorer("ACT", gold, run="run")
+    for article, answer in answers.items():
+        scorer.put(article, answer)
+    card = scorer.scorecard()
+    assert isinstance(card, ActScorecard)
+    assert [card.articles[place] for place in card.ranked] == ["b", "c", "d", "a"]
+    run = tmp_path / "run.tsv"
+    run.write_text("".join(result_lines("ACT", answers.items())))
+    assert evaluate_files("ACT", gold, run) == card
 
 
 @pytest.mark.parametrize(

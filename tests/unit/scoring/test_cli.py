@@ -125,6 +125,11 @@ TWO = (
     "2 lines of 1 articles that are not in the gold are ignored, the first of 'B': the gold has 'b'"
 )
 ALL = "3 lines of 2 articles that are not in the gold are ignored, the first of 'x'"
+ISOFORM = (
+    "1 items are entry names or isoforms that the gold does not have, the first 'P12345-PRO_1';"
+    " they are compared as written"
+)
+ISOFORMS = ISOFORM.replace("1 items", "2 items").replace("P12345-PRO_1", "P53_HUMAN")
 NONE = "x\tP1\t1\t0.9\nx\tP2\t2\t0.8\ny\tP1\t1\t0.9\n"
 
 
@@ -141,7 +146,11 @@ NONE = "x\tP1\t1\t0.9\nx\tP2\t2\t0.8\ny\tP1\t1\t0.9\n"
         (INT, f"{MISSPELT}b\tP3\t1\t0.9\n", None),  # all articles of the gold are there
         (INT, MISSPELT.replace("B", "D"), None),  # more articles than the gold
         (INT, "a\tP1\t1\t0.9\n", None),
-        (INT, "", None),
+        (INT, "", "empty; no article has an answer"),
+        (ACT, "", "empty; no article has an answer"),
+        (INT, "a\tP53_HUMAN\t1\t1\na\tP12345-2\t2\t1\na\tP12345\t3\t1\n", ISOFORMS),
+        ((*INT, "--views", "raw", "--lenient-ranks"), "a\tP12345-PRO_1\t2\t1\n", ISOFORM),
+        (INT, "a\tP12345-2\t1\t1\n\x62\tMDM2-p53\t1\t1\n", ISOFORM.replace("PRO_1", "2")),
     ],
 )
 def test_lines_that_seem_to_be_of_misspelt_articles_are_told(
@@ -184,6 +193,34 @@ def test_options_that_do_not_apply(
     assert output.out == ""
     assert message in output.err
     assert len(output.err.splitlines()) == 1
+
+
+def test_isoforms_that_the_gold_has_are_no_oddity(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "isoforms.tsv").write_text("a\tP12345-2\n")
+    (folder / "some.tsv").write_text("a\tP12345-2\t1\t1\n")
+    assert run(folder, "evaluate", "--task", "INT", "--gold", "isoforms.tsv", "some.tsv") == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("evaluate", *INT, "--gold", "gold.tsv", "run.tsv"),
+        ("corpus", *INT, "--gold", "act_gold.tsv"),
+        ("consensus", "train", *INT, "run.tsv", "--task", "IPT"),
+        ("ner", "--gold", "gold.tsv", "--run", "run.tsv", "--run", "one.tsv"),
+        ("report", "--act", "act_gold.tsv", "act_run.tsv", "--act", "act_gold.tsv", "act_run.tsv"),
+    ],
+)
+def test_no_option_is_given_twice_and_lost(
+    arguments: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(folder, *arguments)
+    assert ended.value.code == 2
+    assert "given twice; expected it once" in capsys.readouterr().err
 
 
 def test_many_warnings_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,8 @@
 """Readers and the writer: every problem with its place, and the forms of file they take."""
 
+import bz2
 import gzip
+import lzma
 import os
 import random
 from collections import deque
@@ -87,6 +89,14 @@ def test_an_unreadable_line_does_not_make_gaps(tmp_path: Path) -> None:
     assert [line[:4] for line in problems(tmp_path, "INT", text)] == ["F:1:", "F:3:"]
 
 
+@pytest.mark.parametrize("name", [" a", "a\u3000", "a\u200b", "\ufeffa", "A "])
+def test_a_space_around_an_article_does_not_spoil_the_ranks_after_it(
+    name: str, tmp_path: Path
+) -> None:
+    text = f"b\tP1\t2\t0.5\n{name}\tP1\t1\t0.9\na\tP2\t2\t0.8\n"
+    assert [line[:4] for line in problems(tmp_path, "INT", text)] == ["F:1:", "F:2:"]
+
+
 def test_duplicates(tmp_path: Path) -> None:
     swapped = "a\tP1\tP2\t1\t0.9\na\tP2\tP1\t2\t0.8\n"
     assert problems(tmp_path, "IPT", swapped) == [
@@ -136,6 +146,11 @@ def test_forms_of_file(content: bytes, tmp_path: Path) -> None:
     [
         (b"a\tP1\t1\t0.5\n\xffb\n", "F:2: byte 0xff is not UTF-8; expected UTF-8 text"),
         (gzip.compress(b"a" * 1000, mtime=0)[:20], "F: cannot be read"),
+        (bz2.compress(RUN.encode()), "F: compressed by bzip2; expected a text file, plain or gzip"),
+        (bz2.compress(b""), "F: compressed by bzip2"),
+        (lzma.compress(RUN.encode()), "F: compressed by xz"),
+        (b"PK\3\4\x14\0", "F: compressed by zip"),
+        (b"\x28\xb5\x2f\xfd\x04\0", "F: compressed by zstd"),
     ],
 )
 def test_unreadable_files(content: bytes, message: str, tmp_path: Path) -> None:
@@ -190,9 +205,10 @@ def test_reading_ends_after_many_problems(line: bytes, most: str, tmp_path: Path
 
 
 def test_a_long_field_is_not_repeated_whole(tmp_path: Path) -> None:
-    [problem] = problems(tmp_path, "INT", b"a\tP1\t" + b"x" * 60_000 + b"\t1\n")
-    assert problem.endswith("…")
-    assert len(problem) < 2 * MOST_CHARACTERS
+    for fields in (b"x" * 60_000 + b"\t1", b"1\t0." + b"1" * 400 + b"x", b"1\t" + b"9" * 400):
+        [problem] = problems(tmp_path, "INT", b"a\tP1\t" + fields + b"\n")
+        assert len(problem) < MOST_CHARACTERS + 20
+        assert problem.rpartition("; ")[2].startswith("expected ")
 
 
 def test_a_pipe_is_read_as_a_file_is(tmp_path: Path) -> None:
@@ -229,11 +245,15 @@ def test_a_missing_file(tmp_path: Path) -> None:
         ("IPT", "a\tP1\tP2\na\tP2\tP1\n", "F:2:column 2: the pair 'P1', 'P2' again"),
         ("ACT", "a\t1\na\t0\n", "F:2:column 1: article 'a' again"),
         ("ACT", "a\t2\n", "F:1:column 2: class '2'; expected 0 or 1"),
+        ("INT", "a\t1\nb\t0\n", "F:column 2: classes 0 and 1, as gold of ACT has"),
+        ("INT", "a\t1\n", "F:column 2: classes 0 and 1"),
         ("INT", "a\tP1\0\n", r"F:1:column 2: 'P1\x00'; expected an accession without control"),
+        ("INT", "a\tP1\u200b\n", r"F:1:column 2: 'P1\u200b'; expected an accession without"),
+        ("IPT", "a\tP1\tP\u202e2\n", r"F:1:column 3: 'P\u202e2'; expected an accession without"),
         (
             "INT",
             "\ufeffa\tP1\n\ufeffb\tP1\n",
-            r"F:2:column 1: '\ufeffb'; expected an article without control characters and byte",
+            r"F:2:column 1: '\ufeffb'; expected an article without control or invisible characters",
         ),
     ],
 )

@@ -384,6 +384,15 @@ def test_pairs_are_listed_with_their_outcomes(
     assert "pairs nothing" in capsys.readouterr().err
 
 
+def test_an_empty_run_is_no_silent_zero(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, run = files
+    run.write_text("")
+    assert main(["ner", "--gold", str(gold), "--run", str(run), "--resamples", "0"]) == 0
+    assert capsys.readouterr().err == f"warning: {run}: empty; no article has an answer\n"
+
+
 def test_the_program_counts_what_comes_twice_twice(
     files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
