@@ -50,7 +50,8 @@ async def test_a_server_that_passes_ends_with_0() -> None:
         "For no phase: ACT, INT, IPT, NER · accessions by their form · 600 s an article"
         " · answers up to 67,108,864 bytes"
     )
-    assert len(steps) == 11
+    assert len(steps) == 12
+    assert "asked for NER: no answer had any" in steps[-2]
     assert last == "passed"
     assert re.fullmatch(
         r"passed +\d+\.\d{3} s  short article +hits: \d+ \(ACT, INT, IPT\)", steps[4]
