@@ -1,10 +1,11 @@
-"""One client's requests, however made, leave the hub to the others."""
+"""One client's requests, however made, leave the hub to the others; what interfaces list."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import time
+import xmlrpc.client
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from metaserver.files.compression import pack
 from metaserver.model.errors import RefusedError
 from metaserver.model.servers import LaneControl
 from metaserver.model.states import Control, Role, ServerState
+from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.data_packages import data_of
 from metaserver.operations.results import package_of
 from metaserver.store import servers, states, teams, tokens
@@ -27,7 +29,7 @@ from metaserver.store.tables import attempts, raw_answers
 from metaserver.web.access.auth import GATE
 from metaserver.web.api import xmlrpc_api
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
-from tests.hubs.sites import client_of
+from tests.hubs.sites import client_of, site_of
 
 SIZE = 6 * 2**20  # of a raw answer
 
@@ -229,3 +231,39 @@ async def test_the_newest_changes_of_a_server_are_read_alone(tmp_path: Path) -> 
             every = await states.list_changes(connection, key)
     assert [change.at for change in newest] == [change.at for change in every][-3:]
     assert [change.at for change in every] == sorted(change.at for change in every)
+
+
+@pytest.fixture
+async def address(tmp_path: Path) -> AsyncIterator[str]:
+    async with (
+        at_work(await settings(tmp_path)) as running,
+        site_of(running) as server,
+    ):
+        yield str(server.make_url("/")).rstrip("/")
+
+
+@pytest.mark.parametrize("path", ["/api/", "/xmlrpc/", "/xmlrpc"])
+async def test_the_pages_list_every_operation(address: str, path: str) -> None:
+    async with ClientSession() as client, client.get(f"{address}{path}") as response:
+        assert response.status == 200
+        text = await response.text()
+    assert not [one.rpc for one in OPERATIONS.values() if one.rpc not in text]
+
+
+async def test_a_wrong_token_in_a_call_is_throttled(address: str) -> None:
+    """As in a header: a client that guesses has to wait, and gets a fault that says so."""
+    codes = set()
+    for _ in range(7):
+        guesses = [{"methodName": "Tokens.whoami", "params": ["bcms_t" + "A" * 43]}] * 100
+        body = xmlrpc.client.dumps((guesses,), "system.multicall").encode()
+        async with (
+            ClientSession() as client,
+            client.post(f"{address}/xmlrpc/", data=body) as response,
+        ):
+            answer = await response.read()
+        try:
+            (told,), _ = xmlrpc.client.loads(answer)
+        except xmlrpc.client.Fault as fault:  # each guess counts: no more calls at all
+            told = [{"faultCode": fault.faultCode}]
+        codes |= {one["faultCode"] for one in told}
+    assert codes == {401, 429}

@@ -168,24 +168,6 @@ async def _meddle(running: Running, rng: random.Random) -> None:
         assert "its dates" in error.message or "must be after" in error.message  # noqa: PT017
 
 
-async def test_a_local_time_that_does_not_exist_is_refused_with_the_reason(pages: Pages) -> None:
-    running = pages.running
-    await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
-    await plan_phase(running)
-    await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
-    with pytest.raises(RefusedError, match="opens: 2031-03-30 02:30 does not exist"):
-        await running.do("phases.update", phase="test", opens="2031-03-30T02:30")
-    with pytest.raises(RefusedError, match="opens: 2030-10-27 02:30 comes twice"):
-        await running.do("phases.update", phase="test", opens="2030-10-27T02:30")
-    await running.do("phases.update", phase="test", opens="2030-10-27T02:30+02:00")
-    page = await pages.get("/organise/phases/test", "organiser")
-    assert "2030-10-27 02:30 Europe/Madrid, UTC+02:00" in page
-    detail = await running.do("phases.update", phase="test", opens="2030-10-27T02:30+01:00")
-    assert detail.opens.isoformat() == "2030-10-27T02:30:00+01:00"
-    edited = await pages.get("/organise/phases/test/edit", "organiser")
-    assert 'value="2030-10-27T02:30"' in edited
-
-
 async def test_a_zone_that_the_machine_does_not_know_breaks_no_page(pages: Pages) -> None:
     """As where the hub is moved to a machine with other time zones."""
     running = pages.running

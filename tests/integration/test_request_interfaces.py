@@ -1,26 +1,36 @@
-"""One request of seven servers through four interfaces: the same versions, the same candidates."""
+"""Requests of curators through every interface: one outcome, any form of text, over kills."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import xmlrpc.client
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from metaserver.config import CurationSettings
+from metaserver.curation import pdf
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.requests import RequestState
+from metaserver.uniprot.build import build_release
 from scoring import Task
 from scoring.consensus import ConsensusModel, Member, write_model
 from tests.event_streams import next_event
+from tests.fakes import pdf as made
 from tests.hubs.command import metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.release import ACCESSIONS
+from tests.hubs.process import Api, Hub, enrol, hub_at, new_token, write_config
+from tests.hubs.release import ACCESSIONS, NAMES
 from tests.hubs.sites import client_of
-from tests.integration.curating import TEXT, Scripted, register, scripted
+from tests.hubs.stored import stored
+from tests.integration.curating import TEXT, Scripted, curator, register, scripted
+from tests.waiting import patience
 
-NAMES = ("fast", "slow", "faulty", "busy", "late", "suspended", "unseen")
+SEVEN = ("fast", "slow", "faulty", "busy", "late", "suspended", "unseen")
 EXPECTED = {
     "fast": "answered",
     "slow": "answered",
@@ -35,7 +45,7 @@ EXPECTED = {
 def model_file(folder: Path) -> Path:
     """Write a model of all servers but one."""
     members = tuple(
-        Member(name=name, team=name, weights=(0.5, 1.0, 0.25)) for name in NAMES if name != "unseen"
+        Member(name=name, team=name, weights=(0.5, 1.0, 0.25)) for name in SEVEN if name != "unseen"
     )
     model = ConsensusModel(
         task=Task.INT,
@@ -120,7 +130,7 @@ def comparable(found: Any) -> Any:
 async def test_four_interfaces_see_the_same_versions_of_seven_servers(tmp_path: Path) -> None:
     curation = CurationSettings(models={"INT": str(model_file(tmp_path))})
     async with (
-        scripted(NAMES) as servers,
+        scripted(SEVEN) as servers,
         at_work(await settings(tmp_path, curation=curation)) as running,
         client_of(running) as client,
     ):
@@ -202,3 +212,233 @@ async def test_a_request_that_nobody_answered_is_a_failure_of_the_command(tmp_pa
             )  # fmt: skip
             assert ended.status == 1, ended.stderr
             assert "failed" in ended.stdout
+
+
+async def test_a_stream_has_each_change_until_the_last(tmp_path: Path) -> None:
+    async with (
+        scripted(["a", "b"]) as servers,
+        at_work(await settings(tmp_path)) as running,
+        client_of(running) as client,
+    ):
+        await plan_phase(running)
+        await register(running, servers)
+        servers["b"].open.clear()
+        tokens = {
+            name: (await running.do("tokens.create", role=role, label=name, team=team)).token
+            for name, role, team in (
+                ("ana", "curator", None), ("bob", "curator", None), ("team", "team", "a")
+            )
+        }  # fmt: skip
+        heads = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
+        given = {"text": TEXT, "deadline": 20}
+        async with client.post("/api/v1/requests", json=given, headers=heads["ana"]) as response:
+            asked = await response.json()
+        path = f"/requests/{asked['request']}/events"
+        for name, status in (("bob", 404), ("team", 403)):
+            async with client.get(path, headers=heads[name]) as response:
+                assert response.status == status
+        versions: list[int] = []
+        async with client.get(path, headers=heads["ana"]) as response:
+            assert response.content_type == "text/event-stream"
+            found: dict[str, Any] = {"candidates": []}
+            while not found["candidates"]:
+                found = await _request(response, versions)
+            assert {vote["server"] for vote in found["candidates"][0]["votes"]} == {"a"}
+            servers["b"].open.set()
+            while not found["settled"]:
+                found = await _request(response, versions)
+            assert (await next_event(response))[0] == "done"
+            assert found["state"] == "answered"
+        assert versions == sorted(set(versions))
+        last = heads["ana"] | {"Last-Event-ID": str(versions[-1])}
+        async with client.get(path, headers=last) as response:
+            assert [(await next_event(response))[0] for _ in range(2)] == ["beat", "done"]
+
+
+async def _request(response: aiohttp.ClientResponse, versions: list[int]) -> dict[str, Any]:
+    """Return the next event of a request; its version is added."""
+    while True:
+        name, data = await next_event(response)
+        if name == "request":
+            found: dict[str, Any] = json.loads(data)
+            versions.append(found["version"])
+            return found
+
+
+async def _until_answered(api: Api, request: str, count: int) -> dict[str, Any]:
+    """Return a request with so many answers."""
+    async with patience():
+        found: dict[str, Any] = {"version": 0, "servers": []}
+        while True:
+            found = await api("GET", f"/requests/{request}", since=found["version"], wait=10)
+            if sum(one["state"] == "answered" for one in found["servers"]) == count:
+                return found
+
+
+@pytest.mark.slow
+async def test_a_killed_hub_asks_nobody_again_who_has_answered(tmp_path: Path) -> None:
+    config = await write_config(tmp_path, limits={"timeout": 900, "connect": 5})
+    token_file = tmp_path / "token"
+    async with scripted(["a", "b", "c"]) as servers, aiohttp.ClientSession() as session:
+        async with hub_at(config) as hub:
+            organiser = Api(session, hub.address, await new_token(config))
+            for name, one in servers.items():
+                token = await enrol(organiser, name, {name: one.url})
+                await organiser.of(token)("PUT", f"/servers/{name}/curators", serve=True)
+                one.texts.clear()
+                one.open.clear()
+            issued = await organiser("POST", "/tokens", role="curator", label="ana")
+            token_file.write_text(issued["token"])
+            ana = organiser.of(issued["token"])
+            asked = await ana("POST", "/requests", text=TEXT, deadline=900)
+            key = asked["request"]
+            servers["a"].open.set()
+            before = await _until_answered(ana, key, 1)
+            hub.kill()
+        for count, name in ((2, "b"), (3, "c")):
+            hub = await Hub.begin(config)
+            try:
+                await hub.ready()
+                ana.address = hub.address
+                servers[name].open.set()
+                found = await _until_answered(ana, key, count)
+                assert found["version"] > before["version"]
+                before = found
+                if count == 3:
+                    found = await ana("GET", f"/requests/{key}", since=found["version"], wait=10)
+                    assert found["state"] == "answered"
+                    shown = await metaserver(
+                        "consensus", "explain", key, found["candidates"][0]["item"][0], "--hub",
+                        hub.address, "--token-file", token_file, "--json",
+                    )  # fmt: skip
+                    assert json.loads(shown.stdout)["agreement"] == 1.0
+                    article = tmp_path / "article.txt"
+                    article.write_text(TEXT)
+                    again = await metaserver(
+                        "consensus", "ask", "--content", article, "--wait", "20", "--only", "state",
+                        "--hub", hub.address, "--token-file", token_file,
+                    )  # fmt: skip
+                    assert (again.status, again.stdout) == (0, "answered\n"), again.stderr
+            finally:
+                hub.kill()
+                await hub.ended()
+    assert servers["a"].texts == [TEXT] * 2  # of the two requests
+    await asyncio.to_thread(_check_store, tmp_path / "hub")
+
+
+def _check_store(folder: Path) -> None:
+    rows = stored(folder, "SELECT server_id, outcome FROM request_answers")
+    assert sorted(outcome for _, outcome in rows) == ["ok"] * 6
+    assert stored(folder, "SELECT count(*) FROM attempts") == [(0,)]
+
+
+NOTICE = "text from a PDF, check columns"
+PDF = made.pdf([["EGFR binds GRB2", "We show that EGFR phosphory-", "lates GRB2."]])
+READ = "EGFR binds GRB2\nWe show that EGFR phosphorylates GRB2."
+
+
+async def test_a_pdf_is_asked_about_and_its_notice_stays(tmp_path: Path) -> None:
+    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
+        await register(running, servers)
+        ana = await curator(running)
+        asked = await running.do("consensus.ask", ana, content=PDF, source="a.pdf", wait=20.0)
+        assert (asked.state, asked.notice) == (RequestState.ANSWERED, NOTICE)
+        assert servers["a"].texts == [READ]
+        again = await running.do("consensus.get", ana, request=asked.request)
+        assert again.notice == NOTICE
+        opened = await running.do("curation.open", ana, request=asked.request)
+        shown = await running.do("curation.get", ana, curation=opened.curation)
+        assert (shown.text, shown.notice) == (READ, NOTICE)
+        await running.do("consensus.forget", ana, request=asked.request)
+        shown = await running.do("curation.get", ana, curation=opened.curation)
+        assert shown.notice == NOTICE
+        plain = await running.do("consensus.ask", ana, text=TEXT, wait=20.0)
+        assert plain.notice == ""
+
+
+async def test_pdfs_that_cannot_be_read_count_as_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await settings(tmp_path, curation=CurationSettings(requests_a_day=2))
+    async with at_work(given) as running:
+        ana = await curator(running)
+
+        async def refusal(content: bytes) -> RefusedError:
+            with pytest.raises(RefusedError) as caught:
+                await running.do("consensus.ask", ana, content=content, source="a.pdf")
+            return caught.value
+
+        monkeypatch.setattr(pdf, "find_spec", lambda name: None)
+        for _ in range(3):  # no work was done
+            assert "pip install" in (await refusal(PDF)).message
+        monkeypatch.undo()
+        for _ in range(2):
+            error = await refusal(made.image_alone())
+            assert (error.refusal, error.field) == (Refusal.INVALID, "content")
+        assert (await refusal(PDF)).refusal is Refusal.TOO_MANY
+
+
+async def test_every_interface_takes_a_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
+        await running.do("challenges.set", challenge="other")
+        issued = await running.do("tokens.create", role="curator", label="ana")
+        head = {"Authorization": f"Bearer {issued.token}"}
+        given = {"content": base64.b64encode(PDF).decode(), "source": "a.pdf"}
+        async with client.post("/api/v1/requests", json=given, headers=head) as response:
+            asked = await response.json()
+            assert (response.status, asked["notice"], asked["length"]) == (200, NOTICE, len(READ))
+        address = str(client.make_url("/"))
+        (tmp_path / "a.pdf").write_bytes(PDF)
+
+        def called() -> Any:
+            with xmlrpc.client.ServerProxy(f"{address}xmlrpc/", use_builtin_types=True) as hub:
+                return hub.Consensus.ask(issued.token, {"content": PDF, "source": "a.pdf"})
+
+        assert (await asyncio.to_thread(called))["notice"] == NOTICE
+        monkeypatch.setenv("METASERVER_URL", address)
+        monkeypatch.setenv("METASERVER_TOKEN", issued.token)
+        file = tmp_path / "a.pdf"
+        done = await metaserver("consensus", "ask", "--content", file, "--only", "notice")
+        assert done.stdout.strip() == NOTICE, done
+        done = await metaserver("consensus", "ask", "--content", file)
+        assert NOTICE in done.stdout
+
+
+async def test_candidates_that_no_server_shows_are_found_by_evidence_or_name(
+    tmp_path: Path,
+) -> None:
+    text = "MDM2 and p53.\n\nWe show that TP53  binds MDM4 in living cells. BRCA1-like, BRCA1."
+    build_release([NAMES], name="test", out=tmp_path / "releases" / "test", names=True)
+    p53, mdm2, mdm4, brca1 = ACCESSIONS[:4]
+    hits: list[dict[str, Any]] = [
+        {"dbid": accession, "rank": rank, "confidence": 0.9 / rank}
+        for rank, accession in enumerate((p53, mdm2, mdm4, brca1), 1)
+    ]
+    hits[2]["evidence"] = "TP53 binds MDM4"
+    hits[3]["evidence"] = "words that are not in the text"
+    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        servers["a"].answer = {
+            "normalizations": hits,  # type: ignore[typeddict-item]
+            "mentions": [{"offset": 9, "mention": "p53", "dbid": p53}],
+        }
+        ana = await curator(running)
+        asked = await running.do("consensus.ask", ana, text=text, tasks=("INT",), wait=20.0)
+        shown = {
+            one.item[0]: [(text[at.start : at.end], at.origin, at.servers) for at in one.mentions]
+            for one in asked.candidates
+        }
+        assert shown == {
+            p53: [("p53", "server", ("a",))],
+            mdm2: [("MDM2", "names", ())],
+            mdm4: [("TP53  binds MDM4", "evidence", ("a",))],
+            brca1: [("BRCA1", "names", ()), ("BRCA1", "names", ())],
+        }
+        told = await running.do("consensus.explain", ana, request=asked.request, item=mdm2)
+        assert told.mentions == asked.candidates[1].mentions
+        live = await running.service.requests.get(asked.request)
+        assert live is not None
+        places = live.named.places
+        await running.do("consensus.get", ana, request=asked.request)
+        assert live.named.places is places  # the text was not searched again

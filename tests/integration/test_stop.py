@@ -67,16 +67,6 @@ async def test_a_run_that_is_told_to_stop_stops_and_goes_on_later(
     assert slow.texts.total() <= ARTICLES + 1  # but for the one in flight, none was sent again
 
 
-async def test_a_run_stops_though_a_server_does_not_answer(release: Path, tmp_path: Path) -> None:
-    async with asked_server(3600.0) as silent:
-        process = await start(*given(release, tmp_path / "out", silent.url), "--web", "0")
-        await until(lambda: silent.texts.total() == 1)
-        process.terminate()
-        async with patience():
-            await process.communicate()
-    assert process.returncode == STOPPED
-
-
 @pytest.mark.slow
 async def test_a_full_disk_holds_the_run_says_so_and_loses_nothing(
     release: Path, tmp_path: Path

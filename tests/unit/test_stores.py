@@ -13,7 +13,6 @@ INTEGRATION = Path(__file__).parents[1] / "integration"
 
 MARK = f"pytest.mark.{stores.ONE_STORE}"
 LEFT_OUT = {
-    "test_dealing.py",
     "test_demo.py",
     "test_doctor_fleet.py",
     "test_hostile_answers.py",
