@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from aiohttp import FormData
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.web.service import make_service_app
@@ -58,7 +60,20 @@ class Visitor:
     async def post(self, path: str, form: Form | None = None, **fields: Any) -> Page:
         """Send a form, with the session's value unless it is None."""
         given = {"csrf": self.csrf} | dict(form or {}) | fields
-        sent = {name: value for name, value in given.items() if value is not None}
+        return await self._sent(
+            path, {name: value for name, value in given.items() if value is not None}
+        )
+
+    async def send(self, path: str, files: Mapping[str, tuple[str, bytes]], **fields: str) -> Page:
+        """Send a form with files: their name and content, by field."""
+        form = FormData()
+        for name, value in {"csrf": self.csrf, **fields}.items():
+            form.add_field(name, value)
+        for field, (name, content) in files.items():
+            form.add_field(field, io.BytesIO(content), filename=name)
+        return await self._sent(path, form)
+
+    async def _sent(self, path: str, sent: Any) -> Page:
         async with self.client.post(path, data=sent, headers={"Accept": "text/html"}) as response:
             return await _page(response)
 

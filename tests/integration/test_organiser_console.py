@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiohttp import FormData
 
 from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.web.organise import OrganiserPages
@@ -57,14 +56,7 @@ async def ana(empty: Running) -> AsyncIterator[Visitor]:
 
 async def send(ana: Visitor, path: str, name: str, content: bytes, **fields: str) -> Page:
     """Send a form with a file."""
-    form = FormData()
-    for key, value in {"csrf": ana.csrf, **fields}.items():
-        form.add_field(key, value)
-    file = io.BytesIO(content)
-    form.add_field("content", file, filename=name, content_type="application/octet-stream")
-    async with ana.client.post(path, data=form, headers={"Accept": "text/html"}) as response:
-        text = await response.text(errors="replace")
-        return Page(response.status, text, str(response.url.relative()), response.headers)
+    return await ana.send(path, {"content": (name, content)}, **fields)
 
 
 async def ended(ana: Visitor, page: Page) -> Page:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import FormData
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
@@ -348,16 +347,9 @@ async def test_corpus_and_gold_are_given_in_the_form_of_the_phase(pages: Pages) 
     await visitor.sign_in(pages.tokens["organiser"])
 
     async def send(corpus: bytes, gold: bytes, /, **changes: str) -> Page:
-        form = FormData()
-        fields = {"csrf": visitor.csrf, "challenge": "bc", "phase": "small", "release": "test"}
-        for name, value in (fields | changes).items():
-            form.add_field(name, value)
-        for name, content in (("corpus-file", corpus), ("gold-ACT", gold)):
-            form.add_field(name, content, filename="a.txt", content_type="text/plain")
-        path, headers = "/organise/new-phase", {"Accept": "text/html"}
-        async with visitor.client.post(path, data=form, headers=headers) as response:
-            text = await response.text()
-            return Page(response.status, text, str(response.url.relative()), response.headers)
+        fields = {"challenge": "bc", "phase": "small", "release": "test"} | changes
+        files = {"corpus-file": ("a.txt", corpus), "gold-ACT": ("a.txt", gold)}
+        return await visitor.send("/organise/new-phase", files, **fields)
 
     page = await send(b"\xff\xfe broken", b"")
     assert page.status == 422

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from aiohttp import FormData
 
 from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
@@ -160,14 +159,8 @@ async def test_what_is_hidden_says_when_it_is_shown_and_a_test_phase_has_no_curv
 
 async def send_file(visitor: Visitor, content: str, **fields: str) -> Page:
     """Send the form of an upload."""
-    form = FormData()
-    sent = {"csrf": visitor.csrf, "phase": "test", "task": "INT", "run": "blue-run"} | fields
-    for name, value in sent.items():
-        form.add_field(name, value)
-    form.add_field("content", content.encode(), filename="run.tsv")
-    async with visitor.client.post("/team/upload", data=form) as response:
-        text = await response.text()
-        return Page(response.status, text, str(response.url.relative()), response.headers)
+    sent = {"phase": "test", "task": "INT", "run": "blue-run"} | fields
+    return await visitor.send("/team/upload", {"content": ("run.tsv", content.encode())}, **sent)
 
 
 def held_key(page: Page) -> str:
