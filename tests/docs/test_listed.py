@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
-import pytest
 
 from annotators.llm.config import LlmConfig
 from metaserver.curation.exports.formats import FORMATS
@@ -35,20 +35,18 @@ LISTED: list[tuple[str, Iterable[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("document", "name"), [(document, str(name)) for document, names in LISTED for name in names]
-)
-def test_what_can_be_set_or_seen_is_listed(document: str, name: str) -> None:
-    told = TEXTS[ROOT / "docs" / document]
-    assert f"`{name}`" in told or f"`{name} =" in told
+def test_what_can_be_set_or_seen_is_listed() -> None:
+    missing = [
+        (document, str(name))
+        for document, names in LISTED
+        for name in names
+        if not re.search(rf"`{re.escape(str(name))}(`| =)", TEXTS[ROOT / "docs" / document])
+    ]
+    assert missing == []
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_key_of_a_curator_is_listed(command) -> None:
-    keys = ", ".join(f"`{key}`" for key in command.keys)
-    assert f"| {keys} | {command.help} |" in TEXTS[ROOT / "docs" / "curators.md"]
-
-
-@pytest.mark.parametrize(("letter", "reason"), REASONS)
-def test_every_reason_is_listed(letter: str, reason: str) -> None:
-    assert f"`{letter}` {reason}" in TEXTS[ROOT / "docs" / "curators.md"]
+def test_every_key_and_reason_of_a_curator_is_listed() -> None:
+    page = TEXTS[ROOT / "docs" / "curators.md"]
+    keys = [(", ".join(f"`{key}`" for key in one.keys), one.help) for one in COMMANDS]
+    assert [(key, words) for key, words in keys if f"| {key} | {words} |" not in page] == []
+    assert [word for letter, word in REASONS if f"`{letter}` {word}" not in page] == []

@@ -3,7 +3,6 @@
 import re
 from dataclasses import fields
 
-import pytest
 from prometheus_client.core import Metric
 
 from metaserver.client.watchdog import Watchdog
@@ -59,12 +58,12 @@ def full_name(metric: Metric) -> str:
     return metric.name + SUFFIX.get(metric.type, "")
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=full_name)
-def test_every_metric_is_documented_with_its_labels(metric: Metric) -> None:
-    row = re.search(rf"^\| `{full_name(metric)}`.*$", TOLD, re.MULTILINE)
-    assert row, full_name(metric)
-    labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
-    assert all(f"`{label}`" in row[0] for label in labels), labels
+def test_every_metric_is_documented_with_its_labels() -> None:
+    for metric in METRICS:
+        row = re.search(rf"^\| `{full_name(metric)}`.*$", TOLD, re.MULTILINE)
+        assert row, full_name(metric)
+        labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
+        assert all(f"`{label}`" in row[0] for label in labels), (full_name(metric), labels)
 
 
 def test_no_metric_is_documented_that_is_not_there() -> None:
@@ -72,13 +71,13 @@ def test_no_metric_is_documented_that_is_not_there() -> None:
     assert told == {full_name(metric) for metric in METRICS}
 
 
-@pytest.mark.parametrize("name", [*MEASURES, *Window, *PHASES])
-def test_every_measure_is_documented(name: str) -> None:
-    assert f"`{name}`" in TOLD
+def test_every_measure_is_documented() -> None:
+    missing = [str(name) for name in (*MEASURES, *Window, *PHASES) if f"`{name}`" not in TOLD]
+    assert missing == []
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=full_name)
-def test_metrics_have_base_units(metric: Metric) -> None:
-    assert not re.search(r"_(ms|millis|milliseconds|minutes|kb|mb|percent)\b", metric.name)
-    if metric.type == "histogram":
-        assert metric.name.endswith("_seconds")
+def test_metrics_have_base_units() -> None:
+    scaled = re.compile(r"_(ms|millis|milliseconds|minutes|kb|mb|percent)\b")
+    assert [one.name for one in METRICS if scaled.search(one.name)] == []
+    histograms = [one.name for one in METRICS if one.type == "histogram"]
+    assert [name for name in histograms if not name.endswith("_seconds")] == []

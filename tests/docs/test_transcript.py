@@ -12,12 +12,18 @@ from tests.shared import ROOT
 
 LISTED = ROOT / "docs" / "README.md"
 TUTORIALS = ("challenge", "curators", "evaluating", "server")
+SHORT = "server"  # which `.ci/run` types; the others are nightly
 ELSEWHERE = ("three-machines",)  # in tests/docs/test_three_machines.py, on networks of its own
 
 
-@pytest.mark.nightly
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", TUTORIALS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == SHORT else pytest.mark.nightly)
+        for name in TUTORIALS
+    ],
+)
 def test_a_tutorial_goes_as_it_is_told(name: str, tmp_path: Path) -> None:
     with Session.begun(tmp_path) as session:
         replay(ROOT / "docs" / f"{name}.md", session)

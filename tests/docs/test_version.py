@@ -32,6 +32,9 @@ def test_the_newest_release_is_the_same_everywhere() -> None:
     cited, listed = said(ROOT)
     assert version(ROOT) == cited[0]
     assert cited == listed
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["license"] == project["license"]
 
 
 def test_the_changelog_says_nothing_twice() -> None:
