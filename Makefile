@@ -90,8 +90,8 @@ audit: $(VENV)/.installed-release  ## Ask PyPI's advisories about the libraries 
 docs: $(VENV)/.installed-docs  ## Build the documentation's site in build/docs; a link that leads nowhere is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site . build/docs
 
-screenshots: $(VENV)/.installed-dev  ## Make the screenshots of the README again
-	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots -m ""
+screenshots: $(VENV)/.installed-dev  ## Make the screenshots of the README and the docs again
+	$(BIN)/pytest -q tests/browser/screenshots.py
 
 lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	$(INSTALL) 'uv>=0.9'

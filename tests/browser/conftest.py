@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from metaserver.model.usage import RunUsage
 from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
 from tests.waiting import PATIENCE
@@ -27,6 +28,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+USING = ("Team 7 · S01", "Team 13 · S04", "Team 18 · S07")  # the last below the least coverage
 MILLISECONDS = 1_000 * PATIENCE
 expect.set_options(timeout=MILLISECONDS)
 
@@ -53,6 +55,14 @@ class Site:
         self._runner = web.AppRunner(make_app(self.source, interval=0.05))
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+
+    def declare(self, runs: Sequence[str] = USING) -> None:
+        """Have runs of INT declare what their answers took, each more than the one before."""
+        took = {"articles": 61, "tokens_in": 4_000.0, "tokens_out": 250.0, "priced": 61}
+        self.source.usages = {
+            run: RunUsage(**took, cost=0.002 * 20**number, currency="USD")
+            for number, run in enumerate(runs)
+        }
 
     def stop(self) -> None:
         if self._runner:

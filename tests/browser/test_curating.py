@@ -1,4 +1,4 @@
-"""The curator's page in a browser: an article by keys, without scripts, offline, in two tabs."""
+"""The curator's page in a browser: an article by keys, offline, in two tabs, on a phone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.curation_view import CurationDetail
 from tests.browser.conftest import Visits
 from tests.browser.curating import HOSTILE, PROTEINS, TITLE, CuratorHub, article, asked
-from tests.browser.test_accessibility import violations
 
 pytestmark = pytest.mark.slow
 
@@ -31,11 +30,18 @@ SELECT = """(start) => {
 }"""
 
 
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[CuratorHub]:
-    with CuratorHub(tmp_path) as hub:
-        hub.answers(article(), {"fast": range(COUNT), "slow": range(5, COUNT)})
+@pytest.fixture(scope="module")
+def asked_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuratorHub]:
+    with CuratorHub(tmp_path_factory.mktemp("hub")) as hub:
         yield hub
+
+
+@pytest.fixture
+def hub(asked_hub: CuratorHub) -> CuratorHub:
+    """The hub of this module, whose servers answer at once and with all candidates."""
+    asked_hub.answers(article(), {"fast": range(COUNT), "slow": range(5, COUNT)})
+    asked_hub.let_go("fast", "slow")
+    return asked_hub
 
 
 def detail_of(hub: CuratorHub, page: Page) -> CurationDetail:
@@ -75,7 +81,7 @@ def selected(page: Page) -> str:
     return page.locator("section.task:not([hidden]) [aria-selected=true] .acc").inner_text()
 
 
-def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits, tmp_path: Path) -> None:
+def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
     page = opened(hub, visits, viewport={"width": 1360, "height": 900})
     keys, begun, each = page.keyboard, time.perf_counter(), []
     expect(page.locator("#list-INT > li").first).to_be_focused()
@@ -163,58 +169,6 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits, tmp_path:
         f"\n{COUNT} candidates by keys: {sum(each):.1f} s in all,"
         f" {1000 * statistics.median(each):.0f} ms a candidate (median); article {seconds:.1f} s"
     )
-
-
-def test_everything_without_scripts(hub: CuratorHub, visits: Visits) -> None:
-    page: Page = asked(hub, visits, article(), java_script_enabled=False)
-    while page.locator("#list-INT > li").count() < COUNT or "2 of 2" not in page.content():
-        page.reload()
-    first, second = (page.locator("#list-INT > li").nth(number) for number in (0, 1))
-    names = [one.locator(".called").inner_text() for one in (first, second)]
-    accessions = [one.locator(".acc").inner_text() for one in (first, second)]
-    page.get_by_role("button", name=f"Accept {names[0]}", exact=True).click()
-    assert page.url.endswith(f"#c-INT-{accessions[1]}")
-    expect(first).to_have_attribute("data-decision", "accepted")
-    second.get_by_label("because").select_option("family")
-    page.get_by_role("button", name=f"Reject {names[1]}", exact=True).click()
-    expect(second).to_have_attribute("data-decision", "rejected")
-    first.locator("summary").click()
-    first.get_by_label("Words of the article").fill("lysed them and  looked")
-    first.get_by_role("button", name="Evidence, or not").click()
-    pair = page.locator("#list-IPT > li").first
-    pair.locator("summary").click()
-    pair.get_by_label("Method").fill("MI:0096")
-    pair.get_by_role("button", name="Set them").click()
-    page.get_by_role("button", name="Undo").click()
-    page.get_by_role("button", name="Redo").click()
-    page.get_by_role("button", name="Not relevant").click()
-    other = PROTEINS[COUNT]
-    page.get_by_label("A protein: name or accession").fill(other[1])
-    page.get_by_role("button", name="Search").click()
-    page.get_by_role("button", name=re.compile("^Add .*_HUMAN")).first.click()
-    page.get_by_label("Two accessions").fill(f"{other[0]} {accessions[0]}")
-    page.get_by_role("button", name="Add a pair").click()
-    page.get_by_label("Two accessions").fill("P1 nonsense here")
-    page.get_by_role("button", name="Add a pair").click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    page.goto(page.url.removesuffix("/decide"))
-    detail = detail_of(hub, page)
-    assert decisions(detail, "accepted") >= {(accessions[0],), (other[0],)}
-    assert decisions(detail, "rejected") == {(accessions[1],)}
-    assert tuple(sorted((other[0], accessions[0]))) in decisions(detail, "accepted", "IPT")
-    decided = {one.item: one for one in detail.decisions}
-    [(start, end)] = decided[accessions[0],].evidence
-    assert detail.text[start:end] == "lysed them and looked"
-    assert decided[accessions[1],].reason == "family"
-    assert [one.method for one in detail.decisions if one.task == "IPT"].count("MI:0096") == 1
-    assert detail.relevant is False
-    page.get_by_role("link", name="Submit…").click()
-    expect(page.locator("main")).to_contain_text("without a decision")
-    page.get_by_role("button", name="Submit without them").click()
-    expect(page.get_by_role("link", name="PSI-MI TAB")).to_be_visible()
-    page.get_by_role("button", name="Open it again").click()
-    expect(page.get_by_role("button", name=f"Accept {names[0]}", exact=True)).to_be_visible()
-    visits.problems = [told for told in visits.problems if not REFUSED.search(told)]
 
 
 def test_offline_and_back(hub: CuratorHub, visits: Visits) -> None:
@@ -479,26 +433,6 @@ def test_what_servers_and_articles_say_is_text(hub: CuratorHub, visits: Visits) 
     expect(page.locator("#list-INT > li")).to_have_count(COUNT)
     assert page.locator("main img").count() == 0
     assert [one.note for one in detail_of(hub, page).decisions] == [HOSTILE]
-
-
-def test_everybody_can_use_the_pages(hub: CuratorHub, visits: Visits) -> None:
-    page = opened(hub, visits)
-    page.keyboard.press("a")
-    page.keyboard.press("x")
-    saved(page)
-    assert violations(page) == []
-    page.set_viewport_size({"width": 360, "height": 780})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    page.keyboard.press("i")
-    page.keyboard.press("d")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    assert violations(page, schemes=["dark"], sizes=["phone"]) == []
-    page.keyboard.press("Escape")
-    address = page.url
-    for path in (f"{address}/submit", f"{hub.url}/curate"):
-        page.goto(path)
-        assert violations(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 WATCH = """() => {

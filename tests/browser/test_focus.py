@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Visits
 from tests.browser.console import OrganisedHub
-from tests.browser.test_team_console import signed_in
+from tests.browser.visiting import live, signed_in
 
 pytestmark = pytest.mark.slow
 
@@ -19,16 +19,9 @@ BY = {"blue-1": "key", "blue-2": "pointer"}
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OrganisedHub]:
     with OrganisedHub(tmp_path_factory.mktemp("hub")) as hub:
-        hub.ask("phases.open", phase="test")
         for name in BY:
-            hub.ask_as_team("servers.register", server=name, url=hub.annotator.url)
-            assert hub.ask_as_team("servers.test", server=name).passed
+            hub.tested(name)
         yield hub
-
-
-def live(page: Page) -> Page:
-    expect(page.locator("#live")).to_have_text("live")
-    return page
 
 
 def test_enter_follows_a_link_that_was_replaced_under_the_focus(

@@ -12,7 +12,7 @@ COUNT = 300
 NAMES = [f"Server {number:03}" for number in range(COUNT)]
 LAST = NAMES[-1]
 WHOLE = "#servers tr:not(.brief)"
-PHONE = {"viewport": {"width": 360, "height": 780}}
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -55,16 +55,6 @@ def test_figures_come_with_scrolling_and_go_again(many, visits):
     expect(row_of(page, LAST)).to_have_class("brief")
 
 
-@pytest.mark.slow
-def test_rows_have_one_height_with_figures_and_without(many, visits):
-    page = live(visits, many)
-    rows = "rows.filter(row => row.dataset.value != 'down')"  # whose note takes a line more
-    height = f"rows => [...new Set({rows}.map(row => row.getBoundingClientRect().height))]"
-    expect(row_of(page, LAST)).to_have_class("brief")
-    assert len(page.locator("#servers tr:not(:last-child)").evaluate_all(height)) == 1
-
-
-@pytest.mark.slow
 def test_a_stream_names_only_rows_near_the_window(many, visits):
     page = live(visits, many)
     with page.expect_request(lambda request: "/events" in request.url) as asked:
@@ -75,7 +65,6 @@ def test_a_stream_names_only_rows_near_the_window(many, visits):
     assert "seen=" in asked.value.url
 
 
-@pytest.mark.slow
 def test_the_state_of_a_server_out_of_sight_changes_and_is_announced(many, visits):
     page = live(visits, many)
     many.do(many.source.set_state(LAST, ServerState.SUSPENDED))
@@ -96,7 +85,6 @@ def test_what_is_found_gets_its_figures(many, visits):
     expect(page.locator("#servers tr:visible")).to_have_count(COUNT)
 
 
-@pytest.mark.slow
 def test_a_sorted_table_keeps_its_order_while_it_is_live(many, visits):
     page = live(visits, many)
     page.get_by_role("columnheader", name="p95").get_by_role("link").press("Enter")
@@ -119,7 +107,6 @@ def test_a_sorted_table_keeps_its_order_while_it_is_live(many, visits):
     page.wait_for_url("**/monitor?**sort=p95#table")
 
 
-@pytest.mark.slow
 def test_the_focus_stays_in_a_row_whose_figures_change_or_go(many, visits):
     page = live(visits, many)
     link = row_of(page, NAMES[3]).get_by_role("link")
@@ -132,7 +119,6 @@ def test_the_focus_stays_in_a_row_whose_figures_change_or_go(many, visits):
     expect(link).to_be_focused()
 
 
-@pytest.mark.slow
 def test_going_back_leads_to_the_same_rows(many, visits):
     page = live(visits, many)
     row_of(page, NAMES[200]).scroll_into_view_if_needed()
@@ -145,7 +131,6 @@ def test_going_back_leads_to_the_same_rows(many, visits):
     assert abs(page.evaluate("scrollY") - position) < 60
 
 
-@pytest.mark.slow
 def test_a_paused_page_gets_the_figures_of_other_rows_but_no_news(many, visits):
     page, other = live(visits, many), live(visits, many)
     page.get_by_role("button", name="Pause updates").click()
@@ -162,7 +147,6 @@ def test_a_paused_page_gets_the_figures_of_other_rows_but_no_news(many, visits):
     expect(row_of(page, NAMES[0]).locator(".pill")).to_have_text("down")
 
 
-@pytest.mark.slow
 def test_servers_that_came_while_the_hub_was_lost_are_there_afterwards(many, visits):
     page = live(visits, many)
     many.stop()
@@ -175,7 +159,6 @@ def test_servers_that_came_while_the_hub_was_lost_are_there_afterwards(many, vis
     visits.problems = [told for told in visits.problems if "net::ERR_" not in told]
 
 
-@pytest.mark.slow
 def test_frames_that_come_while_the_page_is_asked_for_take_no_server_away(many, visits):
     page = live(visits, many)
     many.stop()
@@ -223,7 +206,6 @@ def test_all_servers_are_there_without_scripts_a_hundred_a_page(many, visits):
     expect(shown.first).to_have_text("Server 199")
 
 
-@pytest.mark.slow
 def test_all_rows_are_in_what_is_printed(many, visits):
     page = live(visits, many)
     expect(page.locator("[data-paged]")).to_be_hidden()
@@ -231,7 +213,6 @@ def test_all_rows_are_in_what_is_printed(many, visits):
     expect(page.locator("#servers tr:visible")).to_have_count(COUNT)
 
 
-@pytest.mark.slow
 def test_a_board_of_many_runs_has_pages_that_stay_live(many, visits):
     page = live(visits, many, "/board/INT?sort=run")
     names = page.locator("#runs th")
@@ -249,14 +230,3 @@ def test_a_board_of_many_runs_has_pages_that_stay_live(many, visits):
     page.get_by_role("columnheader", name="Run").get_by_role("link").click()
     page.wait_for_url("**/board/INT?sort=-run#table")
     expect(names.first).to_have_text(LAST)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", ["/monitor", "/board/INT?rows=201", "/board/INT/articles"])
-@pytest.mark.parametrize("scripts", [True, False])
-def test_pages_of_rows_are_no_wider_than_a_phone(many, visits, path, scripts):
-    page = visits.open(f"{many.url}{path}", java_script_enabled=scripts, **PHONE)
-    width = page.evaluate("document.documentElement.scrollWidth") if scripts else (
-        page.locator("html").bounding_box()["width"]
-    )  # fmt: skip
-    assert width <= 360

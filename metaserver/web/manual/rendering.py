@@ -80,7 +80,7 @@ def _parser() -> MarkdownIt:
     parser.core.ruler.push("links", _resolve)
     parser.core.ruler.push("anchors", _anchors)
     parser.core.ruler.push("empty headers", _empty_headers)
-    for rule in (table_open, table_close, fence):
+    for rule in (table_open, table_close, fence, code_block):
         parser.add_render_rule(rule.__name__, rule)
     return parser
 
@@ -148,3 +148,9 @@ def table_close(_: RendererHTML, *__: Any) -> str:
 def fence(renderer: RendererHTML, tokens: Sequence[Token], index: int, *rest: Any) -> str:
     """Return a block of code, in a part that scrolls by itself."""
     return SCROLL.format("Code") + RendererHTML.fence(renderer, tokens, index, *rest) + "</div>"
+
+
+def code_block(renderer: RendererHTML, tokens: Sequence[Token], index: int, *rest: Any) -> str:
+    """Return an indented block of code, in a part that scrolls by itself."""
+    block = RendererHTML.code_block(renderer, tokens, index, *rest)
+    return f"{SCROLL.format('Code')}{block}</div>"

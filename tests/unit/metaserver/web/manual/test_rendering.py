@@ -71,10 +71,10 @@ def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
 
 
 def test_tables_and_code_scroll_by_themselves(tmp_path: Path) -> None:
-    known = small(tmp_path, README="# Front\n", one="|a|\n|-|\n|1|\n\n```\ncode\n```\n")
+    known = small(tmp_path, README="# Front\n", one="|a|\n|-|\n|1|\n\n```\ncode\n```\n\n    more\n")
     body = render(known, "/docs/one").body
-    assert body.count('role="group"') == 2
-    assert body.count("<div") == body.count("</div>") == 2
+    assert body.count('role="group"') == 3
+    assert body.count("<div") == body.count("</div>") == 3
 
 
 def test_an_empty_header_of_a_column_is_a_plain_cell(tmp_path: Path) -> None:

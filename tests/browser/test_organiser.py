@@ -1,0 +1,235 @@
+"""An organiser's way by keys from an empty hub to published scores; what the console does live."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from metaserver.model.states import Visibility
+from tests.browser.conftest import Visits
+from tests.browser.console import OrganisedHub, SlowHub
+from tests.browser.visiting import (
+    MARKUP,
+    PHONE,
+    WIDE,
+    check,
+    enter,
+    forgive_refusals,
+    live,
+    signed_in,
+)
+from tests.hubs.command import DEMO
+from tests.integration.test_control_room import ANSWERED
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+GOLD = DEMO / "gold_act.tsv"
+TELL_BUSY = """() => {
+  const form = document.querySelector("form[data-busy]");
+  const button = form.querySelector("button");
+  const timer = setInterval(() => {
+    const told = form.querySelector(".busy")?.textContent ?? "";
+    if (!told.endsWith(" s")) return;
+    clearInterval(timer);
+    sessionStorage.busy = `${button.getAttribute("aria-disabled")} ${told}`;
+    button.click();
+    fetch("/healthz?told");
+  }, 50);
+}"""
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[SlowHub]:
+    with SlowHub(tmp_path) as hub:
+        yield hub
+        hub.call(hub.slow.more.set)
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OrganisedHub]:
+    with OrganisedHub(tmp_path_factory.mktemp("hub")) as hub:
+        hub.at_work()
+        yield hub
+
+
+def written(minutes: float) -> str:
+    """Return the time in so many minutes as a form takes it, in UTC."""
+    return f"{datetime.now(UTC) + timedelta(minutes=minutes):%Y-%m-%dT%H:%M}"
+
+
+def make_a_challenge(page: Page) -> None:
+    """Make the first challenge, whose title is no markup."""
+    page.get_by_role("link", name="Make a challenge").first.click()
+    page.get_by_role("textbox", name="Name", exact=True).fill("bc")
+    page.get_by_label("Title").fill(MARKUP)
+    page.get_by_role("button", name="Make it").click()
+    page.wait_for_url("**/organise")
+    expect(page.get_by_role("region", name=MARKUP)).to_contain_text("No phase is planned yet.")
+
+
+def plan(page: Page, folder: Path) -> None:
+    """Plan an open phase with its corpus and gold in one form, at the second try."""
+    articles = shutil.make_archive(str(folder / "sample"), "zip", DEMO / "articles")
+    page.get_by_label("Title").focus()
+    page.keyboard.type("Test week")
+    page.keyboard.press("Tab")
+    page.keyboard.type("week")
+    page.get_by_role("checkbox", name="ACT – ").check()
+    page.get_by_label("Opens, UTC time").fill("2021-01-01T09:00")
+    page.get_by_label("Freezes, UTC time").fill(written(ANSWERED + 5))
+    for again in (False, True):
+        page.get_by_label("Or import a corpus now").set_input_files(articles)
+        page.get_by_label("Gold of ACT").set_input_files(GOLD)
+        enter(page, "Plan it")
+        confirm = page.get_by_label("Yes, opens is past: the hub does it at once")
+        if not again:
+            expect(page.get_by_label("Title")).to_have_value("Test week")
+            check(page)
+            confirm.focus()
+            page.keyboard.press("Space")
+    page.wait_for_url("**/organise/phases/week")
+    expect(page.locator("main")).to_contain_text("version 1, gold_act.tsv")
+
+
+def hand_out_a_token(page: Page, url: str) -> str:
+    """Make team blue, and return a token for it."""
+    page.goto(f"{url}/organise/teams")
+    page.get_by_role("textbox", name="Name", exact=True).focus()
+    page.keyboard.type("blue")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/organise/teams/blue")
+    enter(page, "Make a token")
+    return page.locator("#secret").inner_text()
+
+
+def fetch_package(page: Page, visits: Visits, folder: Path) -> None:
+    """Let the hub make the phase's results package, download it, and read its report offline."""
+    enter(page, "Results package", "**/results")
+    enter(page, "Make the package")
+    link = page.get_by_role("link", name="Download the package")
+    expect(link).to_be_visible(timeout=1000 * PATIENCE)
+    link.focus()
+    with page.expect_download() as fetched:
+        page.keyboard.press("Enter")
+    assert fetched.value.suggested_filename == "results-week.zip"
+    with zipfile.ZipFile(fetched.value.path()) as package:
+        assert {"tables/ACT/raw.csv", "runs/ACT/blue-1.tsv"} <= {*package.namelist()}
+        package.extract("report.html", folder)
+    report = visits.open((folder / "report.html").as_uri(), viewport=WIDE)
+    for details in report.locator("details").all():
+        details.evaluate("details => details.open = true")
+    assert report.locator("figure svg").count()
+    check(report)
+    report.emulate_media(color_scheme="dark")
+    report.set_viewport_size(PHONE)
+    check(report)
+
+
+def test_from_an_empty_hub_to_published_scores(
+    slow: SlowHub, visits: Visits, tmp_path: Path
+) -> None:
+    hub = slow
+    page = signed_in(hub, visits, "/organise", viewport=PHONE)
+    make_a_challenge(page)
+    page.get_by_role("link", name="Plan a phase").first.click()
+    plan(page, tmp_path)
+    token = hand_out_a_token(page, hub.url)
+    blue = signed_in(hub, visits, "/team", token)
+    expect(blue.get_by_role("heading", name="Team blue")).to_be_visible()
+    expect(blue.get_by_role("link", name="Organise")).to_have_count(0)
+    page.goto(f"{hub.url}/organise/challenges/bc/page")
+    page.get_by_label("Title").focus()
+    page.keyboard.type("It has begun")
+    page.keyboard.press("Tab")
+    page.keyboard.type("See *the boards*.")
+    enter(page, "Announce")
+    expect(page.get_by_role("heading", name="It has begun")).to_be_visible()
+    hub.work()
+
+    page.goto(f"{hub.url}/organise/phases/week")
+    enter(page, "Control room", "**/organise/phases/week/watch")
+    live(page)
+    expect(page.locator("#watch-findings")).to_contain_text("blue-1 needs")
+    check(page)
+    enter(page, "Extend… blue-1", "**/extend")
+    enter(page, "Extend it", "**/watch")
+    expect(page.locator("#watch-findings")).to_contain_text("Nothing now.")
+    enter(page, "Freeze…", "**/freeze")
+    enter(page, "Freeze it now", "**/organise/phases/week")
+    hub.call(hub.slow.more.set)
+    page.goto(f"{hub.url}/organise/phases/week/watch")
+    expect(page.locator("#live")).to_have_text("up to date")
+    expect(page.locator("#watch-servers")).to_contain_text("ended at")
+
+    page.goto(f"{hub.url}/organise/phases/week/edit")
+    page.get_by_label("Who sees the scores").select_option("public")
+    enter(page, "Change", "**/organise/phases/week")
+    assert hub.running.service.phase("week").phase.plan.visibility is Visibility.PUBLIC
+    visitor = visits.open(f"{hub.url}/c/bc", viewport=PHONE)
+    expect(visitor.get_by_role("heading", name="It has begun")).to_be_visible()
+    visitor.goto(f"{hub.url}/c/bc/week/board/ACT")
+    expect(visitor.get_by_role("row", name="blue-1")).to_be_visible()
+    fetch_package(page, visits, tmp_path)
+    forgive_refusals(visits)
+
+
+def test_gold_is_looked_at_once_however_often_it_is_sent_and_then_set(
+    hub: OrganisedHub, visits: Visits, tmp_path: Path
+) -> None:
+    version = hub.running.service.phase("test").gold["ACT"].version
+    page = signed_in(hub, visits, "/organise/phases/test/gold/ACT")
+    page.get_by_label("Gold file").set_input_files(hub.other_gold(tmp_path))
+    sent = []
+    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
+    lock = hub.running.service.phase("test").scoring
+    hub.do(lock.acquire())
+    # Playwright waits for the answer, which is held back; until then the page itself records it.
+    page.evaluate(TELL_BUSY)
+    with page.expect_request("**/healthz?told"):
+        page.get_by_role("button", name="Show what it changes").click(no_wait_after=True)
+    hub.call(lock.release)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("changes")
+    assert re.fullmatch(
+        r"true Scoring every run again… \d+ s", page.evaluate("sessionStorage.busy")
+    )
+    assert len(sent) == 1
+    expect(page.get_by_role("region", name="Runs")).to_contain_text("blue-1")
+    changed = page.get_by_role("region", name="Articles with other labels")
+    expect(changed).to_contain_text("sample01")
+    page.get_by_role("button", name=f"Set it as version {version + 1}").click()
+    expect(page.locator("main [role=status]")).to_contain_text(f"Version {version + 1} is set")
+    page.get_by_role("link", name="The board before").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("ACT")
+
+
+def test_a_server_is_suspended_and_resumed_live(hub: OrganisedHub, visits: Visits) -> None:
+    page = live(signed_in(hub, visits, "/organise/servers"))
+    row = page.get_by_role("row", name="blue-1")
+    page.get_by_role("link", name="Suspend… blue-1 in test").click()
+    page.get_by_label("Reason").fill(MARKUP)
+    page.get_by_role("button", name="Suspend", exact=True).click()
+    expect(page.locator("#notice")).to_have_text(f"blue-1 is suspended in phase test ({MARKUP}).")
+    expect(row).to_contain_text("suspended")
+    page.get_by_role("button", name="Resume blue-1 in test").click()
+    expect(page.locator("#notice")).to_contain_text("blue-1 is")
+    expect(row).to_contain_text("32/32")
+    expect(row).to_contain_text("finished")
+
+
+def test_the_overview_is_live(hub: OrganisedHub, visits: Visits) -> None:
+    hub.ask("teams.create", team="red")
+    page = live(signed_in(hub, visits, "/organise"))
+    expect(page.locator("#needs")).to_contain_text("no token: red")
+    hub.ask("tokens.create", team="red", role="team")
+    expect(page.locator("#needs")).not_to_contain_text("no token: red")
+    plan = {"challenge": "bc", "phase": "later", "corpus": "demo", "release": "test"}
+    hub.ask("phases.create", **plan)
+    expect(page.locator("#challenges")).to_contain_text("later")

@@ -1,0 +1,289 @@
+"""A team's way from a visitor to two runs on a board; what the console does at a button's press."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visits
+from tests.browser.console import ARTICLES, NOBODY, BlueHub, JourneyHub
+from tests.browser.visiting import (
+    PHONE,
+    WIDE,
+    check,
+    enter,
+    forgive_refusals,
+    live,
+    press,
+    signed_in,
+    tab_to,
+    type_into,
+)
+from tests.hubs.release import ACCESSIONS
+
+pytestmark = pytest.mark.slow
+
+NAMES = [f"sample{number:02}" for number in range(1, ARTICLES + 1)]
+GOOD = "".join(
+    f"{name}\t{accession}\t{rank}\t{1 / rank}\n"
+    for name in NAMES
+    for rank, accession in enumerate(ACCESSIONS[:3], 1)
+)
+WRONG = GOOD.replace("\t3\t", "\tthird\t", 2).replace("sample03\t", "", 1)
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[JourneyHub]:
+    with JourneyHub(tmp_path) as hub:
+        yield hub
+
+
+@pytest.fixture(scope="module")
+def blue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BlueHub]:
+    with BlueHub(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+@pytest.fixture
+def hub(blue: BlueHub) -> Iterator[BlueHub]:
+    """The hub of this module, with a team for this test alone."""
+    blue.join()
+    yield blue
+    blue.wait(held=False)
+
+
+def sign_up(hub: JourneyHub, page: Page) -> None:
+    """Read the challenge's page, and sign team green up at the second try."""
+    press(page, "link", "BC")
+    page.wait_for_url("**/c/bc")
+    press(page, "link", "Sign up")
+    page.wait_for_url("**/sign-up/bc")
+    press(page, "button", "Sign up")  # with nothing in it
+    expect(page.get_by_role("alert")).to_contain_text("Team")
+    check(page)
+    for label, text in (("Team", "green"), ("People", "Ada"), ("E-mail", "ada@green.example")):
+        type_into(page, label, text)
+    page.get_by_label("I accept the terms").focus()
+    page.keyboard.press("Space")
+    press(page, "button", "Sign up")
+    expect(page.get_by_role("status")).to_be_visible()
+    page.goto(hub.mailed(1))
+    check(page)
+    press(page, "button", "Confirm")
+    expect(page.get_by_role("status")).to_contain_text("your address is confirmed")
+
+
+def approve(hub: JourneyHub, visits: Visits) -> None:
+    """Approve the team, as an organiser."""
+    organiser = signed_in(hub, visits, "/organise/challenges/bc/sign-ups", viewport=PHONE)
+    check(organiser)
+    press(organiser, "button", "Approve green")
+    expect(organiser.locator("main")).to_contain_text("in, no token yet")
+
+
+def take_token(hub: JourneyHub, page: Page) -> None:
+    """Follow the second link, and sign in with the token that its page shows."""
+    page.goto(hub.mailed(2))
+    press(page, "button", "Show the token")
+    token = page.locator("#secret").inner_text()
+    check(page)
+    press(page, "link", "Sign in with it")
+    type_into(page, "Token", token)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{hub.url}/team")
+
+
+def start_a_server(hub: JourneyHub, page: Page) -> None:
+    """Register a server, test it, and start it when the phase is open."""
+    enter(page, "Register it", "**/team/register")
+    type_into(page, "Name", "green-1")
+    page.keyboard.press("Tab")
+    page.keyboard.type(hub.annotator.url)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/team/servers/green-1")
+    enter(page, "Go to its test", "**/test")
+    enter(page, "Test now for test")
+    expect(page.locator("#verdict")).to_contain_text("passed")
+    hub.ask("phases.open", phase="test")
+    enter(page, "Servers of team green", "**/team/servers")
+    enter(page, "Start green-1 in test")
+    expect(page.get_by_role("region", name="green-1")).to_contain_text("finished")
+
+
+def choose(page: Page, folder: Path, text: str) -> None:
+    """Let the hub look at a result file for INT."""
+    file = folder / "run.tsv"
+    file.write_text(text)
+    page.get_by_label("Task").focus()
+    page.keyboard.type("INT")
+    page.get_by_role("textbox", name="Run").fill("green-file")
+    page.get_by_label("Result file").set_input_files(file)
+    enter(page, "Look at the file")
+
+
+def test_from_reading_to_two_runs_on_a_board(
+    door: JourneyHub, visits: Visits, tmp_path: Path
+) -> None:
+    hub = door
+    page = visits.open(hub.url, viewport=PHONE)
+    sign_up(hub, page)
+    approve(hub, visits)
+    take_token(hub, page)
+    check(page)
+    start_a_server(hub, page)
+    enter(page, "My results", f"{hub.url}/team")
+    results = page.get_by_role("region", name="INT in test")
+    expect(results.get_by_role("row", name="green-1")).to_contain_text("1 of 1 of yours")
+    expect(page.locator("#results")).to_contain_text("(2031-01-16 02:00 Asia/Tokyo)")
+    check(page)
+
+    enter(page, "Upload", "**/team/upload")
+    choose(page, tmp_path, WRONG)
+    looked = page.locator("#looked")
+    expect(looked).to_contain_text("4 errors of its format")
+    for line in (3, 6, 7, 8):
+        expect(looked.locator(".problems")).to_contain_text(f"line {line}")
+    expect(looked.get_by_role("button")).to_have_count(0)
+    check(page)
+    choose(page, tmp_path, GOOD)
+    expect(looked).to_contain_text(f"would be accepted {ARTICLES} articles answered for INT")
+    expect(page.locator("main")).to_contain_text("INT: 10 uploads left now")
+    check(page)
+    enter(page, "Upload it for INT", "**/team?uploaded=green-file")
+    expect(results.get_by_role("row", name="green-file")).to_contain_text("of 2 of yours")
+    assert hub.ask("uploads.list", phase="test", team="green")
+    forgive_refusals(visits)
+
+
+def test_from_the_first_server_to_the_place_of_a_problem(hub: BlueHub, visits: Visits) -> None:
+    server = f"{hub.team}-1"
+    page = signed_in(hub, visits)
+    page.get_by_role("link", name="Register it").click()
+    name = page.get_by_role("textbox", name="Name", exact=True)
+    name.fill("blue 1")
+    page.get_by_label("URL").fill(NOBODY)
+    page.get_by_role("button", name="Register").click()
+    expect(name).to_have_attribute("aria-invalid", "true")
+    expect(name).to_have_accessible_description(re.compile("has characters that", re.IGNORECASE))
+    expect(page.get_by_label("URL")).to_have_value(NOBODY)
+    name.fill(server)
+    page.get_by_role("button", name="Register").click()
+    page.get_by_role("link", name="Go to its test").click()
+    page.get_by_role("button", name="Test now").click()
+    expect(page.locator("#verdict")).to_contain_text("failed")
+    expect(page.locator("#steps")).to_contain_text("Connection refused")
+
+    page.get_by_role("link", name="Change").click()
+    page.get_by_label("URL").fill(hub.annotator.url)
+    page.get_by_role("button", name="Change").click()
+    page.wait_for_url(f"**/team/servers/{server}")
+    hub.wait(held=True)
+    page.get_by_role("link", name="Test", exact=True).click()
+    page.get_by_role("button", name="Test now").click()
+    expect(page.locator("#verdict")).to_contain_text("testing")
+    expect(page.locator("#steps > li")).to_have_count(4)
+    hub.wait(held=False)
+    expect(page.locator("#verdict")).to_contain_text("passed")
+    expect(page.locator("#steps > li")).to_have_count(11)
+
+    hub.annotator.wrong = True
+    page.get_by_role("link", name=f"Servers of team {hub.team}").click()
+    page.get_by_role("button", name=f"Next {server}").click()
+    card = page.get_by_role("region", name=server)
+    expect(card).to_contain_text("1/32")
+    expect(card).to_contain_text("paused")
+    page.get_by_role("button", name=f"Start {server}").click()
+    expect(card).to_contain_text("finished")
+    expect(card).to_contain_text("32/32")
+    assert page.url.endswith("/team/servers")
+
+    page.get_by_role("link", name="Attempts").click()
+    page.get_by_label("Outcome").select_option("partial")
+    page.get_by_label("Article").fill("sample03")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_role("link", name="sample03", exact=True).click()
+    page.get_by_role("link", name="normalizations[3].confidence").click()
+    place = page.locator(":target")
+    expect(place).to_have_attribute("id", "answer.normalizations[3].confidence")
+    expect(place).to_contain_text("expected ]0, 1], got 7.0")
+    expect(place).to_be_in_viewport()
+    forgive_refusals(visits)
+
+
+def test_a_refusal_stays_at_its_button_until_the_next(hub: BlueHub, visits: Visits) -> None:
+    server = f"{hub.team}-1"
+    hub.ask_as_team("servers.register", server=server, url=hub.annotator.url)
+    page = live(signed_in(hub, visits, "/team/servers"))
+    page.get_by_role("button", name=f"Start {server}").click()
+    card = page.get_by_role("region", name=server)
+    expect(card.get_by_role("alert")).to_contain_text("Start was refused")
+    expect(page.locator("#announce")).to_contain_text("Start was refused")
+    assert hub.ask_as_team("servers.test", server=server).passed
+    expect(card).to_contain_text("test passed")
+    expect(card.get_by_role("alert")).to_be_visible()
+    page.get_by_role("button", name=f"Start {server}").click()
+    expect(card.get_by_role("alert")).to_have_count(0)
+    expect(card).to_contain_text("finished")
+    forgive_refusals(visits)
+
+
+def test_the_focus_goes_on_to_the_button_in_the_place_of_the_one_that_was_pressed(
+    hub: BlueHub, visits: Visits
+) -> None:
+    server = f"{hub.team}-1"
+    hub.tested(server)
+    hub.wait(held=True)
+    page = live(signed_in(hub, visits, "/team/servers"))
+    card = page.get_by_role("region", name=server)
+    tab_to(page, f"Start {server} in test")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=f"Pause {server}")).to_be_focused()
+    expect(page.locator("#announce")).to_contain_text(f"{server} is")
+    expect(card).to_contain_text("1 in flight")
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name=f"Start {server}")).to_be_focused()
+    expect(card).to_contain_text("finishing 1 in flight")
+    page.get_by_role("button", name=f"Cancel {server}").click()
+    expect(card).not_to_contain_text("in flight")
+    expect(card.locator(".pill[data-state=paused]")).to_be_visible()
+
+
+def test_a_hub_that_is_gone_is_announced(hub: BlueHub, visits: Visits) -> None:
+    server = f"{hub.team}-1"
+    hub.tested(server)
+    page = signed_in(hub, visits, "/team/servers")
+    page.route("**/start", lambda route: route.abort())
+    page.get_by_role("button", name=f"Start {server}").click()
+    expect(page.locator("#notice")).to_contain_text("The hub does not answer")
+    visits.problems = [said for said in visits.problems if "ERR_FAILED" not in said]
+
+
+def test_a_snippet_is_copied(hub: BlueHub, visits: Visits) -> None:
+    page = signed_in(
+        hub, visits, "/team/snippets", permissions=["clipboard-read", "clipboard-write"]
+    )
+    page.get_by_role("button", name="Copy the Python server").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert "from annotators import" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_results_fit_and_the_header_is_one_line_whatever_is_in_them(
+    hub: BlueHub, visits: Visits
+) -> None:
+    hub.answered(f"{hub.team}-1")
+    page = signed_in(hub, visits, viewport=WIDE)
+    assert page.locator(".results").count() > 0
+    assert page.locator(".scroll").evaluate_all(
+        "regions => regions.every(one => one.scrollWidth <= one.clientWidth)"
+    )
+    label = "Ana María González-Ruiz, Barcelona, for the whole committee"
+    issued = hub.ask("tokens.create", role="organiser", label=label)
+    page = signed_in(hub, visits, "/organise", issued.token, viewport=WIDE)
+    home, theme = (page.locator(one).bounding_box() for one in (".home", "#theme"))
+    assert home
+    assert theme
+    assert theme["y"] < home["y"] + home["height"]  # beside it, not below
