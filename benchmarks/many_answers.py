@@ -43,7 +43,7 @@ ANA = Caller(role=Role.ORGANISER, name="organiser ana")
 def _asked(address: str, ended: Connection, times: Connection) -> None:
     """Ask a hub whether it lives until something comes; send the seconds of each answer."""
     found: list[float] = []
-    while not ended.poll(BEAT):
+    while not found or not ended.poll(BEAT):
         begun = time.perf_counter()
         with urllib.request.urlopen(f"{address}healthz", timeout=60) as answer:
             answer.read()

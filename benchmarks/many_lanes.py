@@ -192,13 +192,21 @@ def serving(folder: Path, code: Path | None) -> Iterator[Hub]:
         text=True,
     )
     try:
-        assert process.stderr is not None
-        served = re.search("serving at (.*)", process.stderr.readline())
-        assert served, process.communicate()[1]
-        yield Hub(process, folder / STORE_FILE, served[1])
+        yield Hub(process, folder / STORE_FILE, _address(process))
     finally:
         process.kill()
         process.communicate()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """Return the address that a hub says it serves at."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if served := re.search("serving at (.*)", line):
+            return served[1]
+    raise AssertionError(said)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from benchmarks import sized
 from scoring.alignment import best_pairing, overlaps, span
 from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate_paths
 from scoring.cli import main as scoring
@@ -32,6 +33,7 @@ from scoring.standoff import Annotations, read_standoff_gold
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 BB = SHARED / "bb2016"
+MENTIONS = sized(10_000, 200)
 PARENTS = BB / "OntoBiotope_BioNLP-ST-2016_parents.txt"
 Result = TypeVar("Result")
 
@@ -85,21 +87,21 @@ def main() -> None:
 
 
 def score_names(articles: int) -> None:
-    gold = some_mentions(10_000, 1, articles=articles, gap=20)
-    run = some_mentions(10_000, 2, articles=articles, gap=20)
-    name = f"names, 10,000 x 10,000 in {articles} articles: scoring"
+    gold = some_mentions(MENTIONS, 1, articles=articles, gap=20)
+    run = some_mentions(MENTIONS, 2, articles=articles, gap=20)
+    name = f"names, {MENTIONS:,} x {MENTIONS:,} in {articles} articles: scoring"
     ours = timed(name, lambda: evaluate(gold, run))
     theirs = timed("    the same: nervaluate", lambda: with_nervaluate(gold, run))
     compare_counts(gold, run, ours, theirs)
 
 
 def pair_one_text(extent: int) -> None:
-    """Pair 10,000 spans with 10,000 in one text, the more crowded the shorter the text."""
+    """Pair `MENTIONS` spans with as many in one text, the more crowded the shorter the text."""
     chance = np.random.default_rng(extent)
     sides = []
     for _ in range(2):
-        starts = chance.integers(0, extent, 10_000).tolist()
-        sizes = chance.integers(1, 20, 10_000).tolist()
+        starts = chance.integers(0, extent, MENTIONS).tolist()
+        sizes = chance.integers(1, 20, MENTIONS).tolist()
         sides.append([("a", span([(s, s + n)])) for s, n in zip(starts, sizes, strict=True)])
 
     def sparse() -> tuple[float, int]:
@@ -109,12 +111,12 @@ def pair_one_text(extent: int) -> None:
 
     def dense() -> tuple[float, int]:
         left, right, weights = overlaps(*sides)
-        matrix = np.zeros((10_000, 10_000))
+        matrix = np.zeros((MENTIONS, MENTIONS))
         matrix[left, right] = weights + 1e-9
         kept = matrix[linear_sum_assignment(matrix, maximize=True)]
         return float(kept.sum() - 1e-9 * np.count_nonzero(kept)), int(np.count_nonzero(kept))
 
-    found = timed(f"spans, 10,000 x 10,000 in {extent:,} characters: scoring", sparse)
+    found = timed(f"spans, {MENTIONS:,} x {MENTIONS:,} in {extent:,} characters: scoring", sparse)
     expected = timed("    the same: dense linear_sum_assignment", dense)
     assert abs(found[0] - expected[0]) < 1e-6
     assert found[1] == expected[1]

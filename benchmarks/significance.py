@@ -136,7 +136,7 @@ def print_power() -> None:
     took = time.perf_counter() - start
     max_t, by_holm = found(tests)
     p = np.array([test.p for test in tests.pairs])
-    means = campaign(np.random.default_rng(1), 100_000, abilities).mean(axis=0)
+    means = campaign(np.random.default_rng(1), sized(100_000, 500), abilities).mean(axis=0)
     left, right = np.triu_indices(134, 1)
     true = np.abs(means[left] - means[right])
     wrong = np.array([test.difference or 0.0 for test in tests.pairs]) * (left - right) < 0
@@ -156,7 +156,7 @@ def print_power() -> None:
 def print_coverage(campaigns: int) -> None:
     """Print how often intervals hold the true scores of four runs, and the difference of two."""
     abilities = np.array([-0.5, 0.0, 0.5, 1.0])
-    means = campaign(np.random.default_rng(1), 1_000_000, abilities).mean(axis=0)
+    means = campaign(np.random.default_rng(1), sized(1_000_000, 500), abilities).mean(axis=0)
     true = np.append(means, means[2] - means[1])
     print(f"\ncoverage of 95 % intervals, {campaigns} campaigns, {RESAMPLES} resamples")
     print("articles  interval    scores of four runs         difference")
@@ -267,12 +267,12 @@ def print_list_sizes(campaigns: int) -> None:
 def print_articles_needed(campaigns: int) -> None:
     """Print the power at the articles needed, of scores and of normal differences."""
     print(f"\narticles needed for a power of 0.8, from 61 articles, {campaigns} campaigns")
-    for better in (0.2, 0.4, 0.8):
+    for better in sized((0.2, 0.4, 0.8), (0.8,)):
         needed = []
         for seed in range(campaigns):
             values = campaign(np.random.default_rng(seed), 61, np.array([0.0, better]))
             needed.append(articles_needed(values[:, 1] - values[:, 0], seed=seed) or 20_000)
-        values = campaign(np.random.default_rng(99), 200_000, np.array([0.0, better]))
+        values = campaign(np.random.default_rng(99), sized(200_000, 500), np.array([0.0, better]))
         differences = values[:, 1] - values[:, 0]
         true = articles_needed(differences)
         low, middle, high = np.quantile(needed, [0.1, 0.5, 0.9])
@@ -281,7 +281,7 @@ def print_articles_needed(campaigns: int) -> None:
             f"ability +{better}: effect {effect:.2f}, truly {true}; from 61 articles "
             f"{middle:.0f} (80 % of campaigns: {low:.0f} to {high:.0f})"
         )
-    normal = np.random.default_rng(1).normal(0, 1, 100_000)
+    normal = np.random.default_rng(1).normal(0, 1, sized(100_000, 500))
     for effect, articles in ((0.2, 200), (0.5, 34)):
         border, centre = t.ppf(1 - ALPHA / 2, articles - 1), effect * np.sqrt(articles)
         by_t = 1 - nct.cdf(border, articles - 1, centre) + nct.cdf(-border, articles - 1, centre)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web_app
 from hypothesis import settings
 
 from tests import effort, stores
@@ -69,10 +70,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_objects_to_walk() -> None:
-    """Leave what earlier modules hold out of collections.
+    """Let the hubs of earlier modules go, and leave what they still hold out of collections.
 
+    aiohttp keeps the last 1,024 handlers that were asked, each with its application: the whole hub.
     After thousands of tests a worker has so many objects that a collection takes seconds.
     """
+    web_app._cached_build_middleware.cache_clear()
     gc.collect()
     gc.freeze()
 

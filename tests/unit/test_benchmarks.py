@@ -11,12 +11,14 @@ from benchmarks import names
 from tests.shared import ROOT, shared
 from tests.tools import tool
 
-QUICK = {"codec", "decoding", "fuzz_decoding", "hostile_bodies"}
+QUICK = {
+    "codec", "decoding", "fuzz_decoding", "hostile_bodies", "other_evaluations", "scoring_peers",
+    "scoring_reading",
+}  # fmt: skip
 NIGHTLY = {"machines"}  # leases are waited for, on networks that only root makes
 NEEDED = {
     "consensus": lambda: shared("data"),
     "live_pages": lambda: tool("chromium"),
-    "other_evaluations": lambda: shared("data"),
     "species": lambda: shared("data"),
 }
 
@@ -40,3 +42,4 @@ def test_a_benchmark_runs_at_a_toy_size(name: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 2
+    assert " failed: " not in done.stderr  # a part of one
