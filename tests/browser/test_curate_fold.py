@@ -69,7 +69,7 @@ def by_hub(log: list[CurationEvent]) -> list[Any]:
 
 
 def test_both_make_the_same_state_of_any_events(site: Site, visits: Visits) -> None:
-    logs = [log_of(seed) for seed in range(400)]
+    logs = [log_of(seed) for seed in range(150)]
     page = visits.open(f"{site.url}/monitor")
     address = page.locator("script[type=module]").first.get_attribute("src") or ""
     given = {

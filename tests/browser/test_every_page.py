@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, StorageState, expect
+from playwright.sync_api import FilePayload, Page, StorageState, expect
 
 from annotators.server import Kit
 from metaserver.model.records import ServerName, TaskName
@@ -243,7 +243,9 @@ def a_secret(page: Page) -> None:
 
 
 def a_preview(page: Page) -> None:
-    page.get_by_label("Gold file").set_input_files(DEMO / "gold_act.tsv")
+    other = (DEMO / "gold_act.tsv").read_bytes().replace(b"\t1", b"\t0", 1)
+    given: FilePayload = {"name": "gold.tsv", "mimeType": "text/plain", "buffer": other}
+    page.get_by_label("Gold file").set_input_files(given)
     page.get_by_role("button", name="Show what it changes").click()
     expect(page.get_by_role("button", name="Set it as version")).to_be_visible()
 
