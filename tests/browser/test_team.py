@@ -56,6 +56,13 @@ def hub(blue: BlueHub) -> Iterator[BlueHub]:
     blue.wait(held=False)
 
 
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[BlueHub]:
+    """A hub whose phase a test may end."""
+    with BlueHub(tmp_path) as hub:
+        yield hub
+
+
 def sign_up(hub: JourneyHub, page: Page) -> None:
     """Read the challenge's page, and sign team green up at the second try."""
     press(page, "link", "BC")
@@ -274,12 +281,16 @@ def test_a_snippet_is_copied(hub: BlueHub, visits: Visits) -> None:
 def test_results_fit_and_the_header_is_one_line_whatever_is_in_them(
     hub: BlueHub, visits: Visits
 ) -> None:
-    hub.answered(f"{hub.team}-1")
-    page = signed_in(hub, visits, viewport=WIDE)
-    assert page.locator(".results").count() > 0
-    assert page.locator(".scroll").evaluate_all(
-        "regions => regions.every(one => one.scrollWidth <= one.clientWidth)"
-    )
+    hub.ask("phases.update", phase="test", visibility="hidden")
+    try:
+        hub.answered(f"{hub.team}-1")
+        page = signed_in(hub, visits, viewport=WIDE)
+        expect(page.locator(".results").first).to_contain_text("Hidden until")
+        assert page.locator(".scroll").evaluate_all(
+            "regions => regions.every(one => one.scrollWidth <= one.clientWidth)"
+        )
+    finally:
+        hub.ask("phases.update", phase="test", visibility="public")
     label = "Ana María González-Ruiz, Barcelona, for the whole committee"
     issued = hub.ask("tokens.create", role="organiser", label=label)
     page = signed_in(hub, visits, "/organise", issued.token, viewport=WIDE)
@@ -287,3 +298,39 @@ def test_results_fit_and_the_header_is_one_line_whatever_is_in_them(
     assert home
     assert theme
     assert theme["y"] < home["y"] + home["height"]  # beside it, not below
+
+
+def test_a_live_page_says_what_it_says_when_it_is_loaded_again(
+    alone: BlueHub, visits: Visits
+) -> None:
+    alone.ask_as_team("servers.register", server="blue-1", url=alone.annotator.url)
+    team = signed_in(alone, visits, "/team/servers")
+    server = visits.again(team.context)
+    server.goto(f"{alone.url}/team/servers/blue-1")
+    issued = alone.ask("tokens.create", role="organiser", label="ana")
+    ana = signed_in(alone, visits, "/organise/phases/test/watch", issued.token)
+    assert alone.ask_as_team("servers.test", server="blue-1", phase="test").passed
+    server.get_by_role("button", name="Start").click()
+    expect(server.locator("#notice")).to_contain_text("is finished in phase test")
+    alone.ask("phases.freeze", phase="test")
+    for page in (team, server, ana):
+        again = visits.again(page.context)
+        page.bring_to_front()
+        live(page)
+        for _ in range(20):
+            again.goto(page.url)
+            if said(page) == said(again):
+                break
+            page.wait_for_timeout(500)
+        assert said(page) == said(again)
+
+
+def said(page: Page) -> str:
+    """Return the text of a page's main part but for the state of its stream and notices."""
+    return str(
+        page.evaluate(
+            "() => [...document.querySelectorAll("
+            "'main > *:not(.top, #notice), .top > :first-child')]"
+            ".map(one => one.innerText).join('|')"
+        )
+    )

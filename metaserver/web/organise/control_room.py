@@ -197,7 +197,9 @@ class ControlRoomPages:
         """Return the live parts of the page."""
         shown = await self._shown(request, phase_named(self.console, request) or "")
         part = self.console.templates.part
-        blocks = ("facts", "totals", "findings", "verdicts", "errors", "uploads")
+        blocks = (
+            "facts", "acts", "totals", "findings", "verdicts", "methods", "errors", "uploads",
+        )  # fmt: skip
         rows = {
             server_id(one.server): part(PARTS, "server_row", shown, one, WORDS)
             for one in shown.room.servers

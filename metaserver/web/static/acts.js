@@ -37,6 +37,10 @@ async function send(form, button, afterwards) {
     tellInstead(UNREACHED);
     return;
   }
+  if (answer.status === 401) { // the session has ended
+    location.assign(`/signin?next=${encodeURIComponent(location.pathname + location.search)}`);
+    return;
+  }
   if (answer.redirected && new URL(answer.url).pathname !== location.pathname) {
     location.assign(answer.url);
     return;

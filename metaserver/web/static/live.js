@@ -12,6 +12,7 @@ const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the h
 // ms until the next try, on average: not all viewers at once, and late enough for another process
 // of the hub, which follows the store once a second, to know what this page has shown.
 const RETRY = 2_000;
+const SETTLED = 3_000; // ms after an action by which the frames with its effect have come
 const ANNOUNCED = 3; // changes announced at once; more are counted
 
 const CONTROLS = "a[href], button, summary, input, select, [tabindex='0']";
@@ -68,6 +69,22 @@ function watchPresses() {
   for (const type of ["keydown", "pointerdown"]) addEventListener(type, press, true);
   for (const type of ["keyup", "pointerup", "pointercancel"]) addEventListener(type, release, true);
   addEventListener("blur", release); // another window has the release
+}
+
+// What was said of a server's state after an action goes on as that state does.
+const STATE = /^(\S+) is \S+ in phase (\S+?)(?=\.?$| \()/;
+
+function keepNotice() {
+  const notice = byId("notice");
+  const [, server, phase] = STATE.exec(notice?.textContent.trim() ?? "") ?? [];
+  if (!server) return;
+  for (const { dataset } of document.querySelectorAll("[data-announce]")) {
+    const now = dataset.announce.split("; ").find((one) => {
+      const found = STATE.exec(one);
+      return found?.[1] === server && found[2] === phase;
+    });
+    if (now && notice.textContent !== `${now}.`) notice.textContent = `${now}.`;
+  }
 }
 
 function replaceParts(html) {
@@ -199,6 +216,7 @@ export function startStream(address, release, afterFrame) {
   }
 
   function alive() {
+    keepNotice();
     // Where no article is sent the page is kept up to date, but nothing on it is live.
     show(document.querySelector("[data-still]") ? "up to date" : "live");
     again(lose, SILENCE);
@@ -303,6 +321,11 @@ export function startStream(address, release, afterFrame) {
       show("paused");
     } else open();
   });
+  // The answer to an action may come after the frames with what it has changed.
+  const notices = new MutationObserver(() => {
+    if (byId("notice")) setTimeout(() => stream && keepNotice(), SETTLED);
+  });
+  if (byId("notice")) notices.observe(byId("notice").parentElement, { childList: true });
   byId("news")?.addEventListener("click", showNews);
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);

@@ -152,6 +152,7 @@ class TeamConsole:
         for card in await cards(self.console, request, team):
             html[card.id("facts")] = part("team_parts.html", "facts", card)
             html[card.id("lanes")] = part("team_parts.html", "lanes", card, view)
+            html[card.id("links")] = part("team_parts.html", "links", card)
         return LiveParts(html=html)
 
 

@@ -268,11 +268,15 @@ async def server_parts(console: ConsoleContext, request: web.Request, name: str)
     """Return the live parts of a server's page."""
     card = await one_card(console, request, name)
     part = console.templates.part
-    queues = await _queues(console, request, card)
+    queues, groups = await asyncio.gather(
+        _queues(console, request, card), _errors(console, request, card)
+    )
     return LiveParts(
         html={
             card.id("facts"): part("team_parts.html", "facts", card),
             card.id("lanes"): part("team_parts.html", "lanes", card, view),
+            card.id("to-test"): part("team_parts.html", "to_test", card),
+            "went-wrong": part("team_parts.html", "went_wrong", card, groups),
             "queues": part("team_parts.html", "queues", card, queues),
         }
     )
