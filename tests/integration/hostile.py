@@ -28,20 +28,33 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attack:
-    """A hostile server's script, and the outcomes that an article sent to it may have."""
+    """A hostile server, and the outcomes that an article sent to it may have."""
 
-    script: Script
+    make: Callable[[], Script]
     outcomes: frozenset[Outcome]
     message: str = ""
     time_limit: float = 120.0
+
+    @property
+    def script(self) -> Script:
+        """The server's script, made now: nobody else holds its megabytes."""
+        return self.make()
 
 
 def attack(
     script: Script, *outcomes: Outcome, message: str = "", time_limit: float = 120.0
 ) -> Attack:
-    return Attack(
-        script=script, outcomes=frozenset(outcomes), message=message, time_limit=time_limit
-    )
+    return made(lambda: script, *outcomes, message=message, time_limit=time_limit)
+
+
+def made(
+    make: Callable[[], Script],
+    *outcomes: Outcome,
+    message: str = "",
+    time_limit: float = 120.0,
+) -> Attack:
+    """Return an attack whose script is made when it is needed."""
+    return Attack(make=make, outcomes=frozenset(outcomes), message=message, time_limit=time_limit)
 
 
 # The hub meanwhile
@@ -230,11 +243,11 @@ HIT = (
 DOCUMENTS = {
     "billion laughs": attack(answering(laughs()), XML, message="document type"),
     "quadratic entities": attack(answering(quadratic()), XML, message="document type"),
-    "nested arrays": attack(
-        answering(inside(b"<value><array><data>" * 100_000)), XML, message="nested deeper"
+    "nested arrays": made(
+        lambda: answering(inside(b"<value><array><data>" * 100_000)), XML, message="nested deeper"
     ),
-    "nested structs": attack(
-        answering(inside(b"<value><struct><member><name>a</name>" * 100_000)),
+    "nested structs": made(
+        lambda: answering(inside(b"<value><struct><member><name>a</name>" * 100_000)),
         XML,
         message="nested deeper",
     ),
@@ -260,13 +273,14 @@ DOCUMENTS = {
     "references without end": attack(
         flood(VALUE + b"<value>", forever(b"&#65;" * 10_000)), TOO_LARGE
     ),
-    "an int of a million digits": attack(
-        answering(inside(b"<value><int>" + b"9" * 1_000_000 + b"</int></value>")),
+    "an int of a million digits": made(
+        lambda: answering(inside(b"<value><int>" + b"9" * 1_000_000 + b"</int></value>")),
         SHAPE,
         message="got unreadable int",
     ),
-    "a double of ten million digits": attack(
-        answering(inside(b"<value><double>0." + b"1" * 10_000_000 + b"</double></value>")), SHAPE
+    "a double of ten million digits": made(
+        lambda: answering(inside(b"<value><double>0." + b"1" * 10_000_000 + b"</double></value>")),
+        SHAPE,
     ),
     "an array of a million ints": attack(array_of(b"<value><i4>%d</i4></value>", 10**6), SHAPE),
     "an array of a million structs": attack(
@@ -304,8 +318,8 @@ DOCUMENTS = {
     "a type of a million names": attack(
         flood(VALUE + b"<value><a>", counted(b"<a%d/>", 1_000_000)), XML, message="32 names"
     ),
-    "a type nested without end": attack(
-        answering(inside(b"<value>" + b"<a>" * 1_000_000)), XML, message="nested deeper"
+    "a type nested without end": made(
+        lambda: answering(inside(b"<value>" + b"<a>" * 1_000_000)), XML, message="nested deeper"
     ),
     "half a million members of one name": attack(
         flood(
@@ -314,8 +328,8 @@ DOCUMENTS = {
         ),
         XML,
     ),
-    "a fault code of ten million letters": attack(
-        answering(
+    "a fault code of ten million letters": made(
+        lambda: answering(
             b"<methodResponse><fault><value><struct><member><name>faultCode</name><value>"
             + b"x" * 10_000_000
             + b"</value></member></struct></value></fault></methodResponse>"
@@ -323,8 +337,8 @@ DOCUMENTS = {
         Outcome.FAULT,
         message="x" * 80 + ": ",
     ),
-    "a fault string of a million values": attack(
-        answering(
+    "a fault string of a million values": made(
+        lambda: answering(
             b"<methodResponse><fault><value><struct><member><name>faultString</name>"
             b"<value><array><data>" + b"<value/>" * 1_000_000
             + b"</data></array></value></member></struct></value></fault></methodResponse>"
@@ -339,15 +353,15 @@ DOCUMENTS = {
     "a charset that is none": attack(
         answering(GOOD, content_type="text/xml; charset=zlib"), Outcome.OK
     ),
-    "a charset that is slow": attack(
-        answering(
+    "a charset that is slow": made(
+        lambda: answering(
             inside(b"<value>" + b"a" * 10_000_000 + b"</value>"),
             content_type="text/xml; charset=punycode",
         ),
         SHAPE,
     ),
-    "ten million letters of two encodings": attack(
-        answering(
+    "ten million letters of two encodings": made(
+        lambda: answering(
             b"<?xml version='1.0' encoding='gb18030'?>"
             + inside(b"<value>" + b"\xb0\xa1" * 5_000_000 + b"</value>").partition(b"?>")[2],
             content_type="text/xml; charset=utf-8",
@@ -409,10 +423,10 @@ HEADS = {
     "silence": attack(slowly(b"", b""), TIMEOUT, time_limit=0.5),
     "headers without end": attack(slowly(OK, b"X: y\r\n" * 10_000), HTTP),
     "a header without end": attack(slowly(OK + b"X: ", b"y" * CHUNK), HTTP),
-    "a million headers": attack(
-        sending(OK + b"".join(b"X-%d: y\r\n" % n for n in range(1_000_000))), HTTP
+    "a million headers": made(
+        lambda: sending(OK + b"".join(b"X-%d: y\r\n" % n for n in range(1_000_000))), HTTP
     ),
-    "a status line without end": attack(sending(b"HTTP/1.1 200 " + b"O" * 10_000_000), HTTP),
+    "a status line without end": made(lambda: sending(b"HTTP/1.1 200 " + b"O" * 10_000_000), HTTP),
     "always to be continued": attack(
         slowly(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000), TIMEOUT, time_limit=1.0
     ),
@@ -465,18 +479,25 @@ HEADS = {
     ),
 }  # fmt: skip
 
-_BLANK = b"<?xml version='1.0'?><methodResponse>" + b" " * 200 * 2**20
-GZIPPED, DEFLATED = gzip.compress(_BLANK, 1), zlib.compress(_BLANK, 1)
-del _BLANK
+
+def blank() -> bytes:
+    """Return 200 MB of white space, an answer until then."""
+    return b"<?xml version='1.0'?><methodResponse>" + b" " * 200 * 2**20
+
+
 COMPRESSED = {
-    "a gzip bomb": attack(
-        answering(GZIPPED, content_encoding="gzip"), TOO_LARGE, message="bytes"
+    "a gzip bomb": made(
+        lambda: answering(gzip.compress(blank(), 1), content_encoding="gzip"),
+        TOO_LARGE,
+        message="bytes",
     ),
-    "a zlib bomb": attack(
-        answering(DEFLATED, content_encoding="deflate"), TOO_LARGE, message="bytes"
+    "a zlib bomb": made(
+        lambda: answering(zlib.compress(blank(), 1), content_encoding="deflate"),
+        TOO_LARGE,
+        message="bytes",
     ),
-    "a bomb of raw deflate": attack(
-        answering(DEFLATED[2:-4], content_encoding="deflate"),
+    "a bomb of raw deflate": made(
+        lambda: answering(zlib.compress(blank(), 1)[2:-4], content_encoding="deflate"),
         TOO_LARGE,
         message="bytes",
     ),
@@ -487,16 +508,16 @@ COMPRESSED = {
         flood(b"", forever(b"\x00\x00\x00\xff\xff" * 10_000), content_encoding="deflate"),
         TOO_LARGE,
     ),
-    "a bomb of small members": attack(
-        answering(
+    "a bomb of small members": made(
+        lambda: answering(
             gzip.compress(b"<methodResponse>")
             + gzip.compress(b"<params/>" * 7_000) * 2_000,
             content_encoding="gzip",
         ),
         XML, TOO_LARGE,
     ),
-    "a bomb of values": attack(
-        answering(
+    "a bomb of values": made(
+        lambda: answering(
             gzip.compress(VALUE + ARRAY)
             + gzip.compress(b"<value><i4>1</i4></value>" * 2_500) * 2_000,
             content_encoding="gzip",
