@@ -134,6 +134,7 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
     keys.type("pull down")
     expect(page.locator("#chooser-options li").first).to_contain_text("MI:0096")
     keys.press("Enter")
+    expect(page.locator("#standing")).to_contain_text("pull down")  # the dialog has gone
     keys.press("y")
     keys.type("MI:0407")
     expect(page.locator("#chooser-options li")).to_have_count(1)
@@ -263,6 +264,7 @@ def kept_note(page: Page, text: str) -> None:
     field.fill(text)
     expect(page.locator("#chooser-options")).to_contain_text("Keep this note")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_an_item_has_as_many_passages_as_the_hub_takes(hub: CuratorHub, visits: Visits) -> None:
