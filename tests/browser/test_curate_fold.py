@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import msgspec
+import pytest
 
 from metaserver.curation.decisions import CurationEvent, fold, next_redo, next_undo, normal
 from tests.browser.conftest import Site, Visits
@@ -68,6 +69,7 @@ def by_hub(log: list[CurationEvent]) -> list[Any]:
     return made
 
 
+@pytest.mark.slow
 def test_both_make_the_same_state_of_any_events(site: Site, visits: Visits) -> None:
     logs = [log_of(seed) for seed in range(150)]
     page = visits.open(f"{site.url}/monitor")

@@ -15,6 +15,7 @@ def state_of(page, name=FIRST):
     return page.locator("#servers tr", has_text=name).locator(".pill")
 
 
+@pytest.mark.slow
 def test_a_change_arrives_without_a_reload_and_is_announced(site, visits):
     page = visits.open(f"{site.url}/monitor")
     expect(page.locator("#live")).to_have_text("live")
@@ -111,6 +112,7 @@ def test_a_page_of_another_release_is_left_where_something_was_typed(site, visit
     assert page.locator("input[type=search]").first.input_value() == "blue"
 
 
+@pytest.mark.slow
 def test_a_server_name_made_of_markup_is_inert(make_site, visits):
     site = make_site([MARKUP, "plain"])
     monitor, board = (visits.open(f"{site.url}{path}") for path in ("/monitor", "/board/INT"))

@@ -52,6 +52,7 @@ def test_the_score_of_infinitely_many_pairs(golden: dict[str, Any]) -> None:
         assert limit == pytest.approx(cell["score_literal_limit"], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_tables_2_and_3_are_reproduced(
     simulated: list[tuple[dict[str, Any], Ppi3dScorecard]],
 ) -> None:

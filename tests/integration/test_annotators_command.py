@@ -37,7 +37,14 @@ def started(*arguments, **environment):
             assert process.wait(timeout=30) == 0
 
 
-@pytest.mark.parametrize("server", [name for name in SERVERS if name != "llm"])
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "act" else name
+        for name in SERVERS
+        if name != "llm"
+    ],
+)
 def test_each_server_answers_its_tasks_and_ends_on_sigterm(server):
     arguments = ("-m", "annotators", "serve", server, "--port", "0", "--delay", "0", "0.1")
     with started(*arguments) as url, ServerProxy(url) as proxy:
@@ -82,6 +89,7 @@ def test_a_new_server_runs_as_written_and_passes_the_check(tmp_path, capsys):
     assert "server.py: is there already" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_own_articles_become_result_files_with_scores(tmp_path, capfd):
     gold, runs = tmp_path / "gold", tmp_path / "runs"
     gold.mkdir()

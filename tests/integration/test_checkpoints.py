@@ -390,6 +390,7 @@ async def test_a_hub_that_is_stopped_while_it_catches_up_goes_on(
         assert what_is_shown(running) == shown
 
 
+@pytest.mark.slow
 async def test_the_doctor_finds_and_repairs_a_checkpoint_that_differs(tmp_path: Path) -> None:
     given, shown = await worked(tmp_path)
     config = tmp_path / "hub.json"

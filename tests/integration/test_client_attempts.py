@@ -153,6 +153,7 @@ async def grown(script: Script) -> tuple[str, int]:
     return outcome, int(size)
 
 
+@pytest.mark.slow
 async def test_a_gzip_bomb_takes_little_memory() -> None:
     bomb = gzip.compress(b"<?xml version='1.0'?><methodResponse>" + b" " * 2**28)
     outcome, size = await grown(answering(bomb, content_encoding="gzip"))

@@ -19,8 +19,6 @@ from metaserver.tasks.plugin import answered_tasks
 from tests.integration.callers import TEXT, VOCABULARY, server
 from tests.integration.peers import GOOD, Script, answering, peer, silent
 
-pytestmark = pytest.mark.both_stores
-
 DAY = 86_400.0
 real = time.time
 

@@ -251,6 +251,7 @@ async def test_before_there_is_a_phase_a_test_is_for_none(tmp_path: Path) -> Non
             await start(running, "test")
 
 
+@pytest.mark.both_stores
 async def test_tests_outlive_the_hub(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     async with served(Kit(annotate)) as url:

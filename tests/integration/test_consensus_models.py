@@ -87,6 +87,7 @@ async def failure(running: Running, **values: object) -> str:
     return job.error
 
 
+@pytest.mark.slow
 async def test_a_model_is_learned_from_a_closed_phase_and_used(tmp_path: Path) -> None:
     async with answered(tmp_path) as running:
         ana = await curator(running)

@@ -206,6 +206,7 @@ REGISTERED: dict[str, Any] = {
 }
 
 
+@pytest.mark.both_stores
 async def test_a_secret_is_found_nowhere(running: Running, tmp_path: Path) -> None:
     log = tmp_path / "seen"
     log.mkdir()

@@ -169,6 +169,7 @@ async def test_a_blind_set_says_nothing_of_another(tmp_path: Path) -> None:
         assert reopened.state == "open"
 
 
+@pytest.mark.both_stores
 async def test_two_curators_make_the_next_gold(tmp_path: Path) -> None:
     async with at_work(await settings(tmp_path)) as running:
         await plan_phase(running)

@@ -85,6 +85,7 @@ def accepted(found: CurationDetail, task: str) -> set[tuple[str, ...]]:
     return {one.item for one in found.decisions if (one.task, one.decision) == (task, "accepted")}
 
 
+@pytest.mark.both_stores
 async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _), client_of(running) as client:
         opened = await running.do("curation.open", ana, request=request)
@@ -339,6 +340,7 @@ async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
         assert found.seen == 1_000
 
 
+@pytest.mark.both_stores
 async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
     """Tabs that append at once: each takes in what it lacks, and sends its own again."""
     async with asked(tmp_path) as (running, ana, request, _):
@@ -379,6 +381,7 @@ async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
         assert len(small._known) == 1
 
 
+@pytest.mark.slow
 async def test_a_long_curation_undone_to_any_depth(tmp_path: Path) -> None:
     """2,000 events, some undone, sent with retries: the state is that without the undone ones."""
     chance = random.Random(7)

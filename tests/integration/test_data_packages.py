@@ -72,6 +72,7 @@ def files_of(package: bytes) -> Mapping[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.slow
 async def test_it_has_the_articles_and_the_gold_as_the_projects_readers_take_them(
     running: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +105,7 @@ async def test_it_has_the_articles_and_the_gold_as_the_projects_readers_take_the
     assert card["tp"] == 1
 
 
+@pytest.mark.slow
 async def test_the_recipe_of_the_documents_scores_articles_with_dois(
     running: Running,
     tmp_path: Path,
@@ -169,6 +171,7 @@ async def test_gold_is_of_its_own_articles_and_says_its_version(running: Running
     assert "gold version 3 by now, the package version 2" in detail.outdated
 
 
+@pytest.mark.slow
 async def test_teams_read_it_until_it_is_withdrawn_also_after_a_restart(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     async with at_work(given) as running:
@@ -190,6 +193,7 @@ async def test_teams_read_it_until_it_is_withdrawn_also_after_a_restart(tmp_path
         assert not (await running.do("phases.get", phase="test")).data
 
 
+@pytest.mark.slow
 async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> None:
     async with at_work(await settings(tmp_path)) as running:
         await plan_phase(running)
@@ -224,6 +228,7 @@ async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> N
         assert found.refusal == 404
 
 
+@pytest.mark.slow
 async def test_a_team_downloads_it_by_page_in_parts_and_by_command(
     running: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -256,6 +261,7 @@ async def test_a_team_downloads_it_by_page_in_parts_and_by_command(
     assert "there already" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Running) -> None:
     await running.do("phases.update", phase="test", kind="test")
     path = "/organise/phases/test/data"
@@ -279,6 +285,7 @@ async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Runni
         assert (await ana.get("/c/bc/test/data")).status == 404
 
 
+@pytest.mark.slow
 async def test_a_release_whose_file_is_gone_is_linked_nowhere(running: Running) -> None:
     """As where the store was restored from a copy."""
     await running.do("data-package.release", phase="test")

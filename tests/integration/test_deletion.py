@@ -17,8 +17,6 @@ from tests.hubs.sites import organiser_token, visiting
 from tests.integration.kits import annotate, served
 from tests.integration.test_service_lanes import registered
 
-pytestmark = pytest.mark.both_stores
-
 
 async def rows(running: Running, column: str) -> dict[str, int]:
     """Return the tables with a column that have rows, with their number."""
@@ -33,6 +31,7 @@ async def rows(running: Running, column: str) -> dict[str, int]:
     return found
 
 
+@pytest.mark.both_stores
 async def test_a_phase_is_deleted_with_its_gold_and_the_tests_for_it(running: Running) -> None:
     async with served(Kit(annotate)) as url:
         await registered(running, url)

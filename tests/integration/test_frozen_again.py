@@ -103,6 +103,7 @@ async def test_an_upload_after_the_freeze_supersedes_the_board(
     assert await packed(running, tmp_path / "again") == ["blue-run"]
 
 
+@pytest.mark.both_stores
 async def test_a_phase_that_is_opened_again_is_frozen_again(
     running: Running, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ async def asked_by(client: Any, head: dict[str, str]) -> str:
         return str((await response.json())["request"])
 
 
+@pytest.mark.slow
 async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
             assert await get(bob) == 200
 
 
+@pytest.mark.slow
 async def test_the_reading_of_files_that_are_refused_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -216,6 +216,7 @@ async def test_whether_there_is_another_team_is_not_told(tmp_path: Path) -> None
         assert told[0] == told[1]
 
 
+@pytest.mark.both_stores
 async def test_the_newest_changes_of_a_server_are_read_alone(tmp_path: Path) -> None:
     async with hub(tmp_path) as (running, _):
         await with_raw_answers(running, 0)

@@ -53,6 +53,7 @@ async def given(tmp_path: Path) -> Settings:
     return await settings(tmp_path, web=WebSettings(port=0))
 
 
+@pytest.mark.slow
 async def test_a_store_is_carried_over_whole(
     given: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -261,6 +261,7 @@ async def test_a_webhook_is_told_in_plain_text_and_signed(tmp_path: Path) -> Non
     assert headers["X-Metaserver-Signature"] == expected
 
 
+@pytest.mark.both_stores
 async def test_a_restart_repeats_nothing_and_the_end_is_told(tmp_path: Path) -> None:
     async with webhook() as posted:
         async with watched(tmp_path) as running:

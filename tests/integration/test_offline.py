@@ -86,6 +86,7 @@ async def test_a_bad_file_is_refused_with_every_fault_and_a_good_one_is_boarded(
     ]
 
 
+@pytest.mark.both_stores
 async def test_a_newer_gold_scores_runs_again_and_a_frozen_phase_takes_none(
     running: Running,
 ) -> None:

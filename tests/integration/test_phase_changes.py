@@ -24,8 +24,6 @@ from tests.hubs.sites import Page, Visitor, client_of
 from tests.integration.kits import annotate, answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
 
-pytestmark = pytest.mark.both_stores
-
 BEGIN = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
 
@@ -94,6 +92,7 @@ async def announced(pages: Pages) -> str:
     return said
 
 
+@pytest.mark.both_stores
 async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
     pages: Pages, clock: FakeClock
 ) -> None:

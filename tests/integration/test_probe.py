@@ -41,6 +41,7 @@ def serving(name: str) -> Iterator[str]:
             process.terminate()
 
 
+@pytest.mark.slow
 async def test_a_server_that_passes_ends_with_0() -> None:
     async with served(Kit(lambda text, context: answer_for(text), workers=2)) as url:
         ended = await metaserver("probe", url, "--parameters", "text+context", "--concurrency", 2)

@@ -31,6 +31,7 @@ async def test_several_processes_need_postgresql(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.slow
 async def test_lanes_are_worked_elsewhere_and_shown_by_each_process(tmp_path: Path) -> None:
     async with fleet(tmp_path, 0.02, TEAMS[:2]) as hub:
         await hub.start("web-1", "web-2", "worker-1", "worker-2")
@@ -60,6 +61,7 @@ async def test_lanes_are_worked_elsewhere_and_shown_by_each_process(tmp_path: Pa
         await require_same_boards(hub, "web-1", "web-2")
 
 
+@pytest.mark.slow
 async def test_a_worker_without_a_phases_release_leaves_its_share_to_others(tmp_path: Path) -> None:
     async with fleet(tmp_path, 0.02) as hub:
         await hub.start("web-1", "worker-1")
@@ -73,6 +75,7 @@ async def test_a_worker_without_a_phases_release_leaves_its_share_to_others(tmp_
         await require_whole(hub)
 
 
+@pytest.mark.slow
 async def test_a_hub_of_one_process_that_was_killed_goes_on_as_several(tmp_path: Path) -> None:
     async with fleet(tmp_path, 0.05, TEAMS[:2]) as hub:
         await hub.start("all-1")
@@ -86,6 +89,7 @@ async def test_a_hub_of_one_process_that_was_killed_goes_on_as_several(tmp_path:
         await require_whole(hub)
 
 
+@pytest.mark.slow
 async def test_a_server_rests_that_is_paused_when_its_worker_was_killed(tmp_path: Path) -> None:
     async with fleet(tmp_path, 0.05, TEAMS[:1]) as hub:
         await hub.start("web-1", "worker-1")
@@ -100,6 +104,7 @@ async def test_a_server_rests_that_is_paused_when_its_worker_was_killed(tmp_path
                 await asyncio.sleep(0.1)
 
 
+@pytest.mark.slow
 async def test_each_role_tells_systemd_when_it_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from tests.hubs.release import NAMES
 from tests.integration.curating import curator
 
 
+@pytest.mark.both_stores
 async def test_curators_find_entries_by_symbol_and_name(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     releases = Path(given.uniprot.releases)

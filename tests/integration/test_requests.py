@@ -472,6 +472,7 @@ async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path
                 assert not await requests.answers(connection, gone.request)
 
 
+@pytest.mark.both_stores
 async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     async with scripted(["a", "b"]) as servers:

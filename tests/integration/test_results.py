@@ -44,6 +44,7 @@ async def worked(folder: Path) -> AsyncIterator[tuple[HubContext, RunningPhase]]
             yield hub, running
 
 
+@pytest.mark.both_stores
 async def test_attempts_are_a_table_of_what_is_stored(tmp_path: Path) -> None:
     async with worked(tmp_path) as (hub, running):
         await write_results(hub, running)

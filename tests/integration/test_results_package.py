@@ -91,6 +91,7 @@ def rows(content: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(content.decode()), strict=True))
 
 
+@pytest.mark.both_stores
 async def test_it_has_the_frozen_numbers_and_the_evaluator_finds_them_again(
     frozen: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,6 +215,7 @@ async def test_hostile_titles_are_shown_as_they_are(frozen: Running, tmp_path: P
             assert text.count(r"\toprule") == text.count(r"\bottomrule") == 1
 
 
+@pytest.mark.slow
 async def test_it_is_made_in_the_background_for_organisers_of_a_frozen_phase(
     frozen: Running, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         yield running
 
 
+@pytest.mark.both_stores
 async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Running) -> None:
     async with served(Kit(annotate)) as url:
         await run_to_end(running, url)
@@ -112,6 +113,7 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
     assert file.content == INT_GOLD
 
 
+@pytest.mark.both_stores
 async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) -> None:
     async def slowly(text: str, _context: Context) -> Answer:
         await asyncio.sleep(0.01)
@@ -411,6 +413,7 @@ async def test_a_team_with_few_articles_sees_its_run_without_scores(running: Run
         await running.do("boards.get", red, **one, view="mapped")
 
 
+@pytest.mark.both_stores
 async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     async with at_work(given) as running:

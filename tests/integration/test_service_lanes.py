@@ -65,6 +65,7 @@ async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
 
 
+@pytest.mark.both_stores
 async def test_given_up_articles_are_queued_again(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

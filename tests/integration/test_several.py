@@ -116,6 +116,7 @@ async def test_gold_is_shown_that_came_while_the_version_before_was_scored(tmp_p
         await other.until(lambda: scored.gold[INT].version == 3)
 
 
+@pytest.mark.slow
 async def test_two_processes_do_not_replace_the_same_gold(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await plan_phase(one)
@@ -239,6 +240,7 @@ async def whole_package(running: Running) -> Path:
     return path
 
 
+@pytest.mark.slow
 async def test_a_results_package_is_had_from_any_process(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await frozen(one)
@@ -268,6 +270,7 @@ async def test_a_results_package_is_had_from_any_process(tmp_path: Path) -> None
             assert copied.execute("SELECT count(*) FROM kept_parts").fetchone() == (0,)
 
 
+@pytest.mark.slow
 async def test_released_data_come_to_all_machines_and_go_from_all(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await plan_phase(one, kind="training")
@@ -284,6 +287,7 @@ async def test_released_data_come_to_all_machines_and_go_from_all(tmp_path: Path
                 assert not (await connection.execute(sa.select(kept_parts))).all()
 
 
+@pytest.mark.slow
 async def test_data_that_were_released_by_a_hub_of_one_process_come_to_all(tmp_path: Path) -> None:
     async with process(tmp_path, role=ProcessRole.ALL, machine="first") as alone:
         await plan_phase(alone, kind="training")
@@ -304,6 +308,7 @@ async def _is_released(running: Running) -> bool:
     return bool((await running.do("data-package.get", phase="test")).released)
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_too_large_is_no_part_of_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

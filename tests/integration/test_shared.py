@@ -267,6 +267,7 @@ def counted(running: Running) -> Mapping[str, float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [256, 0], ids=["together", "one by one"])
 async def test_each_process_counts_what_workers_store_while_it_lives(
     tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch

@@ -53,6 +53,7 @@ async def test_revoking_a_token_holds_from_the_next_request_on(tmp_path: Path) -
         assert await me(web) == (200, "anonymous")
 
 
+@pytest.mark.both_stores
 async def test_signing_in_and_out(tmp_path: Path) -> None:
     async with gated_site(tmp_path) as site, browser(site) as web:
         secret = await site.token()

@@ -75,6 +75,7 @@ def without_marks(live: Mapping[TaskName, Any]) -> Mapping[str, Any]:
     return boards_in(json.dumps({"boards": live}))
 
 
+@pytest.mark.slow
 @pytest.mark.one_store("the store of the command is a file")
 async def test_a_folder_of_a_run_is_served_and_goes_on_as_a_run(tmp_path: Path) -> None:
     """One store, one runtime: a service shows the run's boards and waits for who was left."""

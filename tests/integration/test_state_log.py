@@ -136,6 +136,7 @@ async def test_a_server_that_was_paused_while_down_is_up_again_to_a_new_leader(
     assert (await lead(running, second, ServerState.UP)).was_down
 
 
+@pytest.mark.both_stores
 async def test_each_change_is_stored_once(running: Running) -> None:
     recorder = running.service.state_recorder
     expected = [ServerState.WAITING]

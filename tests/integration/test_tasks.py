@@ -146,6 +146,7 @@ def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_a_task_from_outside_runs(
     outside: Path, run: Sequence[object], tmp_path: Path
 ) -> None:

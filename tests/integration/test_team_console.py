@@ -310,6 +310,7 @@ async def test_errors_are_grouped_without_their_places(partial: Visitor) -> None
     assert "<img" not in page.text
 
 
+@pytest.mark.both_stores
 async def test_attempts_are_shown_in_pages_and_filtered(
     running: Running, partial: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ async def test_files_that_count_nothing_are_read_a_number_of_times_an_hour(tmp_p
         assert (await left(running))["ACT"].used == 0
 
 
+@pytest.mark.both_stores
 async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:
     given, clock = await settings(tmp_path), ShiftedClock()
     async with at_work(given, clock=clock) as running:

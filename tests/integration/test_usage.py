@@ -77,6 +77,7 @@ async def usages(running: Running, caller: str = "") -> dict[str, RunUsage | Non
     return {row.run: row.usage for row in board.rows}
 
 
+@pytest.mark.both_stores
 async def test_declared_usage_is_shown_as_the_plan_says(given: Settings) -> None:
     everything = {"asks-a-model": DEAR, "looks-up": None}
     nothing = dict.fromkeys(everything)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tests.shared import ROOT
 
 DOCUMENT = ROOT / "docs" / "testing.md"
-_ROW = re.compile(r"^\| `(?P<name>(?:[^`])+)` \| (?P<reason>.+) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| `(?P<name>[^`]+\.py:[^`]+)` \| (?P<reason>.+) \|$", re.MULTILINE)
 
 
 def judged() -> Mapping[str, str]:

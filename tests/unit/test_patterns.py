@@ -84,6 +84,7 @@ def test_a_pattern_that_matches_in_one_way_is_not(pattern: str) -> None:
     assert not any(grows(made.fullmatch, text) for text in Pumps(made).texts())
 
 
+@pytest.mark.slow
 def test_patterns_are_made_where_the_test_of_patterns_sees_them() -> None:
     imports = [
         ast.unparse(node)

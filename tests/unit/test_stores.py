@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests import stores
 from tests.waiting import until_true
 
@@ -47,6 +49,7 @@ time.sleep(3600)
 """
 
 
+@pytest.mark.slow
 def test_a_server_ends_with_the_process_that_made_it_also_if_that_is_killed() -> None:
     stores.binaries()
     with subprocess.Popen([sys.executable, "-c", RUN], stdout=subprocess.PIPE, text=True) as made:

@@ -258,6 +258,7 @@ async def test_names_are_ordered_by_bytes_whatever_the_collation(tmp_path: Path)
             assert list(found.scalars()) == sorted(names)
 
 
+@pytest.mark.slow
 async def test_several_processes_migrate_once(tmp_path: Path) -> None:
     stores.server().ask("CREATE DATABASE migrated_by_many")
     url = stores.server().url("migrated_by_many")

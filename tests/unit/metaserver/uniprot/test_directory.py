@@ -176,6 +176,7 @@ def test_folding() -> None:
     assert folded("--") == ""
 
 
+@pytest.mark.slow
 def test_human_entries(tmp_path: Path) -> None:
     """All of the human Swiss-Prot: symbols find their entries."""
     table = shared("data/uniprot/human_reviewed.tsv")

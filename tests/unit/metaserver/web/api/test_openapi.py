@@ -21,7 +21,10 @@ def read(operations: dict[str, Operation]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("operations", [SMALL, OPERATIONS], ids=["small", "real"])
+@pytest.mark.parametrize(
+    "operations",
+    [pytest.param(SMALL, id="small"), pytest.param(OPERATIONS, id="real", marks=pytest.mark.slow)],
+)
 def test_it_is_valid(operations: dict[str, Operation]) -> None:
     OpenAPIV31SpecValidator(read(operations)).validate()
 

@@ -163,6 +163,7 @@ def test_evidence_is_added_and_taken_away() -> None:
     assert again.detail.evidence == ()
 
 
+@pytest.mark.slow
 def test_words_are_looked_for_in_time_that_grows_with_the_text_alone() -> None:
     long = msgspec.structs.replace(DETAIL, text="a " * 1_000_000)
     given = {"kind": "evidence", "task": "INT", "item": EGFR}
