@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from tests import effort, stores
 from tests.hubs import release
-from tests.times import Measuring, Times
+from tests.times import TRACED, Measuring, Times
 
 # A worker a core is enough: with threads of their own they would wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -40,7 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if path := config.getoption("--times"):
         config.pluginmanager.register(Measuring())
         if not hasattr(config, "workerinput"):
-            config.pluginmanager.register(Times(path))
+            config.pluginmanager.register(
+                Times(path, TRACED if config.pluginmanager.hasplugin("_cov") else 1.0)
+            )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -20,6 +20,7 @@ import pytest
 MOST = 2.0  # seconds: a test should take one, and a busy machine counts up to twice as much
 MOST_OF_ALL = 330.0  # seconds: three minutes of two processors, without collecting the tests
 LONGEST = 30  # tests that are printed
+TRACED = 1.4  # times as much under coverage
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -95,8 +96,9 @@ class Measuring:
 class Times:
     """Sums and judges what was measured: in the process that has all reports."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, slower: float = 1.0) -> None:
         self._path = path
+        self._slower = slower
         self._tests: defaultdict[str, float] = defaultdict(float)
         self._default: set[str] = set()
         self._over: dict[str, float] = {}
@@ -120,15 +122,15 @@ class Times:
 
     def _faults(self) -> list[str]:
         faults = [
-            f"{test} took {spent:.1f} s of processors, a test without `slow` may take {MOST:.0f}"
+            f"{test} took {spent:.1f} s of processors, a test without `slow` may take {most:.1f}"
             for test, spent in self._over.items()
-            if spent > MOST
+            if spent > (most := MOST * self._slower)
         ]
         spent = sum(self._tests[test] for test in self._default)
-        if spent > MOST_OF_ALL:
+        if spent > (most := MOST_OF_ALL * self._slower):
             faults.append(
                 f"the default tests took {spent:.0f} s of processors,"
-                f" together they may take {MOST_OF_ALL:.0f}"
+                f" together they may take {most:.0f}"
             )
         return faults
 
