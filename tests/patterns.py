@@ -298,8 +298,8 @@ def grows(work: Callable[[Any], object], text: Callable[[int], Any]) -> bool:
     for size in SIZES:
         if _seconds(work, text(size)) < QUICK:
             continue
-        long = min(_seconds(work, text(size)) for _ in range(3))
-        short = min(_seconds(work, text(size // 4)) for _ in range(3))
+        long = min(_seconds(work, text(size)) for _ in range(7))
+        short = min(_seconds(work, text(size // 4)) for _ in range(7))
         if long > QUICK and long > GROWTH * short:
             return True
     return False

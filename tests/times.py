@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-MOST = 2.0  # seconds: a test should take one, and a busy machine counts up to twice as much
-MOST_OF_ALL = 330.0  # seconds: three minutes of two processors, without collecting the tests
+MOST = 5.0  # seconds: a test should take one; a busy machine counts up to four times as much
+MOST_OF_ALL = 800.0  # seconds: 330 is the aim, and this what a busy machine may count
 LONGEST = 30  # tests that are printed
 TRACED = 1.4  # times as much under coverage
 _TICKS = os.sysconf("SC_CLK_TCK")

@@ -110,7 +110,8 @@ async def test_it_passes_the_conformance_run(
         run = await conformance(client, server(url), tasks, VOCABULARY, time_limit=SECONDS)
     assert run.passed, run.reasons()
     states = {step.name: step.state for step in run.steps}
-    assert {name for name, state in states.items() if state != "passed"} == {"resolve", "TLS"}
+    others = {name for name, state in states.items() if state != "passed"}
+    assert others == {"resolve", "TLS", "tasks"}  # it answers INT alone
     short = next(step for step in run.steps if step.name == "short article")
     assert short.message == "hits: 3 (INT)"
     assert not short.problems

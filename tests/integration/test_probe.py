@@ -159,7 +159,8 @@ async def test_the_baselines_pass(name: str) -> None:
     with serving(name) as url:
         ended = await metaserver("probe", url)
     assert ended.status == 0, ended.stdout
-    assert "warning" not in ended.stdout
+    warnings = [line for line in ended.stdout.splitlines() if line.startswith("warning")]
+    assert [line for line in warnings if line.split()[1] != "tasks"] == []  # it answers some alone
 
 
 def without_times(text: str) -> str:

@@ -273,7 +273,7 @@ ROWS: Mapping[str, Row] = {
     "challenges.set": organisers(challenge="bc"),
     "challenges.edit": organisers(challenge="bc", sign_up="approve"),
     "challenges.announce": organisers(challenge="bc", title="News"),
-    "sign-ups.begin": public(challenge="bc", team="new-{who}", people="A", email="a@{who}.x"),
+    "sign-ups.begin": public(challenge="bc", team="new-{who}", people="A", email="a@x{who}.org"),
     "sign-ups.invite": organisers(challenge="bc", emails=["i@x.y"]),
     "sign-ups.link": organisers(id=1),
     "sign-ups.approve": Row({"id": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),

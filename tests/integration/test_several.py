@@ -244,6 +244,7 @@ async def whole_package(running: Running) -> Path:
 async def test_a_results_package_is_had_from_any_process(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await frozen(one)
+        await other.service.freshen()  # as before each request
         assert await package_of(other.service, ORGANISER, "test") is None
         made = await made_by(one, "results-package.make", phase="test")
         last = await other.do("results-package.get", phase="test")
