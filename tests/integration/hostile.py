@@ -11,10 +11,13 @@ import gc
 import gzip
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
+
+import pytest
+from _pytest.mark.structures import ParameterSet
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.model.states import Outcome
@@ -546,13 +549,22 @@ LONG = {
     "half a million types that are none",
     "a million namespaces",
     "an array of a million ints",
+    "an array of a million structs",
+    "an array of three million",
+    "a type of a million elements",
     "250,000 hits of one protein",
     "250,000 hits of other types",
     "250,000 hits that are no accessions",
 }
-"""What takes the hub several seconds, during which it goes on."""
+"""What takes the hub many seconds, during which it goes on."""
 
 ATTACKS = {**DOCUMENTS, **BODIES, **HEADS, **COMPRESSED}
+
+
+def named(names: Iterable[str]) -> list[ParameterSet]:
+    """Return the names of attacks as parameters: the long ones are nightly."""
+    return [pytest.param(one, marks=[pytest.mark.nightly] * (one in LONG)) for one in names]
+
 
 # Answers that are not the whole of what is sent: what follows must never answer another article.
 

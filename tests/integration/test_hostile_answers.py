@@ -118,7 +118,10 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=[pytest.mark.nightly] * ("mentions" not in one)) for one in ATTACKS],
+)
 async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) -> None:
     make, pieces, count = ATTACKS[name]
     task = make(tmp_path)

@@ -26,12 +26,12 @@ from tests.integration.hostile import (
     ATTACKS,
     DOCUMENTS,
     EVIL,
-    LONG,
     SPLIT,
     Attack,
     external,
     external_dtd,
     included,
+    named,
     parameter,
     stylesheet,
     undisturbed,
@@ -57,10 +57,7 @@ async def suffered(attack: Attack) -> Attempt:
     return ended
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in ATTACKS],
-)
+@pytest.mark.parametrize("name", named(ATTACKS))
 async def test_an_attack_ends_in_its_outcome_and_disturbs_nobody(name: str) -> None:
     attack = ATTACKS[name]
     ended = await suffered(attack)
@@ -370,7 +367,7 @@ asyncio.run(main())
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from /proc")
-@pytest.mark.parametrize("name", [*DOCUMENTS, "endless", "a gzip bomb", "a bomb of values"])
+@pytest.mark.parametrize("name", named([*DOCUMENTS, "endless", "a gzip bomb", "a bomb of values"]))
 async def test_memory_stays_bounded(name: str) -> None:
     async with peer(answering(GOOD)) as ordinary, peer(ATTACKS[name].script) as there:
         run = await asyncio.to_thread(

@@ -333,7 +333,7 @@ def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(2), pytest.param(60, marks=pytest.mark.slow)], ids=["few", "many"]
+    "examples", [pytest.param(2), pytest.param(60, marks=pytest.mark.nightly)], ids=["few", "many"]
 )
 def test_boards_are_those_of_the_stored_attempts(folder: Path, examples: int) -> None:
     @example(  # a log that is read again in parts, whose answers are scored already

@@ -56,7 +56,7 @@ def a_release(folder: Path, live: set[str], merged: dict[str, str], deleted: set
 
 
 @pytest.mark.parametrize(
-    "count", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow, id="a million")]
+    "count", [100_000, pytest.param(1_000_000, marks=pytest.mark.nightly, id="a million")]
 )
 def test_random_strings_agree_with_the_pattern_and_sets(tmp_path, count):
     rng = random.Random(25)

@@ -42,7 +42,7 @@ def test_a_fuzz_of_some_answers_finds_no_difference() -> None:
     assert counts["mutated, declined"] > 1_000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fuzz_of_many_answers_finds_no_difference() -> None:
     _, differences = compare(200_000, seed=2)
     assert differences == []
