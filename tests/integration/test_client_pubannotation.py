@@ -252,6 +252,7 @@ async def test_who_has_no_turn_before_the_deadline_is_said_why() -> None:
     assert message.endswith("accepted; other jobs at its host were waiting for a look")
 
 
+@pytest.mark.slow
 async def test_the_command_tests_a_server_behind_a_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

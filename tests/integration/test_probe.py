@@ -80,6 +80,7 @@ async def test_accessions_are_checked_by_form_or_by_a_release(tmp_path: Path) ->
     assert "    normalizations[0].dbid: unknown: not in UniProt test" in by_release.stdout
 
 
+@pytest.mark.slow
 async def test_a_server_is_probed_as_a_phase_of_a_hub_asks(tmp_path: Path) -> None:
     contexts: list[Context] = []
 

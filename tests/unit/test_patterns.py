@@ -107,6 +107,7 @@ def test_marks_in_a_row_are_normalised_in_linear_time(
     assert not grows(work, lambda size: "a" + marks * (size // 2))
 
 
+@pytest.mark.slow
 def test_texts_are_normalised_in_one_module() -> None:
     modules = {
         module
