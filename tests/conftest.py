@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiohttp import web_app
 from hypothesis import settings
 
 from tests import effort, stores
 from tests.hubs import release
-from tests.times import TRACED, Measuring, Times
+from tests.times import TRACED, Measuring, Times, let_go
 
 # A worker a core is enough: with threads of their own they would wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -74,11 +73,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 def _few_objects_to_walk() -> None:
     """Let the hubs of earlier modules go, and leave what they still hold out of collections.
 
-    aiohttp keeps the last 1,024 handlers that were asked, each with its application: the whole hub.
     After thousands of tests a worker has so many objects that a collection takes seconds.
     """
-    web_app._cached_build_middleware.cache_clear()
-    gc.collect()
+    let_go()
     gc.freeze()
 
 

@@ -1,7 +1,8 @@
-"""The budgets of processor time: what they count, and which tests they refuse."""
+"""What tests take: the processor time that is counted, the budgets of it, and memory."""
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.times import MOST, MOST_OF_ALL, Times, worked
+from metaserver.operations.context import HubContext
+from tests.hubs.inside import at_work, settings
+from tests.hubs.sites import visiting
+from tests.times import MOST, MOST_OF_ALL, Times, let_go, worked
 
 WORK = "import time\nwhile time.process_time() < 0.2: pass\n"
 
@@ -54,3 +58,11 @@ def test_a_test_and_all_of_them_have_a_budget(
     for one in reports:
         times.pytest_runtest_logreport(one)
     assert len(times._faults()) == faults
+
+
+async def test_a_hub_that_has_ended_is_let_go(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, visiting(running) as visitor:
+        assert (await visitor.get("/")).status == 200
+    del running, visitor
+    let_go()
+    assert not [one for one in gc.get_objects() if isinstance(one, HubContext)]
