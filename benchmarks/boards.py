@@ -26,10 +26,10 @@ import psutil
 from benchmarks import sized
 from benchmarks.filled import RELEASE, settings
 from benchmarks.phase import ACCESSIONS, make_articles
-from metaserver.leaderboards.gold import read_gold, scored_tasks
-from metaserver.leaderboards.scoreboard import BoardKey, GoldMark, Scoreboard
-from metaserver.model.boards import RAW
-from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.base.boards import RAW
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.boards.gold import read_gold, scored_tasks
+from metaserver.boards.scoreboard import BoardKey, GoldMark, Scoreboard
 from metaserver.uniprot import Release, ReleaseVocabulary
 
 ITEMS, SINGLES, PAIRS = 5, 20, 10

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sized
-from metaserver.wire.xmlrpc import CHUNK, Decoder, decode_response, encode_response
+from metaserver.exchange.wire.xmlrpc import CHUNK, Decoder, decode_response, encode_response
 
 STRUCTS, FEW = sized(3_000, 300), 30
 MANY = sized(150_000, 1_000)

@@ -18,11 +18,11 @@ from typing import Any
 
 from benchmarks import sized
 from benchmarks.peer import answer_of
+from metaserver.exchange.wire.usual import usual_answer
+from metaserver.exchange.wire.validation import check
+from metaserver.exchange.wire.xmlrpc import CHUNK, Limits, decode_response
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot.verdicts import Ruling
-from metaserver.wire.usual import usual_answer
-from metaserver.wire.validation import check
-from metaserver.wire.xmlrpc import CHUNK, Limits, decode_response
 
 TURNS = sized({30: 1_000, 200: 200, 3_000: 15}, {30: 1, 200: 1})
 TARGET, JUDGED = 0.5, 30

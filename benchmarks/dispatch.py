@@ -30,19 +30,19 @@ from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, begun
 from benchmarks.sampling import Sampler
 from metaserver.cli.single_phase import work_to_end
-from metaserver.wire.xmlrpc import encode_call
+from metaserver.exchange.wire.xmlrpc import encode_call
 
 SERVERS, CONCURRENCY, ARTICLES, ROUNDS = sized((8, 4, 250, 5), (2, 2, 4, 1))
 REQUESTS = SERVERS * ARTICLES
 SAMPLED = sized(3, 1)  # rounds in which the hub is sampled
 GROUPS = {
     "scoring": ["leaderboards/scoreboard"],
-    "reading and checking answers": ["metaserver/wire/"],
-    "compressing answers": ["metaserver/files/"],
-    "monitor, metrics, events": ["metaserver/monitoring/", "metaserver/phases/"],
+    "reading and checking answers": ["metaserver/exchange/wire/"],
+    "compressing answers": ["metaserver/base/"],
+    "monitor, metrics, events": ["metaserver/boards/", "metaserver/phases/"],
     "loading texts": ["sqlalchemy", "aiosqlite"],
     "aiohttp": ["/aiohttp/"],
-    "client": ["metaserver/client/"],
+    "client": ["metaserver/exchange/http/"],
     "lanes": ["metaserver/lanes/"],
     "store": ["metaserver/store/"],
     "waiting, while threads work": ["selectors.py"],

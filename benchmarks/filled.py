@@ -18,11 +18,10 @@ import msgspec
 from annotators.protocol import encode_answer
 from benchmarks.peer import answer_of
 from benchmarks.phase import ACCESSIONS, NAMES, make_articles
-from metaserver.config import Settings
-from metaserver.files.compression import pack, pack_json
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey
-from metaserver.model.plans import PhasePlan
-from metaserver.model.records import (
+from metaserver.base.compression import pack, pack_json
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey
+from metaserver.base.plans import PhasePlan
+from metaserver.base.records import (
     Attempt,
     PhaseName,
     Server,
@@ -31,13 +30,14 @@ from metaserver.model.records import (
     TeamName,
     Timings,
 )
-from metaserver.model.states import Control, Outcome
+from metaserver.base.states import Control, Outcome
+from metaserver.config import Settings
+from metaserver.exchange.wire.validation import check
 from metaserver.store import leases, phases, servers, teams
 from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.store import Store, open_store
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary, build_release
-from metaserver.wire.validation import check
 
 PHASE, RELEASE = PhaseName("test"), "benchmark"
 STORE_FILE = "metaserver.sqlite"

@@ -17,17 +17,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from benchmarks import sized
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.states import ANSWERED
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.states import ANSWERED
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.stream import Stream
+from metaserver.exchange.wire.usual import usual_answer
+from metaserver.exchange.wire.validation import check
+from metaserver.exchange.wire.values import MethodResponse
+from metaserver.exchange.wire.xmlrpc import Decoder, Limits, WireError
 from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.uniprot.vocabulary import FormatVocabulary
-from metaserver.wire.report import Report
-from metaserver.wire.stream import Stream
-from metaserver.wire.usual import usual_answer
-from metaserver.wire.validation import check
-from metaserver.wire.values import MethodResponse
-from metaserver.wire.xmlrpc import Decoder, Limits, WireError
 
 ANSWERS = sized(20_000, 200)
 ODD = 0.02  # of the choices that the grammar makes

@@ -45,8 +45,8 @@ from benchmarks.filled import PHASE, STORE_FILE, fill_rows
 from benchmarks.many_lanes import OPEN, Hub, serving
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS
-from metaserver.model.plans import PhasePlan
-from metaserver.model.states import Control
+from metaserver.base.plans import PhasePlan
+from metaserver.base.states import Control
 from metaserver.store.copies import copy_store
 
 MORE = sized(300_000, 3_000)  # answers that a store has articles for, besides those that it has

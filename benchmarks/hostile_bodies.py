@@ -14,8 +14,8 @@ from functools import partial
 from benchmarks import sized
 from benchmarks.decoding import milliseconds
 from benchmarks.fuzz_decoding import LIMITS, RELEASE, full
+from metaserver.exchange.wire.usual import usual_answer
 from metaserver.tasks.plugin import answered_tasks
-from metaserver.wire.usual import usual_answer
 
 SIZES = sized((16_000, 32_000, 64_000), (1_000, 2_000, 4_000))
 TURNS = sized(5, 1)

@@ -32,11 +32,11 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks import sized
 from benchmarks.phase import BASE, begun
+from metaserver.base import descriptors
+from metaserver.base.records import ArticleId, Attempt, Server, Timings
+from metaserver.base.states import Outcome, RetryDecision
 from metaserver.config import WebSettings
-from metaserver.files import descriptors
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.model.records import ArticleId, Attempt, Server, Timings
-from metaserver.model.states import Outcome, RetryDecision
 from metaserver.phases.runtime import RunningPhase
 from metaserver.web.public.monitor import server_id
 from metaserver.web.public.open_pages import make_pages_app

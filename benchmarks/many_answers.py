@@ -25,9 +25,9 @@ import msgspec
 
 from benchmarks import sized
 from benchmarks.filled import PHASE, fill, gold_of, settings
+from metaserver.base.states import Role
 from metaserver.cli.process import prepare_process
 from metaserver.cli.serve import open_service
-from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext

@@ -39,10 +39,10 @@ from benchmarks import sized
 from benchmarks.filled import RELEASE, STORE_FILE, TEXT, gold_of, record_answers, settings
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, make_articles
-from metaserver.model.lanes import LaneKey
-from metaserver.model.plans import PhasePlan
-from metaserver.model.records import PhaseName, Server, ServerName, TaskName, TeamName
-from metaserver.model.states import Control
+from metaserver.base.lanes import LaneKey
+from metaserver.base.plans import PhasePlan
+from metaserver.base.records import PhaseName, Server, ServerName, TaskName, TeamName
+from metaserver.base.states import Control
 from metaserver.store import leases, phases, servers, teams
 from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.place import StorePlace

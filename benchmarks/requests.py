@@ -19,17 +19,18 @@ import msgspec
 from benchmarks import sized
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, begun
+from metaserver.base.conformance import ConformanceVerdict
+from metaserver.base.states import Role
 from metaserver.cli.single_phase import work_to_end
 from metaserver.config import ServersForCurators
-from metaserver.conformance.runner import Conditions
-from metaserver.model.conformance import ConformanceVerdict
-from metaserver.model.states import Role
-from metaserver.operations import requests, tokens
+from metaserver.curation.operations import requests
+from metaserver.curation.operations.requests import NewRequest
+from metaserver.operations import tokens
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.requests import NewRequest
 from metaserver.operations.table import ask
 from metaserver.operations.tokens import NewToken
+from metaserver.phases.conformance import Conditions
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import conformance_runs, servers
 

@@ -14,12 +14,8 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from metaserver.client.credentials import KEY_FILE
-from metaserver.client.guard import AddressGuard, read_network
-from metaserver.client.http import HttpLimits
-from metaserver.lanes.limits import LaneLimits
-from metaserver.model.errors import InputError
-from metaserver.model.plans import (
+from metaserver.base.errors import InputError
+from metaserver.base.plans import (
     AnswerRules,
     Count,
     InferredConfidence,
@@ -32,14 +28,18 @@ from metaserver.model.plans import (
     TeamNames,
     UsageRules,
 )
-from metaserver.model.rankings import Ranking
-from metaserver.model.settings import LimitSettings, LogFormat, LogLevel
-from metaserver.model.states import Backoff, Visibility
+from metaserver.base.rankings import Ranking
+from metaserver.base.settings import LimitSettings, LogFormat, LogLevel
+from metaserver.base.states import Backoff, Visibility
+from metaserver.exchange.http.client import HttpLimits
+from metaserver.exchange.http.credentials import KEY_FILE
+from metaserver.exchange.http.guard import AddressGuard, read_network
+from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.xmlrpc import Limits
+from metaserver.lanes.limits import LaneLimits
 from metaserver.store.place import STORE_FILE, StorePlace, read_url, read_url_file
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.uniprot.vocabulary import Policies
-from metaserver.wire.historic import Completion
-from metaserver.wire.xmlrpc import Limits
 
 T = TypeVar("T", bound=msgspec.Struct)
 

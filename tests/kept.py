@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from metaserver.model.lanes import Corpus, LaneKey, LaneState
-from metaserver.model.plans import PhasePlan
-from metaserver.model.records import PhaseName, Server
+from metaserver.base.lanes import Corpus, LaneKey, LaneState
+from metaserver.base.plans import PhasePlan
+from metaserver.base.records import PhaseName, Server
 from metaserver.store import leases, phases, servers
 from metaserver.store.reader import of_lane
 from metaserver.store.store import Store

@@ -19,7 +19,7 @@ from benchmarks.machines.table import Row
 from benchmarks.many_lanes import LATE, SETTLE, Made
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS
-from metaserver.model.states import Control
+from metaserver.base.states import Control
 from metaserver.store.leases import LEASE_SECONDS
 from tests.integration.links import Cut, machine
 from tests.stores import own_server

@@ -18,8 +18,8 @@ from benchmarks.filled import checked_answers, entries_of, settings, take
 from benchmarks.machines.hubs import ANSWERS, Hub, Stores, hub_of
 from benchmarks.machines.table import Row
 from benchmarks.many_lanes import Made, nobody
-from metaserver.model.lanes import LaneKey
-from metaserver.model.states import Control
+from metaserver.base.lanes import LaneKey
+from metaserver.base.states import Control
 from metaserver.store import leases, phases
 from metaserver.store.store import open_store
 

@@ -17,7 +17,7 @@ from benchmarks.machines.table import Row
 from benchmarks.many_lanes import Made
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS
-from metaserver.model.states import Control
+from metaserver.base.states import Control
 
 LANES = sized(75, 4)
 MANY = sized(1_000, 8)

@@ -26,7 +26,7 @@ from benchmarks.filled import (
 )
 from benchmarks.machines.hubs import Stores
 from benchmarks.machines.table import Row
-from metaserver.model.lanes import AttemptRecord
+from metaserver.base.lanes import AttemptRecord
 from metaserver.store.place import StorePlace, read_url
 from metaserver.store.store import Store, open_store
 

@@ -9,9 +9,9 @@ import os
 from argparse import ArgumentParser
 from pathlib import Path
 
-from metaserver.model.records import TASK_GROUP
-from metaserver.model.settings import LimitSettings
-from metaserver.model.states import Outcome, ProcessRole, Role
+from metaserver.base.records import TASK_GROUP
+from metaserver.base.settings import LimitSettings
+from metaserver.base.states import Outcome, ProcessRole, Role
 
 DEFAULT_URL = "http://127.0.0.1:8020"
 URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"

@@ -6,8 +6,8 @@ import argparse
 import asyncio
 from datetime import UTC, datetime
 
-from metaserver.model.errors import InputError
-from metaserver.model.records import Attempt
+from metaserver.base.errors import InputError
+from metaserver.base.records import Attempt
 from metaserver.store.place import STORE_FILE
 from metaserver.store.reader import ReadStore, StoredLane, open_reader
 

@@ -6,8 +6,8 @@ import argparse
 import os
 from pathlib import Path
 
+from metaserver.base.errors import InputError
 from metaserver.cli.folder import hub_settings
-from metaserver.model.errors import InputError
 from metaserver.store.copies import copy_store
 from metaserver.store.dumps import dump
 from metaserver.store.place import StorePlace

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from metaserver.model.boards import Board
-from metaserver.model.records import TaskName
-from metaserver.model.scores import Column
-from metaserver.model.states import Outcome, ServerState
-from metaserver.monitoring.snapshots import Monitor, ServerStatus
+from metaserver.base.boards import Board
+from metaserver.base.records import TaskName
+from metaserver.base.scores import Column
+from metaserver.base.states import Outcome, ServerState
+from metaserver.boards.snapshots import Monitor, ServerStatus
 from metaserver.phases.live import LiveBoards
 from metaserver.tasks.plugin import TaskPlugin
 

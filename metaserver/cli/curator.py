@@ -8,18 +8,19 @@ from collections.abc import Sequence
 import msgspec
 from rich.console import Console
 
+from metaserver.base.records import Server
+from metaserver.base.states import Role
 from metaserver.cli.console import say
 from metaserver.cli.remote.requests import view
-from metaserver.model.records import Server
-from metaserver.model.states import Role
-from metaserver.operations import conformance, consents, requests, tokens
+from metaserver.curation.operations import requests
+from metaserver.curation.operations.requests import NewRequest, RequestDetail, RequestQuery
+from metaserver.operations import conformance, consents, tokens
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import ServerTest
 from metaserver.operations.consents import Consent
 from metaserver.operations.context import HubContext
 from metaserver.operations.jobs import JobQuery
 from metaserver.operations.jobs import get as get_job
-from metaserver.operations.requests import NewRequest, RequestDetail, RequestQuery
 from metaserver.operations.table import ask
 from metaserver.operations.tokens import NewToken
 from metaserver.phases.jobs import MOST_AT_WORK

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from metaserver.base.records import PhaseName, TaskName
 from metaserver.cli.console import make_console, print_summary, say, shown
 from metaserver.cli.curator import ask_as_curator, print_request
 from metaserver.cli.demo_servers import demo_server
@@ -30,8 +31,7 @@ from metaserver.cli.samples import write_samples
 from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
-from metaserver.model.records import PhaseName, TaskName
-from metaserver.operations.requests import RequestDetail
+from metaserver.curation.operations.requests import RequestDetail
 from metaserver.uniprot import build_release
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app

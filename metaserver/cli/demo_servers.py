@@ -7,9 +7,9 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from metaserver.base.errors import HubError
+from metaserver.base.records import Server, ServerName
 from metaserver.cli.process import end_process
-from metaserver.model.errors import HubError
-from metaserver.model.records import Server, ServerName
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager, suppress
 
 from rich.console import Console
 
+from metaserver.base.records import ServerName
+from metaserver.base.states import ServerState
+from metaserver.boards.snapshots import ServerStatus
 from metaserver.cli.console import say
 from metaserver.cli.demo_servers import DemoServer
-from metaserver.model.records import ServerName
-from metaserver.model.states import ServerState
-from metaserver.monitoring.snapshots import ServerStatus
 from metaserver.phases.live import LiveBoards
 
 LOOK_SECONDS = 0.2

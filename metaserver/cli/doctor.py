@@ -17,11 +17,14 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
+from metaserver.base import descriptors
+from metaserver.base.errors import InputError
+from metaserver.base.plans import DATES
+from metaserver.base.records import ArticleId, TaskName
+from metaserver.base.zones import known_zone, read_moment
 from metaserver.cli.findings import OTHERS, Finding, FindingSeverity
 from metaserver.cli.folder import hub_settings
 from metaserver.cli.store_findings import examine_store
-from metaserver.client.credentials import read_key
-from metaserver.client.http import trusted
 from metaserver.config import (
     ChallengeSettings,
     NoticeSettings,
@@ -29,15 +32,12 @@ from metaserver.config import (
     Settings,
 )
 from metaserver.corpus import read_articles
-from metaserver.files import descriptors
-from metaserver.model.errors import InputError
-from metaserver.model.plans import DATES
-from metaserver.model.records import ArticleId, TaskName
-from metaserver.model.zones import known_zone, read_moment
+from metaserver.exchange.http.client import trusted
+from metaserver.exchange.http.credentials import read_key
+from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations.rounded import warning
 from metaserver.phases.mail import smtp_context
 from metaserver.phases.verification import verify
-from metaserver.protocols.installed import installed_protocols
 from metaserver.store import checkpoints
 from metaserver.store.copies import called_back, sealed_secrets
 from metaserver.store.place import STORE_FILE, StorePlace

@@ -13,9 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from metaserver.base.states import PhaseState
 from metaserver.cli.findings import Finding, FindingSeverity
 from metaserver.config import Settings
-from metaserver.model.states import PhaseState
 from metaserver.store.leases import ALONE, LEASE_SECONDS
 from metaserver.uniprot.vocabulary import Policies, split_name
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
+from metaserver.base.errors import InputError
+from metaserver.base.private import FOLDER_MODE
 from metaserver.config import Settings, read_settings
-from metaserver.files.private import FOLDER_MODE
-from metaserver.model.errors import InputError
 
 STORE_VARIABLE: Final = "METASERVER_STORE"
 """The environment variable with the URL of a hub's store, in place of its settings."""

@@ -15,28 +15,28 @@ from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 
+from metaserver.base import descriptors
+from metaserver.base.errors import UnavailableError
+from metaserver.base.states import ProcessRole
+from metaserver.boards.metrics import HubProcesses, Metrics, Sources
 from metaserver.cli.folder import make_folder
-from metaserver.client.callbacks import CallbackDesk
-from metaserver.client.credentials import Keyring
-from metaserver.client.guard import AddressGuard
-from metaserver.client.http import open_client
 from metaserver.config import Settings
-from metaserver.conformance.runner import ConformanceRunner
 from metaserver.curation.candidates import read_models
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.models import ActiveModels
+from metaserver.curation.operations.curation_rules import ChallengeRules
 from metaserver.curation.texts import GuardedArticles
-from metaserver.files import descriptors
-from metaserver.model.errors import UnavailableError
-from metaserver.model.states import ProcessRole
-from metaserver.monitoring.metrics import HubProcesses, Metrics, Sources
+from metaserver.exchange.http.callbacks import CallbackDesk
+from metaserver.exchange.http.client import open_client
+from metaserver.exchange.http.credentials import Keyring
+from metaserver.exchange.http.guard import AddressGuard
 from metaserver.operations.context import HubContext
-from metaserver.operations.curation_rules import ChallengeRules
 from metaserver.operations.recent import RecentCounts
 from metaserver.operations.sign_ups import OF_ORIGIN, ORIGIN_SECONDS
 from metaserver.operations.uploads import READS, READS_SECONDS
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
+from metaserver.phases.conformance import ConformanceRunner
 from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.job_board import JobBoard
 from metaserver.phases.jobs import Jobs

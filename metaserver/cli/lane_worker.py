@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from metaserver.base import descriptors
+from metaserver.base.errors import UnavailableError
+from metaserver.base.states import ProcessRole
 from metaserver.cli.process import say_ready
-from metaserver.client.callbacks import CallbackDesk
-from metaserver.client.credentials import Keyring
-from metaserver.client.http import open_client
 from metaserver.config import Settings
-from metaserver.files import descriptors
-from metaserver.model.errors import UnavailableError
-from metaserver.model.states import ProcessRole
+from metaserver.exchange.http.callbacks import CallbackDesk
+from metaserver.exchange.http.client import open_client
+from metaserver.exchange.http.credentials import Keyring
 from metaserver.phases.dealing import Dealer
 from metaserver.phases.holder import LaneHolder, LaneSource
 from metaserver.phases.membership import FencedRecorder, HubMember

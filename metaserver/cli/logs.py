@@ -16,8 +16,8 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import Processor
 
-from metaserver.client.urls import without_secrets
-from metaserver.model.settings import LogFormat, LogLevel
+from metaserver.base.settings import LogFormat, LogLevel
+from metaserver.exchange.http.urls import without_secrets
 from metaserver.store.tokens import FORM as TOKEN
 
 HIDDEN = "***"

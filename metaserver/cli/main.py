@@ -14,8 +14,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from metaserver.base.errors import InputError, MetaserverError
 from metaserver.cli import arguments
-from metaserver.model.errors import InputError, MetaserverError
 
 
 class Command(NamedTuple):

@@ -7,10 +7,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+from metaserver.base.errors import InputError
 from metaserver.cli.backup import replace
 from metaserver.cli.folder import make_folder
 from metaserver.config import Settings, read_settings
-from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress, RowCounter, ignore_progress
 from metaserver.store.place import STORE_FILE, PostgresUrl, read_url, read_url_file
 from metaserver.store.sqlite import open_sqlite

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from metaserver.client.urls import check_url, masked
-from metaserver.leaderboards.gold_diff import no_accession, unanswerable
-from metaserver.model.errors import InputError
-from metaserver.model.records import Server, ServerName, TaskName
+from metaserver.base.errors import InputError
+from metaserver.base.records import Server, ServerName, TaskName
+from metaserver.boards.gold_diff import no_accession, unanswerable
+from metaserver.exchange.http.urls import check_url, masked
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 

@@ -8,17 +8,17 @@ import re
 import tempfile
 from pathlib import Path
 
+from metaserver.base import private
+from metaserver.base.errors import HubError, InputError
+from metaserver.base.private import FOLDER_MODE
 from metaserver.cli.arguments import DEFAULT_URL, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.commands import DONE, REFUSED, read_token
 from metaserver.cli.remote.following import JobError, followed
 from metaserver.cli.remote.parts import fetch
 from metaserver.cli.remote.refusals import print_refusal
-from metaserver.files import private
-from metaserver.files.private import FOLDER_MODE
-from metaserver.model.errors import HubError, InputError
-from metaserver.results.unzipping import ZipReader
-from metaserver.results.zips import CHECKSUMS
+from metaserver.publication.unzipping import ZipReader
+from metaserver.publication.zips import CHECKSUMS
 
 PATH = "/phases/{phase}/results-package"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)

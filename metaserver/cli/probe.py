@@ -13,24 +13,24 @@ from pathlib import Path
 
 import msgspec
 
+from metaserver.base.access import LEAST_SECRET, NO_ACCESS, Access, AuthKind
+from metaserver.base.conformance import Conformance, ConformanceStep, Terms
+from metaserver.base.errors import InputError
+from metaserver.base.plans import Count, Seconds
+from metaserver.base.records import Server, ServerName, TaskName
+from metaserver.base.states import Outcome
 from metaserver.cli.arguments import SERVER_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
-from metaserver.client.credentials import Keyring
-from metaserver.client.http import HttpLimits, open_client
-from metaserver.client.urls import check_url
 from metaserver.config import Settings
-from metaserver.conformance.articles import ARTICLES
-from metaserver.conformance.procedure import conformance
-from metaserver.model.access import LEAST_SECRET, NO_ACCESS, Access, AuthKind
-from metaserver.model.conformance import Conformance, ConformanceStep, Terms
-from metaserver.model.errors import InputError
-from metaserver.model.plans import Count, Seconds
-from metaserver.model.records import Server, ServerName, TaskName
-from metaserver.model.states import Outcome
-from metaserver.protocols.installed import installed_protocols
+from metaserver.exchange.conformance.articles import ARTICLES
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.http.credentials import Keyring
+from metaserver.exchange.http.urls import check_url
+from metaserver.exchange.protocols.installed import installed_protocols
+from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot import FormatVocabulary, Release, ReleaseVocabulary
-from metaserver.wire.validation import Vocabulary
 
 PASSED, FAILED = 0, 1  # exit statuses
 _METHOD = re.compile(r"[A-Za-z0-9_.:/]+")  # what the specification of XML-RPC allows

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from metaserver.files import descriptors
-from metaserver.files.descriptors import Descriptors
+from metaserver.base import descriptors
+from metaserver.base.descriptors import Descriptors
 
 THREADS = 64
 STOP_SECONDS = 3.0

@@ -13,6 +13,9 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from metaserver.base import private
+from metaserver.base.errors import InputError
+from metaserver.base.private import FOLDER_MODE
 from metaserver.cli import package
 from metaserver.cli.console import make_console, say
 from metaserver.cli.process import run_to_end
@@ -24,9 +27,6 @@ from metaserver.cli.rehearsal.processes import HubProcess, simulated_servers
 from metaserver.cli.rehearsal.settings import NAME, RehearsalTerms, read_terms, rehearsed
 from metaserver.cli.rehearsal.summary import Check, Summary, first_places, judge
 from metaserver.config import Settings, read_settings
-from metaserver.files import private
-from metaserver.files.private import FOLDER_MODE
-from metaserver.model.errors import InputError
 from metaserver.uniprot import build_release
 
 HOLDS, FAILED = 0, 1  # exit statuses

@@ -6,8 +6,8 @@ import argparse
 import asyncio
 from pathlib import Path
 
+from metaserver.base.errors import InputError
 from metaserver.cli.folder import hub_settings
-from metaserver.model.errors import InputError
 from metaserver.store.dumps import restore
 from metaserver.store.opening import is_made, opened_for_reading
 from metaserver.store.place import StorePlace

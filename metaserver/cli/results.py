@@ -10,22 +10,17 @@ from typing import Any
 
 import msgspec
 
-from metaserver.files import private
-from metaserver.leaderboards.result_files import (
-    ATTEMPT_HEAD,
-    attempt_line,
-    boards_json,
-    result_file,
-)
-from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.boards import Board, FrozenBoard
-from metaserver.model.errors import HubError, InputError
-from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.base import private
+from metaserver.base.boards import Board, FrozenBoard
+from metaserver.base.errors import HubError, InputError
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.boards.result_files import ATTEMPT_HEAD, attempt_line, boards_json, result_file
+from metaserver.boards.scoreboard import Scoreboard
 from metaserver.operations.context import HubContext
 from metaserver.phases.restore import stored_answers
 from metaserver.phases.runtime import RunningPhase
-from metaserver.results.crate import METADATA
-from metaserver.results.making import PackageOrder, make_package
+from metaserver.publication.crate import METADATA
+from metaserver.publication.making import PackageOrder, make_package
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import Payload, answered_tasks
 from metaserver.uniprot import Release

@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import Article, PhaseName, ServerName
 from metaserver.cli.console import make_console, print_summary, say, shown
 from metaserver.cli.options import read_gold, read_servers
 from metaserver.cli.process import prepare_process, run_to_end
@@ -18,8 +20,6 @@ from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings, read_settings
 from metaserver.corpus import read_articles
 from metaserver.lanes.events import LaneEnd
-from metaserver.model.errors import InputError
-from metaserver.model.records import Article, PhaseName, ServerName
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import Release
 from metaserver.web.public.open_pages import make_pages_app

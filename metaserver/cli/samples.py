@@ -7,8 +7,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from zipfile import ZipFile
 
+from metaserver.base.errors import InputError
 from metaserver.cli.folder import make_folder
-from metaserver.model.errors import InputError
 
 NAMES = "uniprot_names.tsv"
 

@@ -11,15 +11,15 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+from metaserver.base.errors import InputError
+from metaserver.base.states import ProcessRole
 from metaserver.cli import logs
 from metaserver.cli.folder import hub_settings
 from metaserver.cli.hub import open_hub, work
 from metaserver.cli.lane_worker import work_lanes
 from metaserver.cli.process import prepare_process, run_to_end, say_ready
-from metaserver.client import tracing
 from metaserver.config import Settings
-from metaserver.model.errors import InputError
-from metaserver.model.states import ProcessRole
+from metaserver.exchange.http import tracing
 from metaserver.operations import configured
 from metaserver.operations.context import HubContext
 from metaserver.store import tokens

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.errors import HubError, InputError, UnavailableError
+from metaserver.base.lanes import LaneKey
+from metaserver.base.plans import PhasePlan
+from metaserver.base.records import Article, PhaseName, Server, ServerName, TaskName
+from metaserver.base.servers import LaneControl
+from metaserver.base.states import OPEN_STATES, Control, Role
 from metaserver.cli.hub import open_hub, work
 from metaserver.cli.options import GoldContent
-from metaserver.client.guard import AddressGuard
 from metaserver.config import Settings
+from metaserver.exchange.http.guard import AddressGuard
 from metaserver.lanes.events import LaneEnd
-from metaserver.model.errors import HubError, InputError, UnavailableError
-from metaserver.model.lanes import LaneKey
-from metaserver.model.plans import PhasePlan
-from metaserver.model.records import Article, PhaseName, Server, ServerName, TaskName
-from metaserver.model.servers import LaneControl
-from metaserver.model.states import OPEN_STATES, Control, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.phases.runtime import RunningPhase

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from metaserver.base.errors import InputError
 from metaserver.cli.findings import OTHERS, Finding, FindingSeverity
 from metaserver.cli.fleet_findings import POOL, examine_fleet
 from metaserver.config import Settings
-from metaserver.model.errors import InputError
 from metaserver.store.place import PostgresUrl
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})

@@ -15,11 +15,11 @@ from typing import TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
+from metaserver.base.tokens import Token
 from metaserver.cli.folder import hub_settings, make_folder
-from metaserver.model.errors import InputError
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
-from metaserver.model.tokens import Token
 from metaserver.operations.tokens import DAY, OF_NO_TEAM
 from metaserver.store import audit, teams, tokens
 from metaserver.store.database import reading, writing

@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 from lxml.etree import _Element
 
+from metaserver.base.errors import InputError
 from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.lines import line_of
-from metaserver.model.errors import InputError
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 

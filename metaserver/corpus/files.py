@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 
 MAX_BYTES = 256 * 2**20
 """The largest file read, after decompression; a PubMed baseline file fits."""

@@ -14,12 +14,12 @@ from typing import Literal, NamedTuple, cast
 from lxml import etree
 from lxml.etree import _Element
 
+from metaserver.base.errors import InputError
 from metaserver.corpus.bioc import read_bioc_xml
 from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.fulltext import read_article, read_elsevier
 from metaserver.corpus.lines import line_of, local_name
 from metaserver.corpus.pubmed import read_pubmed
-from metaserver.model.errors import InputError
 
 
 class _Kind(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import Article, ArticleId
 from metaserver.corpus.bioc import read_bioc_json
 from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.files import MAX_BYTES, article_files, read_bytes, stem_and_suffix
 from metaserver.corpus.markup import read_xml
-from metaserver.model.errors import InputError
-from metaserver.model.records import Article, ArticleId
 
 PDF = b"%PDF-"
 """The beginning of a PDF, which may be text to its end."""

@@ -11,11 +11,11 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import Article, ArticleId
 from metaserver.corpus.files import article_files
 from metaserver.corpus.reader import read_articles
 from metaserver.corpus.zipped import ZipLimits, unpack
-from metaserver.model.errors import InputError
-from metaserver.model.records import Article, ArticleId
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 MOST = 2**30

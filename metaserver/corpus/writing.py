@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from metaserver.model.records import Article
+from metaserver.base.records import Article
 
 PART_BYTES = 64 * 2**20
 PART_DOCUMENTS = 20_000

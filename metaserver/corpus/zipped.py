@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
 _STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf", b"Rar!")

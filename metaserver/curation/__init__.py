@@ -1,5 +1,4 @@
-"""Curation: curators' requests to servers, and what curators decide.
+"""The curators' part of the hub: requests to servers, curations, their operations, pages, store.
 
-It may import client, config, store, tasks, wire, corpus, uniprot, model, files, concurrency,
-scoring and annotators.
+Nothing but `cli` imports it; it may import scoring, annotators and all below.
 """

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.agreement import CuratorWork, item_of
 from metaserver.curation.decisions import CurationState, Decision, ItemDecision
-from metaserver.model.errors import Refusal, RefusedError
 from scoring import ActGold, Gold, ItemGold, Task
 from scoring.tasks import Item
 

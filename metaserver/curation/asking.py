@@ -11,28 +11,29 @@ from dataclasses import dataclass, field, replace
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ArticleCaller, PhaseArticles
-from metaserver.client.http import HttpClient
-from metaserver.client.slots import SlotUse
-from metaserver.concurrency import run_uncancelled
+from metaserver.base.compression import pack_json, unpack
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import ArticleId, Attempt, ServerName
+from metaserver.base.requests import ENDED, UNFINISHED, AskedServer, AskedState, RequestState
+from metaserver.base.servers import RegisteredServer
+from metaserver.base.states import ANSWERED, RULES, Outcome
 from metaserver.config import Settings
 from metaserver.curation.named import NamedPlaces
 from metaserver.curation.ports import Challenges, Obstacle
+from metaserver.curation.store import requests
+from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.curation.texts import GUARDED, GuardedArticles, prints
-from metaserver.files.compression import pack_json, unpack
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, ServerName
-from metaserver.model.requests import ENDED, UNFINISHED, AskedServer, AskedState, RequestState
-from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import ANSWERED, RULES, Outcome
-from metaserver.store import requests, servers
-from metaserver.store.requests import RequestAnswer, StoredRequest
+from metaserver.exchange.http.articles import ArticleTexts
+from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
+from metaserver.exchange.http.client import HttpClient
+from metaserver.exchange.http.slots import SlotUse
+from metaserver.exchange.wire.contract import MENTIONS
+from metaserver.exchange.wire.xmlrpc import escape_text
+from metaserver.store import servers
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import AnsweredTask, answered_tasks
-from metaserver.wire.contract import MENTIONS
-from metaserver.wire.xmlrpc import escape_text
 
 TRIES = 2
 """Times that a server is sent a request's article at most."""

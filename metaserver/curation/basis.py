@@ -8,6 +8,9 @@ from itertools import islice
 
 import msgspec
 
+from metaserver.base.compression import unpack
+from metaserver.base.lanes import Asides
+from metaserver.base.records import ServerName
 from metaserver.curation.asking import accepted
 from metaserver.curation.candidates import (
     CandidateVote,
@@ -29,10 +32,7 @@ from metaserver.curation.mentions import (
     SentMention,
 )
 from metaserver.curation.proteins import ReleaseProteins, curated, matched
-from metaserver.files.compression import unpack
-from metaserver.model.lanes import Asides
-from metaserver.model.records import ServerName
-from metaserver.store.requests import RequestAnswer, StoredRequest
+from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.uniprot.directory import NamedEntry
 from scoring import Task
 

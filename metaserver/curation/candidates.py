@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from metaserver.base.compression import unpack, unpack_json
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.lanes import Asides
+from metaserver.base.records import ServerName, TaskName
 from metaserver.curation.asking import accepted
-from metaserver.files.compression import unpack, unpack_json
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.lanes import Asides
-from metaserver.model.records import ServerName, TaskName
-from metaserver.store.requests import RequestAnswer, StoredRequest
+from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.tasks.ranked import hits_of
 from scoring import Hit, Task
 from scoring.consensus import (

@@ -13,8 +13,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import psi_mi
-from metaserver.model.errors import Refusal, RefusedError
 from scoring import Task, pair
 
 MOST_EVENTS = 10_000

@@ -14,15 +14,9 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.client.http import HttpClient
-from metaserver.config import Settings
-from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, asks_again, shown
-from metaserver.curation.models import ActiveModels
-from metaserver.curation.ports import Challenges, OwnProcess
-from metaserver.curation.texts import GuardedArticles
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.model.records import ServerName
-from metaserver.model.requests import (
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.records import ServerName
+from metaserver.base.requests import (
     ENDED,
     UNFINISHED,
     AskedServer,
@@ -30,9 +24,16 @@ from metaserver.model.requests import (
     RequestOptions,
     RequestState,
 )
-from metaserver.model.servers import RegisteredServer
-from metaserver.store import leases, requests, servers
-from metaserver.store.requests import StoredRequest
+from metaserver.base.servers import RegisteredServer
+from metaserver.config import Settings
+from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, asks_again, shown
+from metaserver.curation.models import ActiveModels
+from metaserver.curation.ports import Challenges, OwnProcess
+from metaserver.curation.store import requests
+from metaserver.curation.store.requests import StoredRequest
+from metaserver.curation.texts import GuardedArticles
+from metaserver.exchange.http.client import HttpClient
+from metaserver.store import leases, servers
 from metaserver.store.store import Store
 
 DAY = 86_400.0  # seconds

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 
-from metaserver.model.records import ServerName
-from metaserver.store import consensus_models, servers
-from metaserver.store.consensus_models import StoredModel
+from metaserver.base.records import ServerName
+from metaserver.curation.store import consensus_models
+from metaserver.curation.store.consensus_models import StoredModel
+from metaserver.store import servers
 from metaserver.store.reader import ReadStore
 from scoring.consensus import ConsensusModel, parse_model
 from scoring.errors import FormatError

@@ -12,8 +12,8 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import IO
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.pdf_child import ADDRESS_SPACE, PAGES, SECONDS, PdfFault
-from metaserver.model.errors import Refusal, RefusedError
 
 NOTICE = "text from a PDF, check columns"
 """The notice on a text that was read out of a PDF."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from metaserver.model.lanes import Corpus
-from metaserver.model.servers import RegisteredServer
-from metaserver.wire.validation import Vocabulary
+from metaserver.base.lanes import Corpus
+from metaserver.base.servers import RegisteredServer
+from metaserver.exchange.wire.validation import Vocabulary
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from annotators.matching import Protein
+from metaserver.base.errors import InputError
 from metaserver.curation.exports.finished import CuratedProtein
-from metaserver.model.errors import InputError
 from metaserver.uniprot.directory import NamedEntry, NameDirectory
 from metaserver.uniprot.release import Release
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.adjudication import (
     Disagreement,
     PoolReport,
@@ -22,7 +23,6 @@ from metaserver.curation.adjudication import (
 )
 from metaserver.curation.agreement import CuratorAgreement, CuratorWork, measure
 from metaserver.curation.decisions import CurationState
-from metaserver.model.errors import Refusal, RefusedError
 from scoring import ActGold, Gold, ItemGold, Task
 from scoring.agreement import Estimate, PairAgreement
 from scoring.files import gold_lines

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from metaserver.client.http import HttpClient
+from metaserver.base.errors import PeerError, Refusal, RefusedError
+from metaserver.base.records import ArticleId
 from metaserver.config import ArticleSource
 from metaserver.curation.pdf import PdfReader
 from metaserver.curation.texts import FILE_RATIO, FileArticle, read_article
-from metaserver.model.errors import PeerError, Refusal, RefusedError
-from metaserver.model.records import ArticleId
+from metaserver.exchange.http.client import HttpClient
 
 log = logging.getLogger(__name__)
 

@@ -14,14 +14,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from metaserver.base.compression import unpack
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.lanes import Corpus
+from metaserver.base.records import Article, ArticleId
 from metaserver.corpus.files import read_bytes, stem_and_suffix
 from metaserver.corpus.reader import article_of, read_drafts
 from metaserver.curation.pdf import PdfReader, is_pdf
 from metaserver.curation.ports import Challenges
-from metaserver.files.compression import unpack
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.lanes import Corpus
-from metaserver.model.records import Article, ArticleId
 from metaserver.store.reader import ReadStore
 
 FILE_RATIO = 8

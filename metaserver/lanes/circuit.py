@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from enum import StrEnum
 
-from metaserver.model.states import RULES, Backoff, Outcome
+from metaserver.base.states import RULES, Backoff, Outcome
 
 LONGEST = 62
 """The number of probes after which every pause is the longest (`Backoff.limit`)."""

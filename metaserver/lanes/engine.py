@@ -21,9 +21,9 @@ from pgqueuer import PgQueuer
 from pgqueuer.adapters.inmemory import InMemoryQueries
 from pgqueuer.models import Job
 
+from metaserver.base.lanes import LaneKey
 from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
-from metaserver.model.lanes import LaneKey
 
 MAX_LANES = 2_000  # at work at once in one hub
 SLICE = 200  # requests of a turn, for each concurrent request of the lane

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import Attempt, Server
-from metaserver.model.states import RetryDecision
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Attempt, Server
+from metaserver.base.states import RetryDecision
 
 
 class LaneEnd(StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from metaserver.model.records import ServerReport
-from metaserver.model.states import ReportedState
+from metaserver.base.records import ServerReport
+from metaserver.base.states import ReportedState
 
 
 class ServerHealth:

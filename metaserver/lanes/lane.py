@@ -16,6 +16,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
+from metaserver.base.errors import StaleLaneError, UnavailableError
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState, Tries
+from metaserver.base.records import Attempt, Server, Timings
+from metaserver.base.states import RULES, UNAVAILABLE_STATES, Outcome, RetryDecision, decide
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.health import ServerHealth
@@ -23,10 +27,6 @@ from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.ports import Recorder, ServerCaller
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
-from metaserver.model.errors import StaleLaneError, UnavailableError
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState, Tries
-from metaserver.model.records import Attempt, Server, Timings
-from metaserver.model.states import RULES, UNAVAILABLE_STATES, Outcome, RetryDecision, decide
 
 BLOCKED_SECONDS = 1.0  # until a lane checks again whether answers can be stored
 

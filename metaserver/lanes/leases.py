@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from metaserver.model.lanes import LaneKey, LaneOrder
+from metaserver.base.lanes import LaneKey, LaneOrder
 
 FENCED_SHARE = 0.8
 """The part of a lease after which a process that could not renew it begins nothing more."""

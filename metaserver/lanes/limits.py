@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metaserver.model.states import Backoff
+from metaserver.base.states import Backoff
 
 RETRY_BACKOFF = Backoff(base=1.0, cap=60.0)
 PROBE_BACKOFF = Backoff(base=5.0, cap=60.0)

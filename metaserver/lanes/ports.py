@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Protocol
 
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer
-from metaserver.model.records import Attempt, Server, ServerReport
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer
+from metaserver.base.records import Attempt, Server, ServerReport
 
 
 class ServerCaller(Protocol):

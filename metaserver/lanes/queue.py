@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from metaserver.model.lanes import Tries
+from metaserver.base.lanes import Tries
 
 
 class Work(NamedTuple):

@@ -11,10 +11,10 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.client.urls import check_url, shown_webhook
-from metaserver.model.alerts import Alert, ChannelKind
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.states import Role
+from metaserver.base.alerts import Alert, ChannelKind
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.states import Role
+from metaserver.exchange.http.urls import check_url, shown_webhook
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, Limit

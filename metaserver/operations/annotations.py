@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ArticleId, ServerName
-from metaserver.model.servers import RegisteredServer
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ArticleId, ServerName
+from metaserver.base.servers import RegisteredServer
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneServer, ServerField

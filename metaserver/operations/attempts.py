@@ -8,10 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ArticleId, Attempt, Problem, Timings
-from metaserver.model.states import Outcome, Role
-from metaserver.model.usage import DeclaredUsage
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ArticleId, Attempt, Problem, Timings
+from metaserver.base.states import Outcome, Role
+from metaserver.base.usage import DeclaredUsage
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import GREATEST, Limit, ServerField

@@ -11,27 +11,21 @@ from contextlib import AbstractContextManager, suppress
 
 import msgspec
 
-from metaserver.client.callbacks import CallbackDesk
-from metaserver.client.http import HttpClient
-from metaserver.model.communications import Callback, CallingServer, Communication
-from metaserver.model.errors import (
-    CallbackError,
-    CallbackFault,
-    PeerError,
-    Refusal,
-    RefusedError,
-)
-from metaserver.model.records import ServerName
-from metaserver.model.states import Role
+from metaserver.base.communications import Callback, CallingServer, Communication
+from metaserver.base.errors import CallbackError, CallbackFault, PeerError, Refusal, RefusedError
+from metaserver.base.records import ServerName
+from metaserver.base.states import Role
+from metaserver.exchange.http.callbacks import CallbackDesk
+from metaserver.exchange.http.client import HttpClient
+from metaserver.exchange.protocols.becalm import BECALM, check_callback
+from metaserver.exchange.protocols.installed import installed_protocols
+from metaserver.exchange.wire.values import Limits
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OneServer
 from metaserver.operations.table import operation
-from metaserver.protocols.becalm import BECALM, check_callback
-from metaserver.protocols.installed import installed_protocols
 from metaserver.store import communications, servers
 from metaserver.store.store import Store
-from metaserver.wire.values import Limits
 
 PREFIX = "bccb_"
 """The beginning of keys of callbacks, which are no tokens."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import ParamSpec, Protocol, TypeVar
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import TeamName
-from metaserver.model.states import ALLOWED, Role
-from metaserver.model.viewer import Viewer
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import TeamName
+from metaserver.base.states import ALLOWED, Role
+from metaserver.base.viewer import Viewer
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,6 +2,19 @@
 
 from collections.abc import Mapping
 
+from metaserver.curation.operations import (
+    consensus_models,
+    curation_events,
+    curation_exports,
+    curation_holders,
+    curation_sets,
+    curations,
+    requests,
+    set_agreement,
+    set_gold,
+    set_seats,
+    stored_consensus,
+)
 from metaserver.operations import (
     alerts,
     annotations,
@@ -11,16 +24,9 @@ from metaserver.operations import (
     challenge_pages,
     challenges,
     conformance,
-    consensus_models,
     consents,
     control_room,
     corpora,
-    curation_events,
-    curation_exports,
-    curation_holders,
-    curation_sets,
-    curations,
-    data_packages,
     deletion,
     gold,
     jobs,
@@ -30,17 +36,11 @@ from metaserver.operations import (
     monitoring,
     phases,
     releases,
-    requests,
-    results,
     run_previews,
     runs,
     servers,
-    set_agreement,
-    set_gold,
-    set_seats,
     sign_up_links,
     sign_ups,
-    stored_consensus,
     table,
     team_results,
     teams,
@@ -48,6 +48,7 @@ from metaserver.operations import (
     uploads,
 )
 from metaserver.operations.table import Operation
+from metaserver.publication.operations import data_packages, results
 
 MODULES = tuple(
     module.__name__

@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.challenges import SECTIONS, ChallengePage, SignUpMode
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.phases import Challenge
-from metaserver.model.states import Role
-from metaserver.model.zones import shown_name, to_zone
+from metaserver.base.challenges import SECTIONS, ChallengePage, SignUpMode
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import Challenge
+from metaserver.base.states import Role
+from metaserver.base.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import moment_in, seen_challenge
 from metaserver.operations.context import HubContext, audit_log

@@ -9,11 +9,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.challenges import DAY
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.phases import Challenge
-from metaserver.model.states import Role
-from metaserver.model.zones import known_zone, read_moment
+from metaserver.base.challenges import DAY
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import Challenge
+from metaserver.base.states import Role
+from metaserver.base.zones import known_zone, read_moment
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, Title

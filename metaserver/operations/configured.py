@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from metaserver.base.errors import InputError, RefusedError
+from metaserver.base.records import PhaseName
+from metaserver.base.states import JobState, Role
 from metaserver.config import ChallengeSettings, PhaseSettings
 from metaserver.corpus import read_articles
-from metaserver.model.errors import InputError, RefusedError
-from metaserver.model.records import PhaseName
-from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext, audit_log

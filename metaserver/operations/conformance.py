@@ -10,18 +10,18 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.conformance.runner import Conditions, verdict
-from metaserver.model.conformance import NO_PHASE, Conformance, ConformanceStep, Terms
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import PhaseName
-from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import OPEN_STATES, PhaseState, Role
+from metaserver.base.conformance import NO_PHASE, Conformance, ConformanceStep, Terms
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import PhaseName
+from metaserver.base.servers import RegisteredServer
+from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
 from metaserver.operations.jobs import JobDetail, when_ended
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
+from metaserver.phases.conformance import Conditions, verdict
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store.jobs import StoredJob
 

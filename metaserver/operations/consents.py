@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OneServer

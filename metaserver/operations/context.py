@@ -10,26 +10,26 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.client.callbacks import CallbackDesk
-from metaserver.client.http import HttpClient
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import PhaseName, ServerName, TeamName
+from metaserver.base.servers import RegisteredServer
+from metaserver.base.states import OPEN_STATES
+from metaserver.boards.metrics import Metrics
 from metaserver.config import Settings
-from metaserver.conformance.runner import ConformanceRunner
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.models import ActiveModels
+from metaserver.curation.operations.curation_logs import CurationLogs
+from metaserver.curation.operations.curation_rules import ChallengeRules
 from metaserver.curation.pdf import PdfReader
 from metaserver.curation.proteins import ReleaseProteins
 from metaserver.curation.texts import GuardedArticles
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import PhaseName, ServerName, TeamName
-from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import OPEN_STATES
-from metaserver.monitoring.metrics import Metrics
+from metaserver.exchange.http.callbacks import CallbackDesk
+from metaserver.exchange.http.client import HttpClient
 from metaserver.operations.caller import Caller
-from metaserver.operations.curation_logs import CurationLogs
-from metaserver.operations.curation_rules import ChallengeRules
 from metaserver.operations.recent import RecentCounts
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
+from metaserver.phases.conformance import ConformanceRunner
 from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.job_board import JobBoard
 from metaserver.phases.jobs import Job, Jobs

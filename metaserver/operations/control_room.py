@@ -9,11 +9,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.findings import FindingKind, PhaseFinding, Subject
-from metaserver.model.plans import Change
-from metaserver.model.states import PhaseState, Role, ServerState
-from metaserver.model.zones import shown_name, to_zone
-from metaserver.monitoring.forecast import Forecast, Verdict
+from metaserver.base.findings import FindingKind, PhaseFinding, Subject
+from metaserver.base.plans import Change
+from metaserver.base.states import PhaseState, Role, ServerState
+from metaserver.base.zones import shown_name, to_zone
+from metaserver.boards.forecast import Forecast, Verdict
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.coverage import CauseCount, TeamCoverage, causes, coverage

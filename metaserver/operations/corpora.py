@@ -11,10 +11,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.phases import CorpusVersion
+from metaserver.base.states import Role
 from metaserver.corpus.upload import read_upload
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.phases import CorpusVersion
-from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, NAME, Limit, NewName

@@ -8,8 +8,8 @@ from functools import partial
 
 import msgspec
 
-from metaserver.model.records import ServerName, TaskName
-from metaserver.model.states import ANSWERED, Outcome
+from metaserver.base.records import ServerName, TaskName
+from metaserver.base.states import ANSWERED, Outcome
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.watching import PhaseWatch, WatchedServer
 

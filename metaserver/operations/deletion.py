@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.data_packages import sweep_data
 from metaserver.operations.fields import OneChallenge, OnePhase
 from metaserver.operations.table import operation
 from metaserver.operations.turns import turn
 from metaserver.phases.runtime import RunningPhase
+from metaserver.publication.operations.data_packages import sweep_data
 from metaserver.store import deletion
 
 

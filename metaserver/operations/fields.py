@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 
 END = r"$(?!\n)"
 """The end of a text in patterns: `$` alone also matches before a final line end."""

@@ -9,13 +9,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.leaderboards.gold import read_gold
-from metaserver.leaderboards.gold_diff import label_changes, no_accession, unanswerable
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.gold_changes import GoldChange
-from metaserver.model.phases import GoldEntry
-from metaserver.model.records import TaskName
-from metaserver.model.states import Role
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.gold_changes import GoldChange
+from metaserver.base.phases import GoldEntry
+from metaserver.base.records import TaskName
+from metaserver.base.states import Role
+from metaserver.boards.gold import read_gold
+from metaserver.boards.gold_diff import label_changes, no_accession, unanswerable
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext

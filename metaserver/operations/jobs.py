@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from metaserver.files.compression import unpack_json
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.model.states import JobState, Role
+from metaserver.base.compression import unpack_json
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.table import Nothing, operation

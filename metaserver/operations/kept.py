@@ -16,9 +16,9 @@ from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.abandoned import is_at_work
-from metaserver.files.private import FOLDER_MODE
-from metaserver.model.errors import HubError
+from metaserver.base.abandoned import is_at_work
+from metaserver.base.errors import HubError
+from metaserver.base.private import FOLDER_MODE
 from metaserver.operations.context import HubContext
 from metaserver.phases.jobs import Progress
 from metaserver.store import data_packages, kept_files

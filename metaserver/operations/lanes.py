@@ -11,10 +11,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ArticleId
-from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ArticleId
+from metaserver.base.servers import RegisteredServer
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import require_passed, require_servers
 from metaserver.operations.context import HubContext, audit_log

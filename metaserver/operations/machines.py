@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import Nothing, operation

@@ -10,11 +10,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.methods import LINK, Long, MethodDescription
-from metaserver.model.records import ServerName, TeamName
-from metaserver.model.states import Role
-from metaserver.model.viewer import Viewer
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.methods import LINK, Long, MethodDescription
+from metaserver.base.records import ServerName, TeamName
+from metaserver.base.states import Role
+from metaserver.base.viewer import Viewer
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OnePhase, PhaseField

@@ -10,10 +10,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.audit import AuditEntry
-from metaserver.model.states import Role, ServerState
-from metaserver.monitoring.metrics import Metrics
-from metaserver.monitoring.windows import ServerWindow, Window
+from metaserver.base.audit import AuditEntry
+from metaserver.base.states import Role, ServerState
+from metaserver.boards.metrics import Metrics
+from metaserver.boards.windows import ServerWindow, Window
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, ServerField

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from metaserver.model.aliases import Aliases
-from metaserver.model.boards import BoardRow
-from metaserver.model.plans import TeamNames
-from metaserver.model.records import ServerName, TeamName
-from metaserver.model.viewer import Viewer
+from metaserver.base.aliases import Aliases
+from metaserver.base.boards import BoardRow
+from metaserver.base.plans import TeamNames
+from metaserver.base.records import ServerName, TeamName
+from metaserver.base.viewer import Viewer
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 

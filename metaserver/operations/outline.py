@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
 from metaserver.operations.table import Operation
 
 PREFIX = "/api/v1"

@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from metaserver.files.compression import unpack
-from metaserver.model.boards import PUBLIC, RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.rankings import ArticlePolicy
-from metaserver.model.records import PhaseName, ServerName, TaskName
-from metaserver.model.scores import rising_measures
-from metaserver.model.states import ServerState, Visibility
-from metaserver.model.viewer import ANYBODY, Viewer
-from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
-from metaserver.monitoring.trends import Trend
-from metaserver.monitoring.windows import ServerWindow, Window
+from metaserver.base.boards import PUBLIC, RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
+from metaserver.base.compression import unpack
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.records import PhaseName, ServerName, TaskName
+from metaserver.base.scores import rising_measures
+from metaserver.base.states import ServerState, Visibility
+from metaserver.base.viewer import ANYBODY, Viewer
+from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
+from metaserver.boards.trends import Trend
+from metaserver.boards.windows import ServerWindow, Window
 from metaserver.operations.attempts import AttemptDetail
 from metaserver.operations.context import HubContext
 from metaserver.operations.methods import MethodDetail, seen_methods

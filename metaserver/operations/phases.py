@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.phases import Phase
-from metaserver.model.plans import (
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import Phase
+from metaserver.base.plans import (
     DATES,
     AnswerRules,
     Change,
@@ -21,14 +21,13 @@ from metaserver.model.plans import (
     TeamNames,
     UsageRules,
 )
-from metaserver.model.rankings import Ranking
-from metaserver.model.records import PhaseName
-from metaserver.model.states import PhaseState, Role, Visibility
-from metaserver.model.zones import shown_name, to_zone
+from metaserver.base.rankings import Ranking
+from metaserver.base.records import PhaseName
+from metaserver.base.states import PhaseState, Role, Visibility
+from metaserver.base.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.data_rules import offered
 from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
 from metaserver.operations.planning import (
     checked,
@@ -40,6 +39,7 @@ from metaserver.operations.planning import (
 from metaserver.operations.rounded import FINAL, warning
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.runtime import RunningPhase
+from metaserver.publication.operations.data_rules import offered
 from metaserver.store import phases
 
 Date = Annotated[

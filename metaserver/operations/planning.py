@@ -6,11 +6,11 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.phases import CorpusVersion, Phase
-from metaserver.model.plans import DATES, PhasePlan
-from metaserver.model.records import TaskName
-from metaserver.model.states import OPEN_STATES, PhaseState
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.phases import CorpusVersion, Phase
+from metaserver.base.plans import DATES, PhasePlan
+from metaserver.base.records import TaskName
+from metaserver.base.states import OPEN_STATES, PhaseState
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import NAME, NAME_HELP, require_one_of
 from metaserver.store import phases

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.concurrency import run_uncancelled
-from metaserver.leaderboards.gold_diff import MOST_TOLD, label_changes, run_changes, unanswerable
-from metaserver.model.gold_changes import GoldChange
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.gold_changes import GoldChange
+from metaserver.boards.gold_diff import MOST_TOLD, label_changes, run_changes, unanswerable
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.turns import turn

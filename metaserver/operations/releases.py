@@ -12,8 +12,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.states import Role
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import NAME

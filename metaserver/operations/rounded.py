@@ -15,10 +15,10 @@ from typing import Protocol
 
 import msgspec
 
-from metaserver.model.boards import Board, BoardRow
-from metaserver.model.plans import PhaseLimits, PhasePlan
-from metaserver.model.rankings import Ranking
-from metaserver.model.states import PhaseState, Visibility
+from metaserver.base.boards import Board, BoardRow
+from metaserver.base.plans import PhaseLimits, PhasePlan
+from metaserver.base.rankings import Ranking
+from metaserver.base.states import PhaseState, Visibility
 
 DIGITS = 2
 USUAL_COVERAGE = Ranking().min_coverage

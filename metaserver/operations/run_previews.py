@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.problem_kinds import general
-from metaserver.model.records import Problem, ServerName
-from metaserver.model.states import Role
+from metaserver.base.errors import RefusedError
+from metaserver.base.problem_kinds import general
+from metaserver.base.records import Problem, ServerName
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.runs import (

@@ -11,9 +11,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import Problem, ServerName, TeamName
-from metaserver.model.states import OPEN_STATES, PhaseState, Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import Problem, ServerName, TeamName
+from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log

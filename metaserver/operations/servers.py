@@ -11,7 +11,13 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.client.urls import (
+from metaserver.base.access import NO_ACCESS, AuthKind
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.plans import PhaseLimits
+from metaserver.base.records import Server, ServerName, TaskName
+from metaserver.base.servers import RegisteredServer
+from metaserver.base.states import PhaseState, Role
+from metaserver.exchange.http.urls import (
     address,
     check_url,
     completed,
@@ -19,19 +25,13 @@ from metaserver.client.urls import (
     shown,
     shown_options,
 )
-from metaserver.model.access import NO_ACCESS, AuthKind
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.plans import PhaseLimits
-from metaserver.model.records import Server, ServerName, TaskName
-from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import PhaseState, Role
+from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations.access import access_of, secret_state
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import Tested, TestState, newest_test, tests
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NewName, OneServer, ServerField, require_one_of
 from metaserver.operations.table import Nothing, operation
-from metaserver.protocols.installed import installed_protocols
 from metaserver.store import runs, servers
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import answered_tasks

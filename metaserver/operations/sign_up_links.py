@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.challenges import (
+from metaserver.base.challenges import (
     AUTOMATIC_A_DAY,
     DAY,
     LinkKind,
@@ -19,10 +19,10 @@ from metaserver.model.challenges import (
     SignUpMode,
     SignUpState,
 )
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.phases import Challenge
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import Challenge
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.sign_ups import (

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.challenges import (
+from metaserver.base.challenges import (
     DAY,
     NEXT_LINK,
     LinkKind,
@@ -24,10 +24,10 @@ from metaserver.model.challenges import (
     SignUpState,
     link_path,
 )
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.phases import Challenge
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import Challenge
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import seen_challenge
 from metaserver.operations.context import HubContext, audit_log

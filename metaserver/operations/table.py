@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, TypeVar, cast, get_type_hints
 
 import msgspec
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 
 Handler: TypeAlias = Callable[[Any, Caller, Any], Awaitable[Any]]

@@ -10,11 +10,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.model.boards import Board, BoardRow
-from metaserver.model.records import ServerName, TaskName, TeamName
-from metaserver.model.states import OPEN_STATES, PhaseState, Role
-from metaserver.model.usage import RunUsage
-from metaserver.model.viewer import Viewer
+from metaserver.base.boards import Board, BoardRow
+from metaserver.base.records import ServerName, TaskName, TeamName
+from metaserver.base.states import OPEN_STATES, PhaseState, Role
+from metaserver.base.usage import RunUsage
+from metaserver.base.viewer import Viewer
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TeamField

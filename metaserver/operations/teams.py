@@ -11,12 +11,12 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.client.urls import MASK, check_url, shown_webhook
-from metaserver.model.errors import InputError, Refusal, RefusedError
-from metaserver.model.plans import NoticePlan
-from metaserver.model.records import TeamName
-from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import Role
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.plans import NoticePlan
+from metaserver.base.records import TeamName
+from metaserver.base.servers import RegisteredServer
+from metaserver.base.states import Role
+from metaserver.exchange.http.urls import MASK, check_url, shown_webhook
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NewName, TeamField, Text, Title

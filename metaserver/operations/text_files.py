@@ -6,7 +6,7 @@ import gzip
 import io
 import zlib
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 
 MOST_BYTES = 32 * 2**20
 """Most bytes of an unpacked file. Reading it takes ten times as much memory."""

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
-from metaserver.model.tokens import Token
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
+from metaserver.base.tokens import Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, GREATEST, TeamField

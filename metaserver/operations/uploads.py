@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.boards import RAW
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.plans import UploadLimits
-from metaserver.model.records import ArticleId, ServerName, TaskName, count_stated
-from metaserver.model.states import Role
-from metaserver.model.zones import in_zone
+from metaserver.base.boards import RAW
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.plans import UploadLimits
+from metaserver.base.records import ArticleId, ServerName, TaskName, count_stated
+from metaserver.base.states import Role
+from metaserver.base.zones import in_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TeamField

@@ -13,20 +13,13 @@ from typing import Any
 
 import msgspec
 
-from metaserver.model.boards import (
-    ArticleBoard,
-    Board,
-    BoardRow,
-    FrozenBoard,
-    FrozenView,
-    marked,
-)
-from metaserver.model.plans import PhasePlan, ShownUsage
-from metaserver.model.records import ServerName, TeamName
-from metaserver.model.requests import AskedServer, AskedState
-from metaserver.model.states import PhaseState, ServerState, Visibility
-from metaserver.model.viewer import Viewer
-from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
+from metaserver.base.boards import ArticleBoard, Board, BoardRow, FrozenBoard, FrozenView, marked
+from metaserver.base.plans import PhasePlan, ShownUsage
+from metaserver.base.records import ServerName, TeamName
+from metaserver.base.requests import AskedServer, AskedState
+from metaserver.base.states import PhaseState, ServerState, Visibility
+from metaserver.base.viewer import Viewer
+from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
 
 HIDDEN = "The scores of this phase are not shown yet. Its organisers see them."
 SIGN_IN = "Each team sees the scores of its own runs: sign in with its token."

@@ -13,14 +13,14 @@ import smtplib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from metaserver.client.http import HttpClient
-from metaserver.concurrency import run_uncancelled
+from metaserver.base.alerts import Alert, ChannelKind, Condition
+from metaserver.base.challenges import AUTOMATIC_A_DAY, DAY
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import PeerError, UnavailableError
+from metaserver.base.findings import FindingKind
+from metaserver.base.records import PhaseName
 from metaserver.config import Settings
-from metaserver.model.alerts import Alert, ChannelKind, Condition
-from metaserver.model.challenges import AUTOMATIC_A_DAY, DAY
-from metaserver.model.errors import PeerError, UnavailableError
-from metaserver.model.findings import FindingKind
-from metaserver.model.records import PhaseName
+from metaserver.exchange.http.client import HttpClient
 from metaserver.phases import webhooks
 from metaserver.phases.alerts import HOLD, AlertBook, lines
 from metaserver.phases.mail import send_mail

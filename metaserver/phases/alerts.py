@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from metaserver.model.alerts import Alert, Condition
-from metaserver.model.findings import FindingKind
+from metaserver.base.alerts import Alert, Condition
+from metaserver.base.findings import FindingKind
 
 HOLD: Mapping[str, float] = {FindingKind.LATE: 300.0, FindingKind.DOWN: 120.0}
 """Seconds for which a condition must last, by its kind; others are sent at once."""

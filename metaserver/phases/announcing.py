@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.phases import Challenge
 from metaserver.config import NoticeSettings
-from metaserver.model.phases import Challenge
 from metaserver.store import notices, teams
 from metaserver.store.notices import Notice
 

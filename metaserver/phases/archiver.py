@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from metaserver.model.errors import UnavailableError
-from metaserver.model.records import TaskName
-from metaserver.model.states import PhaseState
+from metaserver.base.errors import UnavailableError
+from metaserver.base.records import TaskName
+from metaserver.base.states import PhaseState
 from metaserver.phases.live import LiveBoards
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.leaderboards.gold import scored_tasks
-from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.boards import RAW, FrozenBoard
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.phases import GoldVersion
-from metaserver.model.records import ServerName, TaskName
-from metaserver.model.scores import Score
+from metaserver.base.boards import RAW, FrozenBoard
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import GoldVersion
+from metaserver.base.records import ServerName, TaskName
+from metaserver.base.scores import Score
+from metaserver.boards.gold import scored_tasks
+from metaserver.boards.scoreboard import Scoreboard
 from metaserver.phases.jobs import Progress
 from metaserver.phases.live import Landed
 from metaserver.phases.runtime import RunningPhase

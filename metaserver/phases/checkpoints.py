@@ -11,11 +11,11 @@ import hashlib
 import msgspec
 import zstandard
 
+from metaserver.base.compression import pack, unpack
+from metaserver.boards.scoreboard import ScorerDump
+from metaserver.boards.snapshots import KeptMonitor
+from metaserver.boards.windows import KeptWindows
 from metaserver.config import Settings
-from metaserver.files.compression import pack, unpack
-from metaserver.leaderboards.scoreboard import ScorerDump
-from metaserver.monitoring.snapshots import KeptMonitor
-from metaserver.monitoring.windows import KeptWindows
 from metaserver.uniprot import ReleaseVocabulary
 
 FORMAT = 5

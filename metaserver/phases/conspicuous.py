@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from metaserver.model.findings import FindingKind, Subject
-from metaserver.model.records import ServerName, TaskName
+from metaserver.base.findings import FindingKind, Subject
+from metaserver.base.records import ServerName, TaskName
 from metaserver.store.uploads import Upload
 
 BURST, BURST_SECONDS = 5, 600.0

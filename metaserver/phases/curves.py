@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.leaderboards.coverage import Mask
-from metaserver.leaderboards.scoreboard import ScoredTask, order_of, score_of
-from metaserver.model.rankings import Ranking
-from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.base.rankings import Ranking
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.boards.coverage import Mask
+from metaserver.boards.scoreboard import ScoredTask, order_of, score_of
 from metaserver.phases.restore import stored_answers
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import runs

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from metaserver.model.lanes import Ticket
+from metaserver.base.lanes import Ticket
 
 TAKEN_TOGETHER = 200  # lanes: the store is locked meanwhile
 

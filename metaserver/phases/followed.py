@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from metaserver.base.lanes import LaneKey, StateChange
+from metaserver.base.records import Server
 from metaserver.lanes.events import AttemptEnded
-from metaserver.model.lanes import LaneKey, StateChange
-from metaserver.model.records import Server
 from metaserver.store.logs import LogEnd
 
 LEAST_NEW = 256

@@ -16,13 +16,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import Corpus, LaneKey, StateChange
+from metaserver.base.records import Server, ServerName
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.tally import Ended
+from metaserver.boards.windows import LONGEST, Windows
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import Corpus, LaneKey, StateChange
-from metaserver.model.records import Server, ServerName
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.tally import Ended
-from metaserver.monitoring.windows import LONGEST, Windows
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode, encode
 from metaserver.phases.followed import FollowedLane
 from metaserver.phases.live import LiveBoards

@@ -14,13 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, TakenLane, Ticket
+from metaserver.base.states import ProcessRole
 from metaserver.lanes.engine import Engine
 from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.leases import plan
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, TakenLane, Ticket
-from metaserver.model.states import ProcessRole
 from metaserver.phases.dealing import Dealer, OwnDealer
 from metaserver.phases.membership import TICK_SECONDS, HubMember
 from metaserver.store import leases

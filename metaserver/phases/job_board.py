@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.compression import pack_json
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.model.states import JobState
+from metaserver.base.compression import pack_json
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.states import JobState
 from metaserver.phases.jobs import MOST_KEPT, Job, Jobs, require_room
 from metaserver.phases.membership import HubMember
 from metaserver.store import jobs as stored_jobs

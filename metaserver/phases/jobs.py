@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from metaserver.model.errors import MetaserverError, Refusal, RefusedError, UnavailableError
-from metaserver.model.states import JobState
+from metaserver.base.errors import MetaserverError, Refusal, RefusedError, UnavailableError
+from metaserver.base.states import JobState
 
 MOST_KEPT = 32
 """Most jobs that are remembered of one owner, running ones too; the oldest ended one goes first."""

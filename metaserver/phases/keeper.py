@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
-from metaserver.concurrency import run_uncancelled
-from metaserver.model.errors import UnavailableError
-from metaserver.model.records import ServerName
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import UnavailableError
+from metaserver.base.records import ServerName
 from metaserver.phases.runtime import RunningPhase
 
 LOOK_SECONDS = 1.0

@@ -17,11 +17,11 @@ from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.model.lanes import LaneKey
-from metaserver.model.records import PhaseName, ServerName
-from metaserver.model.servers import LaneControl, RegisteredServer
-from metaserver.model.states import OPEN_STATES, Control
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import PhaseName, ServerName
+from metaserver.base.servers import LaneControl, RegisteredServer
+from metaserver.base.states import OPEN_STATES, Control
 from metaserver.phases.holder import EndedLane, LaneHolder
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import leases

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.errors import HubError, UnavailableError
+from metaserver.base.errors import HubError, UnavailableError
 from metaserver.phases.membership import TICK_SECONDS, HubMember
 from metaserver.store import leadership, leases
 from metaserver.store.leadership import Leadership

@@ -11,23 +11,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from metaserver.base.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.base.scores import RunIntervals, Score
+from metaserver.base.usage import RunUsage
+from metaserver.boards.comparisons import BoardComparison, Comparisons, are_same
+from metaserver.boards.frozen import freeze
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.scoreboard import NOTHING, BoardKey, Prepared, Scoreboard
+from metaserver.boards.snapshots import Monitor
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.leaderboards.comparisons import BoardComparison, Comparisons, are_same
-from metaserver.leaderboards.frozen import freeze
-from metaserver.leaderboards.scoreboard import (
-    NOTHING,
-    BoardKey,
-    Prepared,
-    Scoreboard,
-)
-from metaserver.model.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.rankings import ArticlePolicy, Ranking
-from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.model.scores import RunIntervals, Score
-from metaserver.model.usage import RunUsage
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin
 
 TICK_SECONDS = 5.0

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from metaserver.files.compression import unpack, unpack_json
-from metaserver.model.errors import HubError
-from metaserver.model.lanes import Corpus
-from metaserver.model.records import ServerName, TaskName
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.tally import Ended
-from metaserver.monitoring.windows import Windows
+from metaserver.base.compression import unpack, unpack_json
+from metaserver.base.errors import HubError
+from metaserver.base.lanes import Corpus
+from metaserver.base.records import ServerName, TaskName
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.tally import Ended
+from metaserver.boards.windows import Windows
 from metaserver.phases.followed import FollowedLane
 from metaserver.phases.live import Landed, LiveBoards
 from metaserver.phases.restore import batches

@@ -16,12 +16,12 @@ import socket
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 
+from metaserver.base.errors import StaleLaneError
+from metaserver.base.lanes import AttemptRecord
+from metaserver.base.states import ProcessRole
 from metaserver.lanes.engine import MAX_LANES
 from metaserver.lanes.leases import Lease, places
 from metaserver.lanes.ports import Recorder
-from metaserver.model.errors import StaleLaneError
-from metaserver.model.lanes import AttemptRecord
-from metaserver.model.states import ProcessRole
 from metaserver.store import leases
 from metaserver.store.leases import LEASE_SECONDS, NOTHING, LeaseCounts, Process
 from metaserver.store.store import Store

@@ -15,12 +15,12 @@ from itertools import groupby
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.client.http import HttpClient
-from metaserver.concurrency import run_uncancelled
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import PeerError, UnavailableError
+from metaserver.base.records import ServerName, TeamName
+from metaserver.base.states import ServerState
 from metaserver.config import NoticeSettings
-from metaserver.model.errors import PeerError, UnavailableError
-from metaserver.model.records import ServerName, TeamName
-from metaserver.model.states import ServerState
+from metaserver.exchange.http.client import HttpClient
 from metaserver.phases import webhooks
 from metaserver.phases.mail import send_mail
 from metaserver.phases.state_log import THERE, Seen

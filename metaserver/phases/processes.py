@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from metaserver.concurrency import run_uncancelled
-from metaserver.model.errors import HubError, MetaserverError
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import HubError, MetaserverError
 from metaserver.phases.jobs import Progress
 
 REPORT_SECONDS = 0.2  # between two messages of how far it is

@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import LaneKey, StateChange
+from metaserver.base.phases import GoldVersion, Phase
+from metaserver.base.records import TaskName
+from metaserver.base.servers import LaneControl, RegisteredServer
+from metaserver.boards.gold import read_gold
 from metaserver.lanes.events import LaneChanged, LaneEnd
-from metaserver.leaderboards.gold import read_gold
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey, StateChange
-from metaserver.model.phases import GoldVersion, Phase
-from metaserver.model.records import TaskName
-from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.phases.candidate import candidate
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase

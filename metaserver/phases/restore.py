@@ -8,22 +8,22 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
-from metaserver.client.articles import ArticleTexts, block_of
-from metaserver.client.caller import PhaseArticles
+from metaserver.base.compression import unpack_json
+from metaserver.base.lanes import Corpus, LaneKey
+from metaserver.base.phases import GoldVersion
+from metaserver.base.records import ServerName, TaskName
+from metaserver.boards.gold import read_gold, scored_tasks
+from metaserver.boards.public_part import PublicPart
+from metaserver.boards.scoreboard import GoldMark, ScoredTask
 from metaserver.config import Settings
-from metaserver.files.compression import unpack_json
-from metaserver.leaderboards.gold import read_gold, scored_tasks
-from metaserver.leaderboards.public_part import PublicPart
-from metaserver.leaderboards.scoreboard import GoldMark, ScoredTask
-from metaserver.model.lanes import Corpus, LaneKey
-from metaserver.model.phases import GoldVersion
-from metaserver.model.records import ServerName, TaskName
+from metaserver.exchange.http.articles import ArticleTexts, block_of
+from metaserver.exchange.http.caller import PhaseArticles
+from metaserver.exchange.wire.contract import MENTIONS
 from metaserver.phases.live import Landed
 from metaserver.store.reader import PackedAnswer, ReadStore
 from metaserver.tasks.plugin import TaskPlugin, answered_tasks, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 from metaserver.uniprot.vocabulary import split_name
-from metaserver.wire.contract import MENTIONS
 
 FEW = 32
 """Answers that are read, or put onto a live board on the event loop, at a time."""

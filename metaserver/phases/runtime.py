@@ -9,25 +9,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.client.http import HttpClient
-from metaserver.client.urls import address
+from metaserver.base.aliases import Aliases
+from metaserver.base.data_packages import DataPackage
+from metaserver.base.lanes import Corpus, LaneKey, StateChange, TakenLane
+from metaserver.base.phases import GoldVersion, Phase
+from metaserver.base.records import PhaseName, ServerName, TaskName, TeamName
+from metaserver.base.servers import LaneControl, RegisteredServer
+from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.boards.coverage import Coverage
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.pace import Paces
+from metaserver.boards.public_part import PublicPart
+from metaserver.boards.rescoring import Scored, ignored, score_answers
+from metaserver.boards.scoreboard import Scoreboard, ScoredTask
+from metaserver.boards.windows import Windows
 from metaserver.config import Settings
+from metaserver.exchange.http.client import HttpClient
+from metaserver.exchange.http.urls import address
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
-from metaserver.leaderboards.coverage import Coverage
-from metaserver.leaderboards.public_part import PublicPart
-from metaserver.leaderboards.rescoring import Scored, ignored, score_answers
-from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
-from metaserver.model.aliases import Aliases
-from metaserver.model.data_packages import DataPackage
-from metaserver.model.lanes import Corpus, LaneKey, StateChange, TakenLane
-from metaserver.model.phases import GoldVersion, Phase
-from metaserver.model.records import PhaseName, ServerName, TaskName, TeamName
-from metaserver.model.servers import LaneControl, RegisteredServer
-from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.pace import Paces
-from metaserver.monitoring.windows import Windows
 from metaserver.phases.checkpoints import basis_of
 from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards, RunOwner

@@ -12,16 +12,16 @@ from types import MappingProxyType
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.client.http import HttpClient
-from metaserver.concurrency import run_uncancelled
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import LaneKey, TakenLane
+from metaserver.base.phases import Phase
+from metaserver.base.records import Attempt, PhaseName
+from metaserver.base.states import OPEN_STATES, PhaseState, ProcessRole
 from metaserver.config import Settings
+from metaserver.exchange.http.client import HttpClient
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey, TakenLane
-from metaserver.model.phases import Phase
-from metaserver.model.records import Attempt, PhaseName
-from metaserver.model.states import OPEN_STATES, PhaseState, ProcessRole
 from metaserver.phases.holder import LaneHolder, LaneSource
 from metaserver.phases.lane_control import LaneController
 from metaserver.phases.membership import HubMember

@@ -29,7 +29,7 @@ from pgqueuer.models import Job
 from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.types import QueueEntrypoint
 
-from metaserver.model.lanes import LaneKey, Ticket
+from metaserver.base.lanes import LaneKey, Ticket
 from metaserver.phases.dealing import TAKEN_TOGETHER, Take
 from metaserver.store.postgres import Connect, PgConnection
 

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.concurrency import run_uncancelled
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey, StateChange
-from metaserver.model.records import ServerName
-from metaserver.model.states import ServerState
-from metaserver.monitoring.monitor import PassedState
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import LaneKey, StateChange
+from metaserver.base.records import ServerName
+from metaserver.base.states import ServerState
+from metaserver.boards.monitor import PassedState
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import states
 from metaserver.store.store import Store

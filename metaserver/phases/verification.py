@@ -10,18 +10,18 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from metaserver.base.compression import unpack_json
+from metaserver.base.lanes import Corpus, LaneKey
+from metaserver.base.phases import Phase
+from metaserver.base.records import PhaseName, Server, ServerName
+from metaserver.base.scores import Score
+from metaserver.boards.histogram import TimeHistogram
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.public_part import PublicPart
+from metaserver.boards.scoreboard import Scoreboard, ScoredTask
+from metaserver.boards.snapshots import KeptMonitor
+from metaserver.boards.windows import Window, Windows
 from metaserver.config import Settings
-from metaserver.files.compression import unpack_json
-from metaserver.leaderboards.public_part import PublicPart
-from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
-from metaserver.model.lanes import Corpus, LaneKey
-from metaserver.model.phases import Phase
-from metaserver.model.records import PhaseName, Server, ServerName
-from metaserver.model.scores import Score
-from metaserver.monitoring.histogram import TimeHistogram
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.snapshots import KeptMonitor
-from metaserver.monitoring.windows import Window, Windows
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, basis_of, decode
 from metaserver.phases.log_reader import CHUNK, count
 from metaserver.phases.restore import scored_of, vocabulary_of

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metaserver.leaderboards.scoreboard import ranked
-from metaserver.model.durations import in_words
-from metaserver.model.findings import FindingKind, PhaseFinding, Subject
-from metaserver.model.plans import Change
-from metaserver.model.records import ServerName, TaskName
-from metaserver.model.scores import rising_measures
-from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
-from metaserver.monitoring.forecast import Forecast, Verdict, forecast, verdict
-from metaserver.monitoring.snapshots import ServerStatus
+from metaserver.base.durations import in_words
+from metaserver.base.findings import FindingKind, PhaseFinding, Subject
+from metaserver.base.plans import Change
+from metaserver.base.records import ServerName, TaskName
+from metaserver.base.scores import rising_measures
+from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.boards.forecast import Forecast, Verdict, forecast, verdict
+from metaserver.boards.scoreboard import ranked
+from metaserver.boards.snapshots import ServerStatus
 from metaserver.phases.conspicuous import conspicuous
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import TaskPlugin

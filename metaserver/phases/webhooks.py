@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from metaserver.client.http import HttpClient
+from metaserver.exchange.http.client import HttpClient
 
 WEBHOOK_SECONDS = 10.0
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from metaserver.client.caller import ArticleCaller
-from metaserver.client.http import HttpClient
+from metaserver.base.lanes import Corpus, TakenLane
+from metaserver.base.records import Server
 from metaserver.config import Settings
+from metaserver.exchange.http.caller import ArticleCaller
+from metaserver.exchange.http.client import HttpClient
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.ports import Recorder
-from metaserver.model.lanes import Corpus, TakenLane
-from metaserver.model.records import Server
 from metaserver.phases.restore import articles_of
 from metaserver.store.reader import ReadStore
 from metaserver.tasks.plugin import AnsweredTask, TaskPlugin, answered_tasks

@@ -7,17 +7,17 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from metaserver.client.http import HttpClient
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import LaneKey, LaneReport, TakenLane
+from metaserver.base.phases import Phase
+from metaserver.base.records import TaskName
+from metaserver.base.servers import RegisteredServer
+from metaserver.base.states import OPEN_STATES
 from metaserver.config import Settings
+from metaserver.exchange.http.client import HttpClient
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.ports import Recorder
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey, LaneReport, TakenLane
-from metaserver.model.phases import Phase
-from metaserver.model.records import TaskName
-from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import OPEN_STATES
 from metaserver.phases.restore import asked_tasks, vocabulary_of
 from metaserver.phases.work import PhaseWork
 from metaserver.store import phases as stored_phases

@@ -12,12 +12,12 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.compression import pack
-from metaserver.model.lanes import Corpus
-from metaserver.model.records import Article, ArticleId
+from metaserver.base.compression import pack
+from metaserver.base.lanes import Corpus
+from metaserver.base.records import Article, ArticleId
+from metaserver.exchange.wire.xmlrpc import escape_text
 from metaserver.store.database import insert
 from metaserver.store.tables import articles, corpora
-from metaserver.wire.xmlrpc import escape_text
 
 INSERT_BATCH = 200
 

@@ -12,9 +12,9 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.compression import pack
-from metaserver.model.rankings import Ranking
-from metaserver.model.records import PhaseName, TaskName
+from metaserver.base.compression import pack
+from metaserver.base.rankings import Ranking
+from metaserver.base.records import PhaseName, TaskName
 from metaserver.store.tables import frozen_boards, lanes, offline_runs, phases
 
 ID_BYTES = 8

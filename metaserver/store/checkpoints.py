@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.lanes import LaneKey
+from metaserver.base.lanes import LaneKey
 from metaserver.store.logs import LogEnd
 from metaserver.store.reader import of_lane, of_lanes
 from metaserver.store.tables import checkpoints

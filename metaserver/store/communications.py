@@ -8,8 +8,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.communications import CallingServer, Communication, Exchanged
-from metaserver.model.records import ArticleId, ServerName
+from metaserver.base.communications import CallingServer, Communication, Exchanged
+from metaserver.base.records import ArticleId, ServerName
 from metaserver.store.tables import communications, servers, teams
 from metaserver.store.tokens import digest
 

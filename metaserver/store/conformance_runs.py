@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.conformance import NO_PHASE
+from metaserver.base.conformance import NO_PHASE
 from metaserver.store.tables import conformance_runs, phases
 
 

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from metaserver.files import private
-from metaserver.model.errors import HubError, InputError
+from metaserver.base import private
+from metaserver.base.errors import HubError, InputError
 from metaserver.store.place import PostgresUrl, StorePlace
 
 BUSY_SECONDS = 30.0

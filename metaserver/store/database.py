@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.model.errors import UnavailableError
+from metaserver.base.errors import UnavailableError
 from metaserver.store.faults import is_lost, said, unavailable
 from metaserver.store.place import StorePlace
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from metaserver.files import private
-from metaserver.model.errors import HubError, InputError
+from metaserver.base import private
+from metaserver.base.errors import HubError, InputError
 from metaserver.store.place import PostgresUrl
 
 _OPTIONS = {

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.states import JobState
+from metaserver.base.states import JobState
 from metaserver.store.leases import database_now
 from metaserver.store.tables import jobs, workers
 

@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from metaserver.model.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, Ticket
-from metaserver.model.states import Control, ProcessRole
+from metaserver.base.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, Ticket
+from metaserver.base.states import Control, ProcessRole
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import lanes, servers, workers
 

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.lanes import Corpus, LaneKey
-from metaserver.model.records import Attempt, ServerName
+from metaserver.base.lanes import Corpus, LaneKey
+from metaserver.base.records import Attempt, ServerName
 from metaserver.store.reader import of_lane, read_attempt
 from metaserver.store.tables import answers, attempts, lanes
 

@@ -8,8 +8,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.methods import MethodDescription
-from metaserver.model.records import ServerName
+from metaserver.base.methods import MethodDescription
+from metaserver.base.records import ServerName
 from metaserver.store.tables import methods
 
 

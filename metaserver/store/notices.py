@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.records import TeamName
+from metaserver.base.records import TeamName
 from metaserver.store.tables import notices, teams
 
 TRIES = 5  # of a batch, before its notices are given up

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from metaserver.model.errors import InputError, UnavailableError
+from metaserver.base.errors import InputError, UnavailableError
 from metaserver.store.place import PostgresUrl, StorePlace
 from metaserver.store.sqlite import open_sqlite, reading_sqlite, writer_engine
 from metaserver.store.sqlite_writer import SqliteWriter

@@ -11,12 +11,12 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.compression import pack, unpack
-from metaserver.model.challenges import ChallengePage
-from metaserver.model.phases import Challenge, CorpusVersion, GoldEntry, GoldVersion, Phase
-from metaserver.model.plans import PhasePlan
-from metaserver.model.records import PhaseName, TaskName
-from metaserver.model.states import PhaseState
+from metaserver.base.challenges import ChallengePage
+from metaserver.base.compression import pack, unpack
+from metaserver.base.phases import Challenge, CorpusVersion, GoldEntry, GoldVersion, Phase
+from metaserver.base.plans import PhasePlan
+from metaserver.base.records import PhaseName, TaskName
+from metaserver.base.states import PhaseState
 from metaserver.store.database import insert
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 
 STORE_FILE = "metaserver.sqlite"
 """The name of the file, in a hub's folder."""

@@ -17,7 +17,7 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from metaserver.model.errors import InputError, UnavailableError
+from metaserver.base.errors import InputError, UnavailableError
 from metaserver.store.database import close
 from metaserver.store.driver import keep_values_out_of_errors
 from metaserver.store.faults import said

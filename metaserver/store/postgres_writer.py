@@ -9,9 +9,9 @@ from typing import Final
 
 import asyncpg
 
-from metaserver.model.errors import HubError, UnavailableError
-from metaserver.model.lanes import AttemptRecord, LaneKey
-from metaserver.model.states import Backoff
+from metaserver.base.errors import HubError, UnavailableError
+from metaserver.base.lanes import AttemptRecord, LaneKey
+from metaserver.base.states import Backoff
 from metaserver.store import rows
 from metaserver.store.postgres import Connect, PgConnection, take_store
 from metaserver.store.writer import Writer, stale_error

@@ -11,11 +11,11 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.files.compression import unpack, unpack_json
-from metaserver.model.lanes import Corpus, LaneKey, StoredAttempt
-from metaserver.model.records import ArticleId, Attempt, Problem, ServerName, TaskName, Timings
-from metaserver.model.states import Outcome
-from metaserver.model.usage import DeclaredUsage
+from metaserver.base.compression import unpack, unpack_json
+from metaserver.base.lanes import Corpus, LaneKey, StoredAttempt
+from metaserver.base.records import ArticleId, Attempt, Problem, ServerName, TaskName, Timings
+from metaserver.base.states import Outcome
+from metaserver.base.usage import DeclaredUsage
 from metaserver.store import tables as t
 from metaserver.store.database import reading
 from metaserver.store.opening import opened_for_reading

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from metaserver.files.compression import pack_json
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey
+from metaserver.base.compression import pack_json
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneKey
 
 Row: TypeAlias = tuple[Any, ...]
 

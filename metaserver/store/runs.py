@@ -10,15 +10,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.compression import pack, pack_json, unpack, unpack_json
-from metaserver.model.records import (
-    ArticleId,
-    Problem,
-    ServerName,
-    TaskName,
-    TeamName,
-    count_stated,
-)
+from metaserver.base.compression import pack, pack_json, unpack, unpack_json
+from metaserver.base.records import ArticleId, Problem, ServerName, TaskName, TeamName, count_stated
 from metaserver.store.tables import offline_runs, servers, teams
 
 

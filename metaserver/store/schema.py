@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.store.faults import said
 from metaserver.store.place import StorePlace
 

@@ -9,11 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.access import NO_ACCESS, Access, AuthKind
-from metaserver.model.lanes import LaneKey
-from metaserver.model.records import Server, ServerName, TaskName, TeamName
-from metaserver.model.servers import LaneControl, RegisteredServer
-from metaserver.model.states import Control, Outcome
+from metaserver.base.access import NO_ACCESS, Access, AuthKind
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import Server, ServerName, TaskName, TeamName
+from metaserver.base.servers import LaneControl, RegisteredServer
+from metaserver.base.states import Control, Outcome
 from metaserver.store import conformance_runs
 from metaserver.store.database import insert
 from metaserver.store.reader import of_lane

@@ -13,8 +13,8 @@ from typing import IO, Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from metaserver.files import private
-from metaserver.model.errors import InputError
+from metaserver.base import private
+from metaserver.base.errors import InputError
 from metaserver.store.database import close, writing
 from metaserver.store.schema import (
     newest_schema,

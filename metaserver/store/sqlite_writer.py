@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import sqlalchemy as sa
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from metaserver.model.errors import HubError
-from metaserver.model.lanes import AttemptRecord, LaneKey
+from metaserver.base.errors import HubError
+from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.store import rows
 from metaserver.store.tables import answers, attempts, lanes, raw_answers
 from metaserver.store.writer import Writer, stale_error

@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.lanes import LaneKey, StateChange
-from metaserver.model.states import ServerState
+from metaserver.base.lanes import LaneKey, StateChange
+from metaserver.base.states import ServerState
 from metaserver.store.reader import of_lane, of_lanes
 from metaserver.store.tables import state_changes
 

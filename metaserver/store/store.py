@@ -20,8 +20,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import (
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import (
     AttemptRecord,
     Corpus,
     LaneKey,
@@ -31,8 +31,8 @@ from metaserver.model.lanes import (
     Ticket,
     Tries,
 )
-from metaserver.model.records import Article, TaskName
-from metaserver.model.states import RULES
+from metaserver.base.records import Article, TaskName
+from metaserver.base.states import RULES
 from metaserver.store import leases
 from metaserver.store import tables as t
 from metaserver.store.articles import pack_articles, store_articles

@@ -11,8 +11,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.plans import NoticePlan
-from metaserver.model.records import TeamName
+from metaserver.base.plans import NoticePlan
+from metaserver.base.records import TeamName
 from metaserver.store.database import insert
 from metaserver.store.tables import (
     lanes,

@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
-from metaserver.model.tokens import Session, Token
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
+from metaserver.base.tokens import Session, Token
 from metaserver.store.database import insert
 from metaserver.store.tables import sessions, teams, tokens
 

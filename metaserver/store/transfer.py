@@ -14,8 +14,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from metaserver.files import private
-from metaserver.model.errors import HubError, InputError
+from metaserver.base import private
+from metaserver.base.errors import HubError, InputError
 from metaserver.store.faults import said
 from metaserver.store.place import PostgresUrl
 from metaserver.store.postgres import ALONE, PgConnection, open_postgres, require_connection

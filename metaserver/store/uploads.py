@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.compression import pack_json, unpack_json
-from metaserver.model.records import ServerName, TaskName, TeamName
+from metaserver.base.compression import pack_json, unpack_json
+from metaserver.base.records import ServerName, TaskName, TeamName
 from metaserver.store.database import insert
 from metaserver.store.tables import teams, uploads
 

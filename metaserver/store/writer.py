@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from metaserver.model.errors import HubError, StaleLaneError, UnavailableError
-from metaserver.model.lanes import AttemptRecord, LaneKey
+from metaserver.base.errors import HubError, StaleLaneError, UnavailableError
+from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.store.faults import is_there_already, said, unavailable
 
 MAX_BATCH = 256

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from metaserver.model.records import ArticleId, TaskName
-from metaserver.model.scores import ArticleLevel, Column, RunIntervals
+from metaserver.base.records import ArticleId, TaskName
+from metaserver.base.scores import ArticleLevel, Column, RunIntervals
+from metaserver.exchange.wire.contract import read
+from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
+from metaserver.exchange.wire.validation import Report, Vocabulary
 from metaserver.tasks import comparison
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
-from metaserver.wire.contract import read
-from metaserver.wire.usual import CONFIDENCE, SPACE
-from metaserver.wire.validation import Report, Vocabulary
 from scoring import (
     ActGold,
     ActScorecard,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metaserver.model.errors import InputError
-from metaserver.model.records import ArticleId, Problem
+from metaserver.base.errors import InputError
+from metaserver.base.records import ArticleId, Problem
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import MAX_PROBLEMS
 from metaserver.tasks.uploaded import (

@@ -1,6 +1,6 @@
 """INT: the proteins whose interactions an article reports, as ranked UniProt accessions."""
 
-from metaserver.model.records import TaskName
+from metaserver.base.records import TaskName
 from metaserver.tasks.ranked import RankedTask
 
 INT = RankedTask(

@@ -1,6 +1,6 @@
 """IPT: the pairs of proteins that an article reports to interact, as ranked accession pairs."""
 
-from metaserver.model.records import TaskName
+from metaserver.base.records import TaskName
 from metaserver.tasks.ranked import RankedTask
 
 IPT = RankedTask(

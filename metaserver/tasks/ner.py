@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaserver.model.records import ArticleId, TaskName
-from metaserver.model.scores import Column
+from metaserver.base.records import ArticleId, TaskName
+from metaserver.base.scores import Column
+from metaserver.exchange.wire.contract import MENTIONS, check_optional, read, read_member
+from metaserver.exchange.wire.validation import Report, Vocabulary
 from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold
-from metaserver.wire.contract import MENTIONS, check_optional, read, read_member
-from metaserver.wire.validation import Report, Vocabulary
 from scoring.cells import FORMULA, inert
 
 MAX_OFFSET = 10**8  # no text is so long, and the evaluator reads nine digits

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.model.records import (
+from metaserver.base.records import (
     OFFLINE_GROUP,
     TASK_GROUP,
     ArticleId,
@@ -26,9 +26,9 @@ from metaserver.model.records import (
     TaskName,
     count_stated,
 )
-from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
+from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
+from metaserver.exchange.wire.validation import Report, Vocabulary
 from metaserver.uniprot import Release
-from metaserver.wire.validation import Report, Vocabulary
 
 Payload: TypeAlias = Any
 """A task's accepted part of an answer: JSON-ready builtins, as stored. Only its task reads it."""

@@ -13,17 +13,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from metaserver.model.records import ArticleId, TaskName
-from metaserver.model.scores import ArticleLevel, Column, RunIntervals
+from metaserver.base.records import ArticleId, TaskName
+from metaserver.base.scores import ArticleLevel, Column, RunIntervals
+from metaserver.exchange.wire.contract import check_optional, read, read_member
+from metaserver.exchange.wire.usual import HitColumns, HitPattern
+from metaserver.exchange.wire.validation import Report, Ruling, Vocabulary
 from metaserver.tasks import comparison
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
 from metaserver.uniprot import Release
-from metaserver.wire.contract import check_optional, read, read_member
-from metaserver.wire.usual import HitColumns, HitPattern
-from metaserver.wire.validation import Report, Ruling, Vocabulary
 from scoring import (
     Answer,
     Classification,

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 import scoring
-from metaserver.model.records import ArticleId, Problem
+from metaserver.base.records import ArticleId, Problem
+from metaserver.exchange.wire.validation import Report
 from metaserver.tasks.plugin import Payload, RunFile
-from metaserver.wire.validation import Report
 from scoring import Answer, FormatError, Task
 from scoring.text import read_lines
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import Problem
 from metaserver.corpus.zipped import ZipLimits, unpack
-from metaserver.model.errors import InputError
-from metaserver.model.records import Problem
 from metaserver.tasks.result_files import MAX_PROBLEMS
 from scoring import FileProblem, FormatError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot.release import Release
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from metaserver.files.abandoned import is_at_work
-from metaserver.model.errors import InputError
+from metaserver.base.abandoned import is_at_work
+from metaserver.base.errors import InputError
 from metaserver.uniprot.intake import Intake
 from metaserver.uniprot.layout import FORMAT, Meta, ReleaseSource, write_meta
 from metaserver.uniprot.names_writer import NamesWriter

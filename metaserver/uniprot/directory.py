@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.folding import folded, words
 from metaserver.uniprot.names_writer import NAMES, NAMES_FORMAT, split, taxon_word

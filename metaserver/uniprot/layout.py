@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 
 FORMAT = 1
 META = "META.json"

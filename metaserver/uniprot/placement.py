@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot.bits import NO_ENTRY, Bitmap, EntryBits
 from metaserver.uniprot.codec import Codes
 from metaserver.uniprot.homonyms import write_homonyms

@@ -7,7 +7,7 @@ from collections.abc import Set
 
 import numpy as np
 
-from metaserver.model.errors import MetaserverError
+from metaserver.base.errors import MetaserverError
 from metaserver.uniprot.codec import MALFORMED, PATTERN, Codes, decode, encode
 from metaserver.uniprot.intake import Intake
 from metaserver.uniprot.release import Release

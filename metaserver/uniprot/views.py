@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.release import Release
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metaserver.model.plans import Normalisation
+from metaserver.base.plans import Normalisation
 from metaserver.uniprot.codec import MALFORMED, encode
 from metaserver.uniprot.intent import MENDABLE, entry_name_accession, guess
 from metaserver.uniprot.release import Release

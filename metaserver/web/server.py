@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from metaserver.base import descriptors
+from metaserver.base.errors import InputError
 from metaserver.config import WebSettings
-from metaserver.files import descriptors
-from metaserver.model.errors import InputError
 
 WAITING = 128  # connections that the system keeps until they are accepted
 ACCEPTED = 8  # of these at a time: all that are accepted have a file before one can be refused

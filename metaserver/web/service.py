@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from metaserver.curation.pages import CuratorPages
+from metaserver.curation.pages.curation_files import CurationFiles
+from metaserver.curation.pages.request_events import RequestEvents
 from metaserver.operations.callbacks import Callbacks
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
@@ -14,13 +17,10 @@ from metaserver.web.access.freshness import freshened
 from metaserver.web.access.headers import error_pages, without_slash
 from metaserver.web.access.signin import SignIn
 from metaserver.web.api.callbacks_api import CallbackApi, callback_errors
-from metaserver.web.api.curation_files import CurationFiles
 from metaserver.web.api.json_api import Api, api_errors
 from metaserver.web.api.openapi import Document
 from metaserver.web.api.reference import ReferencePages
-from metaserver.web.api.request_events import RequestEvents
 from metaserver.web.api.xmlrpc_api import Rpc, rpc_faults
-from metaserver.web.curate import CuratorPages
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.public.open_pages import mount_open_pages
 from metaserver.web.public.sign_up import SignUpPages

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from metaserver.model.usage import RunUsage
+from metaserver.base.usage import RunUsage
 from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
 from tests.waiting import PATIENCE

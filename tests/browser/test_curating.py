@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
+from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.operations.caller import Caller
-from metaserver.operations.curation_view import CurationDetail
 from tests.browser.conftest import Visits
 from tests.browser.curating import HOSTILE, PROTEINS, TITLE, CuratorHub, article, asked
 

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import FilePayload, Page, StorageState, expect
 
 from annotators.server import Kit
-from metaserver.model.records import ServerName, TaskName
-from metaserver.model.states import Role
-from metaserver.monitoring.monitor import ServerMonitor
+from metaserver.base.records import ServerName, TaskName
+from metaserver.base.states import Role
+from metaserver.boards.monitor import ServerMonitor
 from metaserver.operations.caller import Caller
 from tests.browser.conftest import Site, Visits
 from tests.browser.console import ANA, FRONT_DOOR, NOBODY, Annotator, EmptyHub

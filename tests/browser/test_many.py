@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from metaserver.model.states import ServerState
+from metaserver.base.states import ServerState
 from metaserver.web.public.monitor import server_id
 
 COUNT = 300

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from metaserver.model.states import Visibility
+from metaserver.base.states import Visibility
 from tests.browser.conftest import Visits
 from tests.browser.console import OrganisedHub, SlowHub
 from tests.browser.visiting import (

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from metaserver.model.states import ServerState
+from metaserver.base.states import ServerState
 from tests.browser.visiting import enter
 
 pytestmark = pytest.mark.slow

@@ -19,8 +19,8 @@ import pytest
 
 from annotators.check import check
 from annotators.starter import KITS, write_kit
-from metaserver.client.http import open_client
-from metaserver.conformance.procedure import conformance
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.client import open_client
 from metaserver.tasks.plugin import answered_tasks
 from tests.conformance.foreign import CACHE, NEEDED, Command, param, started
 from tests.integration.callers import SECONDS, VOCABULARY, server

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from annotators.check import check
-from metaserver.client.http import open_client
-from metaserver.conformance.procedure import conformance
-from metaserver.files.compression import unpack
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import Attempt
-from metaserver.model.states import Outcome
+from metaserver.base.compression import unpack
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Attempt
+from metaserver.base.states import Outcome
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.client import open_client
+from metaserver.exchange.wire.usual import usual_answer
+from metaserver.exchange.wire.xmlrpc import Limits, decode_response
 from metaserver.tasks.plugin import answered_tasks
-from metaserver.wire.usual import usual_answer
-from metaserver.wire.xmlrpc import Limits, decode_response
 from tests.conformance.foreign import LANGUAGES, Command, careless, param, perl, running
 from tests.integration.callers import SECONDS, TEXT, VOCABULARY, article_caller, server
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from metaserver.base.plans import YEAR
 from metaserver.config import Settings
-from metaserver.model.plans import YEAR
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline
 from metaserver.operations.reference import linked

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotators.starter import KITS
-from metaserver.protocols.installed import installed_protocols
+from metaserver.exchange.protocols.installed import installed_protocols
 from tests.conformance.foreign import NEEDED
 from tests.docs.transcript import Session, replay
 from tests.shared import ROOT

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from metaserver.base.states import Outcome
 from metaserver.cli.main import build_parser
 from metaserver.config import Settings
-from metaserver.model.states import Outcome
 from tests.shared import ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

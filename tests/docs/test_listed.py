@@ -8,12 +8,12 @@ from collections.abc import Iterable
 import msgspec
 
 from annotators.llm.config import LlmConfig
+from metaserver.base.requests import AskedState, RequestState
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.model.requests import AskedState, RequestState
-from metaserver.protocols.becalm_answers import BecalmOptions
-from metaserver.protocols.bioc_json import BiocOptions
-from metaserver.protocols.pubannotation import PubAnnotationOptions
-from metaserver.web.curate.commands import COMMANDS, REASONS
+from metaserver.curation.pages.commands import COMMANDS, REASONS
+from metaserver.exchange.protocols.becalm_answers import BecalmOptions
+from metaserver.exchange.protocols.bioc_json import BiocOptions
+from metaserver.exchange.protocols.pubannotation import PubAnnotationOptions
 from scoring.consensus import METHODS
 from tests.docs.test_docs import TEXTS
 from tests.shared import ROOT

@@ -5,13 +5,13 @@ from dataclasses import fields
 
 from prometheus_client.core import Metric
 
-from metaserver.client.watchdog import Watchdog
-from metaserver.model.records import ArticleId, Attempt, ServerName
-from metaserver.model.states import Outcome
-from metaserver.monitoring.measures import Availability, Timing, Tips
-from metaserver.monitoring.metrics import HubProcesses, Metrics, Sources
-from metaserver.monitoring.tally import PHASES
-from metaserver.monitoring.windows import ServerWindow, Window
+from metaserver.base.records import ArticleId, Attempt, ServerName
+from metaserver.base.states import Outcome
+from metaserver.boards.measures import Availability, Timing, Tips
+from metaserver.boards.metrics import HubProcesses, Metrics, Sources
+from metaserver.boards.tally import PHASES
+from metaserver.boards.windows import ServerWindow, Window
+from metaserver.exchange.http.watchdog import Watchdog
 from tests.shared import ROOT
 
 TOLD = (ROOT / "docs" / "monitoring.md").read_text("utf-8")

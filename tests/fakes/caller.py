@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Self
 
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Server, ServerReport
-from metaserver.model.states import ANSWERED, Outcome
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import ArticleId, Attempt, Server, ServerReport
+from metaserver.base.states import ANSWERED, Outcome
 
 NO_HITS = CheckedAnswer(
     outcome=Outcome.OK,

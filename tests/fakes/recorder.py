@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from metaserver.model.errors import HubError, StaleLaneError
-from metaserver.model.lanes import AttemptRecord
-from metaserver.model.states import Outcome
+from metaserver.base.errors import HubError, StaleLaneError
+from metaserver.base.lanes import AttemptRecord
+from metaserver.base.states import Outcome
 
 Step = Callable[[AttemptRecord], Awaitable[None]]
 

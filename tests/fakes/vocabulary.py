@@ -1,11 +1,11 @@
-"""The fake of `metaserver.wire.validation.Vocabulary`."""
+"""The fake of `metaserver.exchange.wire.validation.Vocabulary`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from metaserver.wire.validation import Ruling
+from metaserver.exchange.wire.validation import Ruling
 
 
 class FakeVocabulary:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from metaserver.model.records import ArticleId
+from metaserver.base.records import ArticleId
+from metaserver.exchange.wire.report import Report
 from metaserver.tasks.ner import NER
-from metaserver.wire.report import Report
 from scoring.alignment import length
 from tests.fakes.vocabulary import FakeVocabulary
 from tests.golden.test_semeval import cases, mentions

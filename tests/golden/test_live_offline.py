@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.records import TaskName
-from metaserver.model.scores import Score
+from metaserver.base.records import TaskName
+from metaserver.base.scores import Score
 from metaserver.tasks.drug_names import DDI_NER
 from metaserver.tasks.plugin import OfflineTask, offline_tasks
 from metaserver.tasks.predictors import PPI_3D

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from metaserver.model.records import ArticleId
+from metaserver.base.records import ArticleId
+from metaserver.exchange.wire.report import Report
 from metaserver.tasks.ner import NER
-from metaserver.wire.report import Report
 from scoring import (
     SCORER_VERSION,
     VIEWS,

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaserver.base.records import TaskName, TeamName
+from metaserver.base.settings import LimitSettings
+from metaserver.base.states import JobState, Role
 from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service
 from metaserver.config import (
@@ -19,9 +22,6 @@ from metaserver.config import (
     UniprotSettings,
 )
 from metaserver.corpus import read_articles
-from metaserver.model.records import TaskName, TeamName
-from metaserver.model.settings import LimitSettings
-from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext

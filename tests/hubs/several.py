@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from metaserver.base.states import ProcessRole
 from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service
-from metaserver.model.states import ProcessRole
 from tests import stores
 from tests.hubs.inside import Running, settings
 

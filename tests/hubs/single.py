@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from metaserver.base.records import PhaseName, TaskName
 from metaserver.cli.options import read_gold, read_servers
 from metaserver.cli.single_phase import SinglePhase, open_phase
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
-from metaserver.model.records import PhaseName, TaskName
 from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 from metaserver.uniprot import Release

@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver
 
-from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ArticleCaller, PhaseArticles
-from metaserver.client.guard import AddressGuard
-from metaserver.client.http import HttpLimits, open_client
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName
-from metaserver.protocols.offsets import Places, Unit
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import ArticleId, Attempt, Server, ServerName
+from metaserver.exchange.http.articles import ArticleTexts
+from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
+from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.http.guard import AddressGuard
+from metaserver.exchange.protocols.offsets import Places, Unit
+from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.validation import Vocabulary
+from metaserver.exchange.wire.xmlrpc import escape_text
 from metaserver.tasks.plugin import answered_tasks
-from metaserver.wire.historic import Completion
-from metaserver.wire.validation import Vocabulary
-from metaserver.wire.xmlrpc import escape_text
 from tests.fakes.vocabulary import FakeVocabulary
 
 TEXT = "TP53 interacts with BRCA1."

@@ -11,15 +11,16 @@ from typing import Any
 
 from aiohttp import web
 
-from metaserver.client.articles import ArticleTexts
-from metaserver.client.callbacks import CallbackDesk
-from metaserver.client.caller import ArticleCaller, PhaseArticles
-from metaserver.client.credentials import Keyring
-from metaserver.client.http import HttpClient, HttpLimits, open_client
+from metaserver.base.access import NO_ACCESS, Access, AuthKind
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import ArticleId, Attempt, Server, ServerName, TeamName
 from metaserver.config import WebSettings
-from metaserver.model.access import NO_ACCESS, Access, AuthKind
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, TeamName
+from metaserver.exchange.http.articles import ArticleTexts
+from metaserver.exchange.http.callbacks import CallbackDesk
+from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
+from metaserver.exchange.http.client import HttpClient, HttpLimits, open_client
+from metaserver.exchange.http.credentials import Keyring
+from metaserver.exchange.wire.xmlrpc import escape_text
 from metaserver.operations.callbacks import Callbacks
 from metaserver.operations.sessions import Sessions
 from metaserver.store import communications, servers, teams
@@ -28,7 +29,6 @@ from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access import auth
 from metaserver.web.api.callbacks_api import CallbackApi, callback_errors
 from metaserver.web.server import serve_app
-from metaserver.wire.xmlrpc import escape_text
 from tests.fakes.becalm import BecalmPeer
 from tests.hubs.stored import place_in
 from tests.integration.callers import SECONDS, VOCABULARY

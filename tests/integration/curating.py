@@ -12,11 +12,11 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.model.errors import RefusedError
-from metaserver.model.requests import UNFINISHED
-from metaserver.model.states import Role
+from metaserver.base.errors import RefusedError
+from metaserver.base.requests import UNFINISHED
+from metaserver.base.states import Role
+from metaserver.curation.operations.requests import RequestDetail
 from metaserver.operations.caller import Caller
-from metaserver.operations.requests import RequestDetail
 from tests.hubs.inside import Running
 from tests.integration.kits import answer_for, served
 

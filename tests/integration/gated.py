@@ -13,9 +13,9 @@ from pathlib import Path
 from aiohttp import ClientSession, CookieJar, web
 from yarl import URL
 
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 from metaserver.config import WebSettings
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
 from metaserver.operations.sessions import Sessions
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store

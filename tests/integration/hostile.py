@@ -19,8 +19,8 @@ from typing import Protocol
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from metaserver.client.caller import ArticleCaller
-from metaserver.model.states import Outcome
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.caller import ArticleCaller
 from tests.integration.callers import server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response, sending
 

@@ -8,9 +8,9 @@ import pytest
 
 from annotators.faults import FAULTS, FaultyAnswer
 from annotators.test_servers import FaultyKit, Turns
-from metaserver.files.compression import unpack
-from metaserver.model.states import ANSWERED, Outcome
-from metaserver.wire.xmlrpc import decode_response
+from metaserver.base.compression import unpack
+from metaserver.base.states import ANSWERED, Outcome
+from metaserver.exchange.wire.xmlrpc import decode_response
 from tests.integration.callers import SECONDS, article_caller, server
 from tests.integration.kits import served
 from tests.integration.peers import ANSWER

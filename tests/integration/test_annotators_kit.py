@@ -11,8 +11,8 @@ import pytest
 
 from annotators.check import check
 from annotators.server import HELP, MAX_REQUEST_BYTES, Kit
-from metaserver.client.http import open_client
-from metaserver.conformance.procedure import conformance
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.client import open_client
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
 from tests.integration.callers import server

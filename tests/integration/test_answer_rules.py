@@ -8,8 +8,8 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.model.errors import RefusedError
-from metaserver.model.plans import InferredConfidence, Normalisation
+from metaserver.base.errors import RefusedError
+from metaserver.base.plans import InferredConfidence, Normalisation
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
 from tests.hubs.sites import organiser_token, visiting

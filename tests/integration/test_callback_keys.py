@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.cli.doctor import examine
 from metaserver.config import Settings, WebSettings
-from metaserver.model.errors import Refusal, RefusedError
 from metaserver.store import communications
 from tests.fakes.becalm import becalm_peer
 from tests.hubs.inside import Running, at_work, plan_phase, settings

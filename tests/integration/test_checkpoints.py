@@ -16,14 +16,14 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from metaserver.base.compression import unpack
+from metaserver.base.errors import UnavailableError
+from metaserver.base.records import ServerName, TaskName
+from metaserver.boards.scoreboard import Scoreboard
+from metaserver.boards.windows import Window
 from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service
 from metaserver.config import Settings
-from metaserver.files.compression import unpack
-from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.errors import UnavailableError
-from metaserver.model.records import ServerName, TaskName
-from metaserver.monitoring.windows import Window
 from metaserver.phases import checkpoints, followed, follower, log_reader
 from metaserver.phases.checkpoints import DIGEST_BYTES, Content, encode
 from metaserver.store import logs

@@ -14,17 +14,17 @@ from xmlrpc.client import Fault
 import pytest
 from msgspec.structs import astuple
 
-from metaserver.client.exchange import Exchange
-from metaserver.client.http import open_client
-from metaserver.model.errors import PeerError
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import Timings
-from metaserver.model.states import Outcome
-from metaserver.protocols.plugin import Request
-from metaserver.protocols.xmlrpc import CONTENT_TYPE, Shortcut, ValueReader
-from metaserver.wire.historic import Completion
-from metaserver.wire.validation import check
-from metaserver.wire.xmlrpc import CHUNK, Value, decode_call
+from metaserver.base.errors import PeerError
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Timings
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.client import open_client
+from metaserver.exchange.http.transfer import Exchange
+from metaserver.exchange.protocols.plugin import Request
+from metaserver.exchange.protocols.xmlrpc import CONTENT_TYPE, Shortcut, ValueReader
+from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.validation import check
+from metaserver.exchange.wire.xmlrpc import CHUNK, Value, decode_call
 from tests.integration.callers import SECONDS, VOCABULARY, article_caller, call, server
 from tests.integration.peers import (
     GOOD,

@@ -13,19 +13,19 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from metaserver.client import communication
-from metaserver.client.http import HttpLimits
-from metaserver.conformance.procedure import conformance
-from metaserver.files.compression import pack, unpack
-from metaserver.model.conformance import StepState
-from metaserver.model.errors import UnavailableError
-from metaserver.model.states import Outcome
-from metaserver.protocols import becalm
+from metaserver.base.compression import pack, unpack
+from metaserver.base.conformance import StepState
+from metaserver.base.errors import UnavailableError
+from metaserver.base.states import Outcome
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http import communication
+from metaserver.exchange.http.client import HttpLimits
+from metaserver.exchange.protocols import becalm
+from metaserver.exchange.wire.values import Limits
 from metaserver.store import communications
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access import auth
-from metaserver.wire.values import Limits
 from tests.fakes.becalm import BecalmPeer, becalm_peer, honestly
 from tests.hubs.stored import stored
 from tests.integration.callers import VOCABULARY, server

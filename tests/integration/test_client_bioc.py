@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from metaserver.client.caller import MANY
-from metaserver.client.http import HttpLimits, open_client
-from metaserver.conformance.procedure import conformance
-from metaserver.model.conformance import Conformance, StepState
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import Attempt
-from metaserver.model.states import Outcome
-from metaserver.protocols.bioc_json import collection
+from metaserver.base.conformance import Conformance, StepState
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Attempt
+from metaserver.base.states import Outcome
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.caller import MANY
+from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.protocols.bioc_json import collection
+from metaserver.exchange.wire.values import Limits
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import ReleaseVocabulary, build_release
-from metaserver.wire.values import Limits
 from tests.fakes.bioc import BiocPeer, bioc_peer
 from tests.fakes.vocabulary import FakeVocabulary
 from tests.integration.callers import VOCABULARY, article_caller, server

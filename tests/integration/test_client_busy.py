@@ -10,11 +10,11 @@ from xmlrpc.client import Fault
 
 import pytest
 
-from metaserver.client.http import HttpLimits
-from metaserver.files.compression import unpack
-from metaserver.model.records import ServerName
-from metaserver.model.states import Outcome
-from metaserver.wire.xmlrpc import Limits
+from metaserver.base.compression import unpack
+from metaserver.base.records import ServerName
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.client import HttpLimits
+from metaserver.exchange.wire.xmlrpc import Limits
 from tests.integration.callers import article_caller, call, server
 from tests.integration.peers import GOOD, PAYLOADS, Connection, Script, answering, peer, response
 from tests.waiting import until
@@ -26,7 +26,7 @@ PAGE = b"<html><body>busy<br></html>"
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let waits be short: of the shortest nothing else depends on its length."""
-    monkeypatch.setattr("metaserver.client.patience.MIN_WAIT", 0.01)
+    monkeypatch.setattr("metaserver.exchange.http.patience.MIN_WAIT", 0.01)
 
 
 def busy(times: int, status: str = BUSY[1], after: str = "0", body: bytes = PAGE) -> Script:
@@ -179,7 +179,7 @@ async def test_a_connection_that_closes_while_the_hub_waits_costs_nothing() -> N
 
 
 async def test_a_probe_waits_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metaserver.client.caller.PROBE_SECONDS", 0.5)
+    monkeypatch.setattr("metaserver.exchange.http.caller.PROBE_SECONDS", 0.5)
     async with article_caller() as caller:
         async with peer(busy(1, after="3600")) as there:
             said = await caller.probe(server(there.url))

@@ -11,15 +11,15 @@ from collections.abc import Awaitable, Callable, Sequence
 import psutil
 import pytest
 
-from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ArticleCaller, PhaseArticles
-from metaserver.client.http import HttpLimits, open_client
-from metaserver.files.compression import unpack
-from metaserver.model.errors import UnavailableError
-from metaserver.model.records import ArticleId
-from metaserver.model.states import Outcome
+from metaserver.base.compression import unpack
+from metaserver.base.errors import UnavailableError
+from metaserver.base.records import ArticleId
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.articles import ArticleTexts
+from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
+from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.wire.xmlrpc import decode_call
 from metaserver.tasks.plugin import answered_tasks
-from metaserver.wire.xmlrpc import decode_call
 from tests.integration.callers import (
     TEXT,
     VOCABULARY,

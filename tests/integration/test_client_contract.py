@@ -13,17 +13,17 @@ from xmlrpc.client import dumps, loads
 import pytest
 from aiohttp import web
 
-from metaserver.client.caller import ArticleCaller
-from metaserver.client.http import HttpClient, HttpLimits
-from metaserver.conformance.procedure import conformance
-from metaserver.model.conformance import StepState
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import Attempt, Server
-from metaserver.model.states import Outcome
-from metaserver.protocols.installed import installed_protocols
-from metaserver.protocols.plugin import AT_ONCE
+from metaserver.base.conformance import StepState
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Attempt, Server
+from metaserver.base.states import Outcome
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.caller import ArticleCaller
+from metaserver.exchange.http.client import HttpClient, HttpLimits
+from metaserver.exchange.protocols.installed import installed_protocols
+from metaserver.exchange.protocols.plugin import AT_ONCE
+from metaserver.exchange.wire.values import Limits
 from metaserver.tasks.plugin import answered_tasks
-from metaserver.wire.values import Limits
 from tests.fakes.becalm import becalm_peer
 from tests.fakes.bioc import bioc_peer
 from tests.fakes.pubannotation import NAMES, pubannotation_peer

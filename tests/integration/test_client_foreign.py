@@ -6,10 +6,10 @@ import zlib
 
 import pytest
 
-from metaserver.files.compression import unpack
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import Attempt
-from metaserver.model.states import Outcome
+from metaserver.base.compression import unpack
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Attempt
+from metaserver.base.states import Outcome
 from tests.integration.callers import call
 from tests.integration.peers import GOOD, PAYLOADS, Script, answering, peer, response, sending
 

@@ -16,12 +16,12 @@ from xmlrpc.client import Fault
 
 import pytest
 
-from metaserver.client.http import HttpLimits
-from metaserver.files.compression import unpack
-from metaserver.model.access import Access
-from metaserver.model.records import Attempt
-from metaserver.model.states import Outcome
-from metaserver.wire.xmlrpc import Limits, decode_call
+from metaserver.base.access import Access
+from metaserver.base.compression import unpack
+from metaserver.base.records import Attempt
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.client import HttpLimits
+from metaserver.exchange.wire.xmlrpc import Limits, decode_call
 from tests.integration.callers import article_caller, call, call_in_another_process, server
 from tests.integration.peers import (
     ANSWER,

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from metaserver.client.guard import AddressGuard, read_network
-from metaserver.client.http import HttpLimits
-from metaserver.client.pace import HostPace
-from metaserver.files.compression import unpack
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import Attempt
-from metaserver.model.states import Outcome
-from metaserver.wire.xmlrpc import Limits
+from metaserver.base.compression import unpack
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Attempt
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.client import HttpLimits
+from metaserver.exchange.http.guard import AddressGuard, read_network
+from metaserver.exchange.http.pace import HostPace
+from metaserver.exchange.wire.xmlrpc import Limits
 from tests.fakes.pubannotation import SOON, PubAnnotationPeer, pubannotation_peer
 from tests.hubs.command import metaserver
 from tests.integration.callers import TEXT, article_caller, server

@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import astuple
 
-from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ArticleCaller, PhaseArticles
-from metaserver.client.http import open_client
-from metaserver.model.records import ArticleId, Attempt
-from metaserver.model.states import Outcome
+from metaserver.base.records import ArticleId, Attempt
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.articles import ArticleTexts
+from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
+from metaserver.exchange.http.client import open_client
 from metaserver.tasks.plugin import answered_tasks
 from tests.integration.callers import TEXT, VOCABULARY, server
 from tests.integration.peers import GOOD, Script, answering, peer, silent

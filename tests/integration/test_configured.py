@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from metaserver.base.errors import InputError
+from metaserver.base.states import PhaseState
 from metaserver.config import ChallengeSettings, PhaseSettings, Settings
-from metaserver.model.errors import InputError
-from metaserver.model.states import PhaseState
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.inside import at_work, settings
 

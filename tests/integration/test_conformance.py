@@ -14,14 +14,14 @@ import pytest
 from annotators.faults import FAULTS, FaultyAnswer
 from annotators.server import Kit
 from annotators.test_servers import FaultyKit, Turns
-from metaserver.client.http import HttpLimits, open_client
-from metaserver.conformance.articles import ARTICLES
-from metaserver.conformance.procedure import conformance
-from metaserver.model.conformance import Conformance, ConformanceStep, StepState
-from metaserver.model.states import ANSWERED, RULES, Outcome
+from metaserver.base.conformance import Conformance, ConformanceStep, StepState
+from metaserver.base.states import ANSWERED, RULES, Outcome
+from metaserver.exchange.conformance.articles import ARTICLES
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.wire.values import FORBIDDEN
+from metaserver.exchange.wire.xmlrpc import Limits, decode_call
 from metaserver.tasks.plugin import answered_tasks
-from metaserver.wire.values import FORBIDDEN
-from metaserver.wire.xmlrpc import Limits, decode_call
 from tests.integration.callers import SECONDS, VOCABULARY, server
 from tests.integration.kits import served
 from tests.integration.peers import ANSWER, GOOD, Connection, Script, answering, peer, response

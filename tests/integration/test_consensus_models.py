@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from annotators.contract import Answer, Context
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ServerName
-from metaserver.model.states import JobState
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ServerName
+from metaserver.base.states import JobState
+from metaserver.curation.store import consensus_models
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import perform
-from metaserver.results.training import COMPARED
-from metaserver.store import audit, consensus_models
+from metaserver.publication.training import COMPARED
+from metaserver.store import audit
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS

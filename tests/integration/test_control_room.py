@@ -14,11 +14,11 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.files.compression import unpack_json
-from metaserver.model.errors import RefusedError
-from metaserver.model.findings import FindingKind
-from metaserver.model.states import PhaseState
-from metaserver.monitoring.forecast import ForecastBasis, Verdict
+from metaserver.base.compression import unpack_json
+from metaserver.base.errors import RefusedError
+from metaserver.base.findings import FindingKind
+from metaserver.base.states import PhaseState
+from metaserver.boards.forecast import ForecastBasis, Verdict
 from metaserver.operations.control_room import ControlRoom
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.command import DEMO

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from metaserver.base.access import Access, AuthKind
+from metaserver.base.compression import unpack
+from metaserver.base.errors import HubError, InputError, PeerError, Refusal, RefusedError
+from metaserver.base.states import Outcome
 from metaserver.cli.doctor import examine
-from metaserver.client.credentials import KEY_FILE, Keyring
-from metaserver.client.http import open_client
-from metaserver.conformance.procedure import conformance
-from metaserver.files.compression import unpack
-from metaserver.model.access import Access, AuthKind
-from metaserver.model.errors import HubError, InputError, PeerError, Refusal, RefusedError
-from metaserver.model.states import Outcome
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.client import open_client
+from metaserver.exchange.http.credentials import KEY_FILE, Keyring
 from metaserver.store.copies import copy_store, sealed_secrets
 from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.web_peer import web_peer

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from metaserver.client.credentials import KEY_FILE
+from metaserver.exchange.http.credentials import KEY_FILE
 from tests.fakes.web_peer import web_peer
 from tests.hubs.command import metaserver
 from tests.hubs.process import Api, RefusedRequestError, hub_at, new_token, write_config

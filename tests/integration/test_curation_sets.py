@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import JobState
 from metaserver.curation.exports.json_ import read_json
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import JobState
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import perform

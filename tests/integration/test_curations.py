@@ -15,16 +15,17 @@ from typing import Any
 import aiohttp
 import pytest
 
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import Article, ArticleId
 from metaserver.curation.decisions import MissingEventsError
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.exports.json_ import read_json
+from metaserver.curation.operations.curation_logs import CurationLogs
+from metaserver.curation.operations.curation_view import CurationDetail
+from metaserver.curation.store import curations
 from metaserver.curation.texts import GUARDED
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import Article, ArticleId
 from metaserver.operations.caller import Caller
-from metaserver.operations.curation_logs import CurationLogs
-from metaserver.operations.curation_view import CurationDetail
-from metaserver.store import curations, phases
+from metaserver.store import phases
 from metaserver.uniprot import build_release
 from tests.hubs.command import metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings

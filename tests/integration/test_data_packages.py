@@ -20,13 +20,13 @@ from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.cli import main as annotators_main
 from annotators.matching import Dictionary
 from annotators.server import Kit
+from metaserver.base.errors import RefusedError
+from metaserver.base.records import ArticleId
 from metaserver.cli import main
 from metaserver.corpus import read_articles
-from metaserver.model.errors import RefusedError
-from metaserver.model.records import ArticleId
 from metaserver.operations.caller import Caller
-from metaserver.operations.data_packages import KeptData
-from metaserver.results.data import FOLDER
+from metaserver.publication.data import FOLDER
+from metaserver.publication.operations.data_packages import KeptData
 from metaserver.store import phases
 from scoring import evaluate_files
 from scoring.cli import main as scoring_main

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.model.errors import RefusedError
-from metaserver.model.records import ServerName
+from metaserver.base.errors import RefusedError
+from metaserver.base.records import ServerName
 from metaserver.store.tables import metadata
 from tests.hubs.inside import Running, plan_phase
 from tests.hubs.sites import organiser_token, visiting

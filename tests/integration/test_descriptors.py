@@ -18,9 +18,9 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from metaserver.files.descriptors import Descriptors
-from metaserver.model.states import Outcome
-from metaserver.protocols.installed import installed_protocols
+from metaserver.base.descriptors import Descriptors
+from metaserver.base.states import Outcome
+from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.web.server import WAITING
 from tests.hubs.command import DEMO, GOLD, GOLD_FILES
 from tests.hubs.process import Api, Hub, challenge, enrol, lane, new_token, write_config

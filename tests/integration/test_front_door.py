@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from metaserver.base.challenges import DAY
+from metaserver.base.errors import RefusedError
 from metaserver.config import NoticeSettings, Settings, WebSettings
-from metaserver.model.challenges import DAY
-from metaserver.model.errors import RefusedError
 from metaserver.operations.caller import Caller
 from metaserver.operations.sign_ups import OF_ADDRESS, OF_ORIGIN
 from tests.fakes.mailbox import HOST, Mailbox, mailbox

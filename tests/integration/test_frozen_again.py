@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from metaserver.model.errors import HubError, RefusedError
-from metaserver.results.making import PackageOrder, make_package
+from metaserver.base.errors import HubError, RefusedError
+from metaserver.publication.making import PackageOrder, make_package
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.waiting import patience, until

@@ -18,11 +18,11 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient
 
+from metaserver.base.compression import pack, unpack
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.findings import FindingKind
+from metaserver.base.records import Article, ArticleId, PhaseName, TaskName
 from metaserver.config import WebSettings
-from metaserver.files.compression import pack, unpack
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.findings import FindingKind
-from metaserver.model.records import Article, ArticleId, PhaseName, TaskName
 from metaserver.operations.caller import Caller
 from metaserver.store import phases
 from scoring import evaluate_files

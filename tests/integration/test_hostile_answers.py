@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.base.records import Article, ArticleId, TaskName
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.scoreboard import Scoreboard, ScoredTask
+from metaserver.boards.windows import Windows
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
-from metaserver.model.records import Article, ArticleId, TaskName
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.windows import Windows
 from metaserver.phases.checkpoints import Basis
 from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards

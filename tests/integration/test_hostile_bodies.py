@@ -19,8 +19,8 @@ import pytest
 from aiohttp import ClientSession, ClientTimeout, CookieJar
 
 from metaserver.config import WebSettings
+from metaserver.exchange.wire.xmlrpc import encode_response
 from metaserver.web.access import throttle
-from metaserver.wire.xmlrpc import encode_response
 from tests.hubs.inside import Running, at_work, settings
 from tests.hubs.sites import organiser_token, site_of
 from tests.integration.gated import browser, gated_site

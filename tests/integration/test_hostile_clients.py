@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
 from metaserver.web.access import throttle
 from tests.integration.gated import LARGE, Site, browser, gated_site, raw
 from tests.waiting import patience, until

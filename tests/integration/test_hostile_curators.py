@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import texts
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.operations import requests
+from metaserver.curation.operations import requests
 from metaserver.web.access import throttle
 from metaserver.web.access.workbench import PLACES
 from metaserver.web.manual.searching import Search

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from tests.hubs.inside import Running
 
 pytestmark = [

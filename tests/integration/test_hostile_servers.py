@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from metaserver.client.guard import AddressGuard
-from metaserver.client.urls import check_url
-from metaserver.model.errors import InputError
-from metaserver.model.records import Attempt
-from metaserver.model.states import Outcome
-from metaserver.wire.xmlrpc import decode_call
+from metaserver.base.errors import InputError
+from metaserver.base.records import Attempt
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.guard import AddressGuard
+from metaserver.exchange.http.urls import check_url
+from metaserver.exchange.wire.xmlrpc import decode_call
 from tests.integration.callers import TEXT, article_caller, server
 from tests.integration.hostile import (
     ATTACKS,
@@ -69,7 +69,7 @@ async def test_an_attack_ends_in_its_outcome_and_disturbs_nobody(name: str) -> N
 
 @pytest.mark.parametrize("name", ["endless", "a byte now and then", "a gzip bomb"])
 async def test_a_probe_is_attacked_no_less(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metaserver.client.caller.PROBE_SECONDS", 0.5)
+    monkeypatch.setattr("metaserver.exchange.http.caller.PROBE_SECONDS", 0.5)
     async with (
         article_caller() as caller,
         peer(ATTACKS[name].script) as there,

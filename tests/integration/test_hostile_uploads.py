@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
 from tests.integration.gated import Site, gated_site
 from tests.waiting import patience, until
 

@@ -15,13 +15,13 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 from yarl import URL
 
+from metaserver.base.states import Role
 from metaserver.config import WebSettings
-from metaserver.model.states import Role
+from metaserver.exchange.wire.values import EncodeError
+from metaserver.exchange.wire.xmlrpc import encode_call
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, Parameter, ValueKind
 from metaserver.store import tokens
-from metaserver.wire.values import EncodeError
-from metaserver.wire.xmlrpc import encode_call
 from tests.hubs.inside import plan_phase
 from tests.hubs.thread import HubThread
 from tests.waiting import PATIENCE

@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.model.errors import MetaserverError, RefusedError, UnavailableError
-from metaserver.model.states import JobState, Role
+from metaserver.base.errors import MetaserverError, RefusedError, UnavailableError
+from metaserver.base.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext

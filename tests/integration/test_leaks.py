@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
+from metaserver.base.errors import RefusedError
+from metaserver.base.settings import LogLevel
+from metaserver.base.states import Visibility
 from metaserver.cli.logs import configure
-from metaserver.model.errors import RefusedError
-from metaserver.model.settings import LogLevel
-from metaserver.model.states import Visibility
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.store.copies import copy_store
 from metaserver.web.public.monitor import server_id

@@ -16,14 +16,14 @@ import pytest
 from aiohttp import ClientSession
 from aiohttp.test_utils import TestClient
 
+from metaserver.base.compression import pack
+from metaserver.base.errors import RefusedError
+from metaserver.base.servers import LaneControl
+from metaserver.base.states import Control, Role, ServerState
 from metaserver.config import WebSettings
-from metaserver.files.compression import pack
-from metaserver.model.errors import RefusedError
-from metaserver.model.servers import LaneControl
-from metaserver.model.states import Control, Role, ServerState
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.data_packages import data_of
-from metaserver.operations.results import package_of
+from metaserver.publication.operations.data_packages import data_of
+from metaserver.publication.operations.results import package_of
 from metaserver.store import servers, states, teams, tokens
 from metaserver.store.tables import attempts, raw_answers
 from metaserver.web.access.auth import GATE

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
+from metaserver.base.errors import InputError
 from metaserver.cli.folder import hub_settings
 from metaserver.config import Settings, WebSettings
-from metaserver.model.errors import InputError
 from metaserver.store.place import STORE_FILE, PostgresUrl, read_url
 from metaserver.store.store import open_store
 from metaserver.store.tables import metadata

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import token_of, visiting

@@ -22,14 +22,14 @@ import trustme
 from aiohttp import web
 
 from annotators.server import Kit
-from metaserver.client.http import open_client
+from metaserver.base.challenges import AUTOMATIC_A_DAY
+from metaserver.base.errors import PeerError, RefusedError
+from metaserver.base.findings import FindingKind
+from metaserver.base.records import ServerName, TaskName, TeamName
+from metaserver.base.states import ServerState
+from metaserver.boards.pace import MeasuredPace
 from metaserver.config import CircuitSettings, NoticeSettings, SecuritySettings
-from metaserver.model.challenges import AUTOMATIC_A_DAY
-from metaserver.model.errors import PeerError, RefusedError
-from metaserver.model.findings import FindingKind
-from metaserver.model.records import ServerName, TaskName, TeamName
-from metaserver.model.states import ServerState
-from metaserver.monitoring.pace import MeasuredPace
+from metaserver.exchange.http.client import open_client
 from metaserver.phases import alerting
 from metaserver.phases.alerting import ALERTED, DISK, SIGN_UPS
 from metaserver.phases.conspicuous import BURST

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from metaserver.model.boards import Board
-from metaserver.model.errors import RefusedError
-from metaserver.model.records import ServerName, TaskName
+from metaserver.base.boards import Board
+from metaserver.base.errors import RefusedError
+from metaserver.base.records import ServerName, TaskName
 from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting

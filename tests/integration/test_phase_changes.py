@@ -15,9 +15,9 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.model.errors import RefusedError
-from metaserver.model.plans import DATES
-from metaserver.model.states import OPEN_STATES, PhaseState
+from metaserver.base.errors import RefusedError
+from metaserver.base.plans import DATES
+from metaserver.base.states import OPEN_STATES, PhaseState
 from tests.fakes.clock import FakeClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, client_of

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
-from metaserver.files import private
-from metaserver.model.errors import InputError
+from metaserver.base import private
+from metaserver.base.errors import InputError
 from metaserver.store.copies import copy_store
 from metaserver.store.sqlite import open_sqlite
 from tests.hubs.command import metaserver

@@ -15,8 +15,8 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.model.conformance import Conformance, Terms
-from metaserver.wire.xmlrpc import encode_response
+from metaserver.base.conformance import Conformance, Terms
+from metaserver.exchange.wire.xmlrpc import encode_response
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, plan_phase, settings
 from tests.hubs.release import release_at

@@ -8,7 +8,7 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.protocols.installed import installed_protocols
+from metaserver.exchange.protocols.installed import installed_protocols
 from tests.fakes.becalm import becalm_peer
 from tests.fakes.bioc import bioc_peer
 from tests.fakes.pubannotation import NAMES, pubannotation_peer

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.uniprot import build_release
 from tests.hubs.inside import at_work, settings
 from tests.hubs.release import NAMES

@@ -12,10 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.requests import RequestState
 from metaserver.config import CurationSettings
 from metaserver.curation import pdf
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.requests import RequestState
 from metaserver.uniprot.build import build_release
 from scoring import Task
 from scoring.consensus import ConsensusModel, Member, write_model

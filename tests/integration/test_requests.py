@@ -19,6 +19,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import Article, ArticleId, ServerName, ServerReport, TeamName
+from metaserver.base.requests import ENDED, RequestState
+from metaserver.base.states import ReportedState
 from metaserver.config import (
     ArticleSource,
     CurationSettings,
@@ -26,14 +30,11 @@ from metaserver.config import (
     ServersForCurators,
 )
 from metaserver.curation.desk import RequestDesk
+from metaserver.curation.store import requests
 from metaserver.curation.texts import plain_id
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import Article, ArticleId, ServerName, ServerReport, TeamName
-from metaserver.model.requests import ENDED, RequestState
-from metaserver.model.states import ReportedState
 from metaserver.operations.caller import Caller
 from metaserver.operations.names import SeenNames
-from metaserver.store import audit, leases, phases, requests, servers
+from metaserver.store import audit, leases, phases, servers
 from metaserver.store.leases import Process
 from tests.fakes.web_peer import web_peer
 from tests.hubs.command import DEMO

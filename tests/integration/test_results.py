@@ -12,12 +12,12 @@ from xmlrpc.client import Fault
 import msgspec
 import pytest
 
+from metaserver.base.errors import HubError, InputError
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.boards.result_files import ATTEMPT_COLUMNS
 from metaserver.cli.results import check_package, leave_package, write_results
 from metaserver.cli.single_phase import work_to_end
 from metaserver.config import Settings
-from metaserver.leaderboards.result_files import ATTEMPT_COLUMNS
-from metaserver.model.errors import HubError, InputError
-from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 from tests.hubs.release import release_at

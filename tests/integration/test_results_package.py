@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from metaserver.base.compression import pack
+from metaserver.base.errors import HubError, RefusedError
 from metaserver.cli import main
-from metaserver.files.compression import pack
-from metaserver.model.errors import HubError, RefusedError
-from metaserver.operations.results import KeptPackages
-from metaserver.results.making import PackageOrder, make_package
+from metaserver.publication.making import PackageOrder, make_package
+from metaserver.publication.operations.results import KeptPackages
 from metaserver.store.tables import frozen_boards
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO

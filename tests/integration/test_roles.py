@@ -17,15 +17,15 @@ import pytest
 from aiohttp.test_utils import TestClient
 
 from annotators.server import Kit
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
 from metaserver.config import WebSettings
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Role
+from metaserver.exchange.wire.xmlrpc import encode_call
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
 from metaserver.web.access import throttle
-from metaserver.wire.xmlrpc import encode_call
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of

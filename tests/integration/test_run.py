@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.wire.xmlrpc import encode_response
+from metaserver.exchange.wire.xmlrpc import encode_response
 from tests.hubs.command import DEMO, GOLD, Ended, boards, boards_in, metaserver
 from tests.hubs.release import NAMES, release_at
 from tests.integration.kits import asked_server

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from metaserver.model.lanes import LaneKey
-from metaserver.model.records import Server, ServerName, TeamName
-from metaserver.model.states import Control
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import Server, ServerName, TeamName
+from metaserver.base.states import Control
 from metaserver.store import servers, teams
 from metaserver.store.store import open_store
 from tests.hubs.command import DEMO, metaserver

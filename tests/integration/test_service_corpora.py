@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from tests.hubs.inside import Running, at_work, settings
 
 XML = b"<article><front><article-meta><title-group><article-title>T</article-title></title-group>"

@@ -17,9 +17,9 @@ from aiohttp import web
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.base.settings import LimitSettings
+from metaserver.base.states import PhaseState
 from metaserver.config import CircuitSettings, RetrySettings
-from metaserver.model.settings import LimitSettings
-from metaserver.model.states import PhaseState
 from metaserver.store import audit
 from metaserver.store.tables import articles
 from tests.fakes.clock import ShiftedClock

@@ -13,11 +13,11 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.leaderboards.gold_diff import MOST_LABELS, MOST_TOLD, label_changes
-from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ServerName
-from metaserver.model.states import PhaseState
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ServerName
+from metaserver.base.states import PhaseState
+from metaserver.boards.gold_diff import MOST_LABELS, MOST_TOLD, label_changes
+from metaserver.boards.scoreboard import Scoreboard
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.gold import NewGold, _proposal
 from metaserver.operations.regrading import Regrading

@@ -10,7 +10,7 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.store import logs
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.integration.kits import annotate, answer_for, served

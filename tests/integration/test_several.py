@@ -15,19 +15,19 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
+from metaserver.base.boards import RAW
+from metaserver.base.errors import RefusedError, UnavailableError
+from metaserver.base.records import ServerName, TaskName
+from metaserver.base.settings import LimitSettings
+from metaserver.base.states import JobState, ProcessRole
 from metaserver.curation.asking import LiveRequest
-from metaserver.model.boards import RAW
-from metaserver.model.errors import RefusedError, UnavailableError
-from metaserver.model.records import ServerName, TaskName
-from metaserver.model.settings import LimitSettings
-from metaserver.model.states import JobState, ProcessRole
 from metaserver.operations import kept
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.data_packages import KeptData
-from metaserver.operations.results import KeptPackages, package_of
 from metaserver.operations.table import perform
-from metaserver.results.packing import FOLDER
+from metaserver.publication.operations.data_packages import KeptData
+from metaserver.publication.operations.results import KeptPackages, package_of
+from metaserver.publication.packing import FOLDER
 from metaserver.store import audit, kept_files
 from metaserver.store.kept_files import KeptFile
 from metaserver.store.phases import set_gold

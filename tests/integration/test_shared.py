@@ -14,13 +14,13 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
+from metaserver.base.errors import StaleLaneError, UnavailableError
+from metaserver.base.lanes import AttemptRecord, LaneKey, Ticket
+from metaserver.base.records import ServerName
+from metaserver.base.states import Control, ProcessRole, ServerState
+from metaserver.boards.pace import KEPT, MeasuredPace
+from metaserver.boards.windows import ServerWindow, Window
 from metaserver.cli.lane_worker import work_lanes
-from metaserver.model.errors import StaleLaneError, UnavailableError
-from metaserver.model.lanes import AttemptRecord, LaneKey, Ticket
-from metaserver.model.records import ServerName
-from metaserver.model.states import Control, ProcessRole, ServerState
-from metaserver.monitoring.pace import KEPT, MeasuredPace
-from metaserver.monitoring.windows import ServerWindow, Window
 from metaserver.phases import follower, shared_dealing
 from metaserver.phases.dealing import Dealer, OwnDealer
 from metaserver.phases.membership import FencedRecorder, HubMember

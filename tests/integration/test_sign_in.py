@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
 from metaserver.store import audit, tokens
 from tests.integration.gated import Browser, Site, browser, gated_site, raw
 

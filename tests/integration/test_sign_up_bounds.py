@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from metaserver.base.challenges import AUTOMATIC_A_DAY, DAY, SignUpState
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.config import NoticeSettings, Settings
-from metaserver.model.challenges import AUTOMATIC_A_DAY, DAY, SignUpState
-from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations import sign_ups as front_door
 from metaserver.operations.caller import Caller
 from metaserver.operations.sign_ups import OF_ORIGIN, OPEN_OF_ORIGIN

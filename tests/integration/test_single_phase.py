@@ -17,15 +17,15 @@ from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.base.errors import HubError, InputError, RefusedError
+from metaserver.base.records import ServerName, TaskName
+from metaserver.base.states import ServerState
+from metaserver.boards.result_files import boards_json
 from metaserver.cli.results import leave_package, write_results
 from metaserver.cli.serve import open_service
 from metaserver.cli.single_phase import SinglePhase, work_to_end
 from metaserver.config import CircuitSettings, MetricsReaders, Settings, WebSettings
 from metaserver.lanes.events import LaneEnd
-from metaserver.leaderboards.result_files import boards_json
-from metaserver.model.errors import HubError, InputError, RefusedError
-from metaserver.model.records import ServerName, TaskName
-from metaserver.model.states import ServerState
 from metaserver.phases.notifications import Notifier
 from metaserver.store import audit, phases, states
 from metaserver.store.tables import articles, corpora

@@ -11,12 +11,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from metaserver.client.caller import MAX_QUERIES, MAX_VOIDED
-from metaserver.client.http import HttpLimits, open_client
-from metaserver.client.watchdog import STALL
-from metaserver.conformance.procedure import conformance
-from metaserver.model.conformance import Conformance, StepState
-from metaserver.model.states import Outcome
+from metaserver.base.conformance import Conformance, StepState
+from metaserver.base.states import Outcome
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.caller import MAX_QUERIES, MAX_VOIDED
+from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.http.watchdog import STALL
 from metaserver.tasks.plugin import answered_tasks
 from tests.hubs.command import DEMO, GOLD_FILES
 from tests.hubs.process import (
@@ -98,7 +98,7 @@ async def test_a_server_that_hangs_while_the_hub_is_well_is_charged() -> None:
 async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("metaserver.client.caller.PROBE_SECONDS", LIMIT)
+    monkeypatch.setattr("metaserver.exchange.http.caller.PROBE_SECONDS", LIMIT)
     blocking = Blocking(1)
     async with peer(blocking) as there, article_caller(stalls=True) as caller:
         await awake()

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import Attempt, Server, ServerName, TeamName, Timings
+from metaserver.base.servers import LaneControl
+from metaserver.base.states import Control, Outcome, RetryDecision, ServerState
+from metaserver.boards.windows import Window
 from metaserver.cli.serve import open_service
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.model.lanes import LaneKey
-from metaserver.model.records import Attempt, Server, ServerName, TeamName, Timings
-from metaserver.model.servers import LaneControl
-from metaserver.model.states import Control, Outcome, RetryDecision, ServerState
-from metaserver.monitoring.windows import Window
 from metaserver.phases.state_log import Seen, ServerStateRecorder
 from metaserver.store import servers, states, teams
 from tests.hubs.inside import Running, plan_phase, settings

@@ -16,11 +16,11 @@ from annotators.baselines.proteins import read_proteins
 from annotators.contract import Context
 from annotators.matching import Dictionary
 from annotators.server import Kit
-from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
-from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.model.states import Outcome
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.base.states import Outcome
+from metaserver.boards.scoreboard import Scoreboard, ScoredTask
+from metaserver.exchange.wire.validation import check
 from metaserver.tasks.plugin import answered_tasks, installed_tasks
-from metaserver.wire.validation import check
 from scoring.cli import main as scoring
 from tests.fakes.vocabulary import FakeVocabulary
 from tests.hubs.command import DEMO, boards, metaserver

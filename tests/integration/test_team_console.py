@@ -17,7 +17,7 @@ from aiohttp.typedefs import Handler
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
 from annotators.starter import KITS, server_text
-from metaserver.model.plans import NoticePlan
+from metaserver.base.plans import NoticePlan
 from tests.event_streams import next_frame
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting

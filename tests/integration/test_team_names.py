@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.model.viewer import ANYBODY, Viewer
+from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.phase_view import PhaseView
 from metaserver.web.public.monitor import server_id

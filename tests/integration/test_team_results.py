@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 from metaserver.cli.serve import NOBODY
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.tokens import IssuedToken
 from metaserver.store import audit, teams, tokens

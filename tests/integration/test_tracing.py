@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from annotators.faults import FAULTS
 from annotators.server import Kit
 from annotators.test_servers import FaultyKit, Turns
-from metaserver.client.tracing import ENDPOINT, exporting, recording, span
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
+from metaserver.exchange.http.tracing import ENDPOINT, exporting, recording, span
 from tests.integration.callers import article_caller, call, server
 from tests.integration.kits import served
 from tests.integration.peers import ANSWER
@@ -117,8 +117,8 @@ def test_a_collector_without_the_extra_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_hub_loads_without_the_library() -> None:
     script = (
-        "import sys; sys.modules['opentelemetry'] = None; import metaserver.client.caller;"
-        "from metaserver.client.tracing import span, exporting\n"
+        "import sys; sys.modules['opentelemetry'] = None; import metaserver.exchange.http.caller;"
+        "from metaserver.exchange.http.tracing import span, exporting\n"
         "with exporting('1') as on, span('step') as one: one.set_attribute('a', 1); print(on)"
     )
     ran = subprocess.run(

@@ -16,7 +16,7 @@ import pytest
 from annotators.contract import Context
 from annotators.server import Kit
 from metaserver.cli.main import main
-from metaserver.results.making import PackageOrder, make_package
+from metaserver.publication.making import PackageOrder, make_package
 from metaserver.uniprot import Release
 from metaserver.uniprot.activation import use
 from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views

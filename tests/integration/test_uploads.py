@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from metaserver.files.compression import pack_json
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ArticleId
+from metaserver.base.compression import pack_json
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ArticleId
 from metaserver.operations.uploads import DAY, READS, compared, differing, prints_of
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings

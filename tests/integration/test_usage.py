@@ -12,8 +12,8 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.base.usage import RunUsage
 from metaserver.config import Settings
-from metaserver.model.usage import RunUsage
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, token_of, visiting
 from tests.integration.kits import answer_for, served

@@ -49,9 +49,9 @@ GROUPS: Mapping[str, Group] = {
     ),
     "guard and connections": Group(
         modules=(
-            "metaserver/client/connections.py",
-            "metaserver/client/framing.py",
-            "metaserver/client/guard.py",
+            "metaserver/exchange/http/connections.py",
+            "metaserver/exchange/http/framing.py",
+            "metaserver/exchange/http/guard.py",
         )
     ),
     "gold and lanes": Group(
@@ -59,8 +59,8 @@ GROUPS: Mapping[str, Group] = {
             "metaserver/operations/gold.py",
             "metaserver/operations/lanes.py",
             "metaserver/operations/regrading.py",
-            "metaserver/leaderboards/gold.py",
-            "metaserver/leaderboards/gold_diff.py",
+            "metaserver/boards/gold.py",
+            "metaserver/boards/gold_diff.py",
         )
     ),
     "store writer": Group(

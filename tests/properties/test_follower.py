@@ -19,26 +19,19 @@ from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from metaserver.base.compression import unpack_json
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneState
+from metaserver.base.records import Attempt, Problem, Server, ServerName, TaskName, Timings
+from metaserver.base.servers import LaneControl
+from metaserver.base.states import Control, Outcome, RetryDecision
+from metaserver.boards.coverage import Coverage
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.scoreboard import Scoreboard
+from metaserver.boards.tally import Ended
+from metaserver.boards.windows import Window, Windows
 from metaserver.cli.serve import open_service
 from metaserver.config import Settings
-from metaserver.files.compression import unpack_json
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.leaderboards.coverage import Coverage
-from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneState
-from metaserver.model.records import (
-    Attempt,
-    Problem,
-    Server,
-    ServerName,
-    TaskName,
-    Timings,
-)
-from metaserver.model.servers import LaneControl
-from metaserver.model.states import Control, Outcome, RetryDecision
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.tally import Ended
-from metaserver.monitoring.windows import Window, Windows
 from metaserver.phases import followed, log_reader, restore
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.verification import verify

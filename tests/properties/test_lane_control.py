@@ -18,15 +18,15 @@ from hypothesis.stateful import (
     rule,
 )
 
+from metaserver.base.errors import StaleLaneError
+from metaserver.base.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tries
+from metaserver.base.records import ArticleId, Server, ServerName
+from metaserver.base.states import ANSWERED, RULES, Backoff, Outcome
 from metaserver.lanes.engine import Engine
 from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.queue import NEW
-from metaserver.model.errors import StaleLaneError
-from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tries
-from metaserver.model.records import ArticleId, Server, ServerName
-from metaserver.model.states import ANSWERED, RULES, Backoff, Outcome
 from tests import virtual
 from tests.effort import examples
 from tests.fakes.caller import FakeCaller

@@ -15,10 +15,10 @@ from hypothesis.stateful import (
     rule,
 )
 
+from metaserver.base.lanes import Tries
+from metaserver.base.states import RULES, Backoff, Outcome
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.queue import NEW, ArticleQueue, Later, Work
-from metaserver.model.lanes import Tries
-from metaserver.model.states import RULES, Backoff, Outcome
 
 POSITIONS = st.integers(0, 20)
 

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from metaserver.base.lanes import LaneKey, LaneOrder
 from metaserver.lanes.leases import Lease, places, plan
-from metaserver.model.lanes import LaneKey, LaneOrder
 from tests.effort import examples
 
 SECONDS = 5.0

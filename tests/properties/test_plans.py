@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.model.plans import DATES, ORDER, Change, PhasePlan
-from metaserver.model.states import OPEN_STATES, PhaseState
+from metaserver.base.plans import DATES, ORDER, Change, PhasePlan
+from metaserver.base.states import OPEN_STATES, PhaseState
 
 BEGIN = datetime(2026, 10, 25, tzinfo=UTC)
 KINDS = st.sampled_from(sorted(OPEN_STATES))

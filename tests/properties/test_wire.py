@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaserver.wire.report import Report
-from metaserver.wire.stream import Stream
-from metaserver.wire.xmlrpc import (
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.stream import Stream
+from metaserver.exchange.wire.xmlrpc import (
     Decoder,
     Fault,
     FaultError,

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.states import ANSWERED
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.states import ANSWERED
+from metaserver.exchange.wire.validation import MAX_PROBLEMS, Ruling, check
+from metaserver.exchange.wire.values import Unreadable
 from metaserver.tasks.plugin import answered_tasks
-from metaserver.wire.validation import MAX_PROBLEMS, Ruling, check
-from metaserver.wire.values import Unreadable
 from tests.fakes.vocabulary import FakeVocabulary
 
 RELEASE = FakeVocabulary(

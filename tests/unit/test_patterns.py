@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from metaserver.base.errors import PeerError
 from metaserver.cli.logs import hidden
 from metaserver.curation.texts import folded_id, prints
-from metaserver.model.errors import PeerError
-from metaserver.protocols import polling
-from metaserver.protocols.polling import job_address
+from metaserver.exchange.protocols import polling
+from metaserver.exchange.protocols.polling import job_address
 from metaserver.tasks.ipt import IPT
 from metaserver.uniprot.sources import KINDS
 from metaserver.web.access.refusals import WORDS
@@ -32,7 +32,7 @@ AT_RUN_TIME: Mapping[str, tuple[str, Sequence[re.Pattern[Any]]]] = {
     "metaserver.uniprot.build": ("fullmatch", [re.compile(r"\.a\.([0-9]+)\.building")]),
     "metaserver.uniprot.sources": ("match", [kind.mark for kind in KINDS]),
     "metaserver.web.access.refusals": ("fullmatch", [pattern for pattern, _ in WORDS]),
-    "metaserver.wire.usual": ("split", [IPT._usual._hit]),
+    "metaserver.exchange.wire.usual": ("split", [IPT._usual._hit]),
     "scoring.teams": ("search", []),  # its user's own pattern, an option of a command
 }
 """By module, examples of the one pattern that a function makes of what it is given, and its use."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from metaserver.model.states import ANSWERED, Outcome
+from metaserver.base.states import ANSWERED, Outcome
 from metaserver.store.place import STORE_FILE
 from metaserver.store.reader import open_reader
 

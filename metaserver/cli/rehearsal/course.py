@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from metaserver.base.durations import in_words
+from metaserver.base.errors import HubError
 from metaserver.cli.rehearsal.checks import Stored, read_stored
 from metaserver.cli.rehearsal.plan import PlannedServer
 from metaserver.cli.rehearsal.processes import HubProcess
 from metaserver.cli.remote.client import RemoteHub
 from metaserver.cli.remote.following import followed
-from metaserver.model.durations import in_words
-from metaserver.model.errors import HubError
 
 AT_ONCE = 8
 """Servers that are tested at the same time."""

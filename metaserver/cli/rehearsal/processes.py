@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from metaserver.base.errors import HubError
 from metaserver.cli.process import end_process
-from metaserver.model.errors import HubError
 
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0

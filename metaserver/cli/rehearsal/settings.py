@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
+from metaserver.base.errors import InputError
+from metaserver.base.states import Visibility
+from metaserver.base.zones import read_moment
 from metaserver.cli.rehearsal import published
 from metaserver.config import ChallengeSettings, PhaseSettings, Settings
-from metaserver.model.errors import InputError
-from metaserver.model.states import Visibility
-from metaserver.model.zones import read_moment
 
 NAME = "rehearsal"
 LEAST_CONNECT = 1.0  # seconds: to connect takes no less in a rehearsal

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from metaserver.base.durations import in_words
 from metaserver.cli.rehearsal.checks import Stored
 from metaserver.cli.rehearsal.course import Restart
-from metaserver.model.durations import in_words
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.operations.outline import PREFIX
 
 CONNECT_SECONDS = 10.0

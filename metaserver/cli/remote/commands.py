@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
+from metaserver.base.errors import InputError
 from metaserver.cli.arguments import DEFAULT_URL, TOKEN_VARIABLE, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.following import JobError, followed
-from metaserver.model.errors import InputError
 from metaserver.operations.outline import (
     FILE_NAME,
     HIDDEN,

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from metaserver.base.errors import InputError
 from metaserver.cli.remote.client import RemoteHub
-from metaserver.model.errors import InputError
 
 WAIT = 10.0  # seconds that the hub may hold an answer back
 PATH = "/jobs/{job}"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from metaserver.base import private
+from metaserver.base.errors import HubError, InputError
 from metaserver.cli.remote.client import RemoteHub
-from metaserver.files import private
-from metaserver.model.errors import HubError, InputError
-from metaserver.results.folder import MOST_BYTES
+from metaserver.publication.folder import MOST_BYTES
 
 
 def leave(hub: RemoteHub, path: str, places: Mapping[str, Any], out: Path) -> int:

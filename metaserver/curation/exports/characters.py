@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from metaserver.wire.values import FORBIDDEN
+from metaserver.exchange.wire.values import FORBIDDEN
 
 REPLACEMENT = "\ufffd"
 

@@ -12,6 +12,7 @@ from typing import cast
 from lxml import etree
 from lxml.etree import _Element
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.exports.characters import date, one_line, xml_text
 from metaserver.curation.exports.finished import (
     CuratedArticle,
@@ -32,7 +33,6 @@ from metaserver.curation.psi_mi import (
     UNSPECIFIED_ROLE,
     Term,
 )
-from metaserver.model.errors import Refusal, RefusedError
 
 _NAMESPACE = "http://psi.hupo.org/mi/mif"
 _MOST_TAXON = 2**31 - 1

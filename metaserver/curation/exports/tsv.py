@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.exports.finished import CuratedItem, FinishedCuration
-from metaserver.model.errors import Refusal, RefusedError
 from scoring import ActGold, Answer, Classification, Gold, Hit, Item, ItemGold, Task, pair
 from scoring.files import gold_lines, result_lines
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from isal import igzip
 from isal.isal_zlib import error as UnpackError  # noqa: N812
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 
 Advance: TypeAlias = Callable[[int], None]
 """A function called with the number of bytes read since the last call."""

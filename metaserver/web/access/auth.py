@@ -22,11 +22,11 @@ from aiohttp import hdrs, web
 from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler, Middleware
 
+from metaserver.base.communications import CallingServer
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
+from metaserver.base.tokens import Session, Token
 from metaserver.config import WebSettings
-from metaserver.model.communications import CallingServer
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Role
-from metaserver.model.tokens import Session, Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.sessions import Sessions
 from metaserver.web.access import bodies, csrf

@@ -10,7 +10,7 @@ import binascii
 
 from aiohttp import hdrs, web
 
-from metaserver.model.communications import CallingServer
+from metaserver.base.communications import CallingServer
 
 CALLBACKS = ("/becalm/", "/api/saveAnnotations/")
 """Prefixes of the paths that servers call; the second is that of BeCalm itself."""

@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.web_request import BaseRequest
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.web.access.auth import GATE
 from metaserver.web.access.bodies import RETRY_SECONDS
 from metaserver.web.access.visitor import VISITOR

@@ -12,7 +12,7 @@ from enum import StrEnum
 from aiohttp import ETag, hdrs, web
 from aiohttp.typedefs import Handler
 
-from metaserver.files.compression import gzipped, pack
+from metaserver.base.compression import gzipped, pack
 from metaserver.web.access.aside import LARGE, aside
 
 LEAST = 1_000

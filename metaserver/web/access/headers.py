@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.web.access.posted import Unsent, UnsentError
 from metaserver.web.access.refusals import sentence
 from metaserver.web.access.visitor import visitor

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from aiohttp import web
 from multidict import MultiDict
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.bodies import check_plain, content_type, pieces, takes_upload
 from metaserver.web.access.form_bodies import (

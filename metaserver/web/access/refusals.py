@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 
 # Messages of the library that checks values, and those that a viewer is shown.
 WORDS = tuple(

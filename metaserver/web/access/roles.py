@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
 
 _MARK = "for_role"
 

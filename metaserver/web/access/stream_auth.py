@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.web.access.auth import authenticate
 from metaserver.web.access.visitor import caller_of
 

@@ -18,18 +18,18 @@ import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from metaserver.model.communications import Callback
-from metaserver.model.errors import (
+from metaserver.base.communications import Callback
+from metaserver.base.errors import (
     CallbackError,
     CallbackFault,
     PeerError,
     RefusedError,
     UnavailableError,
 )
-from metaserver.model.states import Outcome
+from metaserver.base.states import Outcome
+from metaserver.exchange.protocols.becalm_answers import FORMATS
+from metaserver.exchange.protocols.plugin import AT_ONCE
 from metaserver.operations.callbacks import DOCUMENTS, PATH, Callbacks
-from metaserver.protocols.becalm_answers import FORMATS
-from metaserver.protocols.plugin import AT_ONCE
 from metaserver.web.access.aside import aside
 from metaserver.web.access.bodies import pieces
 from metaserver.web.access.calling import CALLING, calls_back

@@ -16,7 +16,7 @@ import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.operations.outline import PREFIX, Outline, Parameter, ValueKind
 from metaserver.operations.table import Operation, perform
 from metaserver.web.access.aside import LARGE, aside

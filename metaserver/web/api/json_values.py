@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations.outline import Outline, ValueKind
 from metaserver.operations.table import invalid
 

@@ -18,8 +18,10 @@ import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.model.states import Outcome
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.states import Outcome
+from metaserver.exchange.wire.values import FORBIDDEN, Limits, MethodCall, Value, WireError
+from metaserver.exchange.wire.xmlrpc import decode_call, encode_fault, encode_response
 from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline
 from metaserver.operations.table import Operation, perform
@@ -37,8 +39,6 @@ from metaserver.web.api.xmlrpc_values import (
     signatures,
 )
 from metaserver.web.manual.help import help_of_fault
-from metaserver.wire.values import FORBIDDEN, Limits, MethodCall, Value, WireError
-from metaserver.wire.xmlrpc import decode_call, encode_fault, encode_response
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from metaserver.model.errors import MetaserverError
+from metaserver.base.errors import MetaserverError
+from metaserver.exchange.wire.values import FORBIDDEN, Value
 from metaserver.operations.outline import Outline, Parameter, ValueKind
-from metaserver.wire.values import FORBIDDEN, Value
 
 
 class Code(IntEnum):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations import alerts
 from metaserver.operations.alerts import AlertQuery, ChannelDetail, NewChannel
 from metaserver.operations.table import Nothing

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations import challenges
 from metaserver.operations.challenges import ChallengeDetail, NewChallenge
 from metaserver.operations.fields import NAME_HELP

@@ -12,11 +12,11 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 from multidict import MultiMapping
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.findings import FindingKind
-from metaserver.model.plans import YEAR
-from metaserver.model.states import OPEN_STATES
-from metaserver.monitoring.forecast import Verdict
+from metaserver.base.errors import RefusedError
+from metaserver.base.findings import FindingKind
+from metaserver.base.plans import YEAR
+from metaserver.base.states import OPEN_STATES
+from metaserver.boards.forecast import Verdict
 from metaserver.operations import control_room, phases
 from metaserver.operations.control_room import ControlRoom, WatchQuery
 from metaserver.operations.fields import OnePhase

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations import corpora
 from metaserver.operations.corpora import ArticlesOf, CorpusImported, ImportCorpus
 from metaserver.operations.fields import NAME_HELP

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations import challenges, deletion, phases
 from metaserver.operations.fields import OneChallenge, OnePhase
 from metaserver.operations.phases import PhaseChange

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from multidict import MultiMapping
 
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.web.access.form_bodies import SentFile
 from metaserver.web.ui.console import MENDED
 from metaserver.web.ui.forms import Form, Wording, values_of

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 from aiohttp import hdrs, web
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.gold_changes import GoldChange, RunChange
-from metaserver.model.scores import Column
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.gold_changes import GoldChange, RunChange
+from metaserver.base.scores import Column
 from metaserver.operations import boards, gold, jobs, phases
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.gold import NewGold

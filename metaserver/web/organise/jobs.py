@@ -8,11 +8,13 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.states import JobState
-from metaserver.operations import consensus_models, data_packages, jobs, results
+from metaserver.base.errors import RefusedError
+from metaserver.base.states import JobState
+from metaserver.curation.operations import consensus_models
+from metaserver.operations import jobs
 from metaserver.operations.jobs import JobDetail, JobQuery, OneJob
 from metaserver.operations.table import Nothing
+from metaserver.publication.operations import data_packages, results
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, mended
 from metaserver.web.ui.live import LiveParts

@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiDict, MultiMapping
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import JobState
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import JobState
 from metaserver.operations import challenges, corpora, gold, jobs, phases, releases
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.gold import NewGold

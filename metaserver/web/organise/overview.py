@@ -9,9 +9,9 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from metaserver.model.challenges import AUTOMATIC_A_DAY
-from metaserver.model.findings import FindingKind
-from metaserver.model.states import OPEN_STATES, PhaseState, Role, ServerState
+from metaserver.base.challenges import AUTOMATIC_A_DAY
+from metaserver.base.findings import FindingKind
+from metaserver.base.states import OPEN_STATES, PhaseState, Role, ServerState
 from metaserver.operations import (
     challenges,
     corpora,

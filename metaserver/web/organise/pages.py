@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.states import Role
+from metaserver.base.states import Role
+from metaserver.curation.pages.consensus import ConsensusPages
+from metaserver.publication.pages.data import DataPages
+from metaserver.publication.pages.results import ResultsPages
 from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
 from metaserver.web.organise.audit import AuditPage
 from metaserver.web.organise.challenges import ChallengePages
-from metaserver.web.organise.consensus import ConsensusPages
 from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
-from metaserver.web.organise.data import DataPages
 from metaserver.web.organise.deletion import DeletionPages
 from metaserver.web.organise.gold import GoldPages
 from metaserver.web.organise.health import health
@@ -23,7 +24,6 @@ from metaserver.web.organise.machines import MachinesPage
 from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
 from metaserver.web.organise.phases import GoldRefusals, PhasePages
-from metaserver.web.organise.results import ResultsPages
 from metaserver.web.organise.servers import OrganiserServerPages
 from metaserver.web.organise.sign_ups import SignUpDesk
 from metaserver.web.organise.teams import OrganiserTeamPages

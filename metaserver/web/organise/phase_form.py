@@ -10,17 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 from multidict import MultiMapping
 
-from metaserver.model import zones
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.plans import (
-    DATES,
-    InferredConfidence,
-    Normalisation,
-    ShownUsage,
-    TeamNames,
-)
-from metaserver.model.rankings import ArticlePolicy, Ties
-from metaserver.model.states import Visibility
+from metaserver.base import zones
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.plans import DATES, InferredConfidence, Normalisation, ShownUsage, TeamNames
+from metaserver.base.rankings import ArticlePolicy, Ties
+from metaserver.base.states import Visibility
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import PhaseDetail, PhasePlanDetail

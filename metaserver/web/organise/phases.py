@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from aiohttp import web
 from multidict import MultiMapping
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.plans import DATES
-from metaserver.model.states import PhaseState
+from metaserver.base.errors import RefusedError
+from metaserver.base.plans import DATES
+from metaserver.base.states import PhaseState
 from metaserver.operations import boards, corpora, gold, phases, releases
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.phases import PhaseChange, PhaseDetail, PhasePlanDetail

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 from multidict import MultiDict, MultiMapping
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.states import PhaseState, ServerState
+from metaserver.base.errors import RefusedError
+from metaserver.base.states import PhaseState, ServerState
 from metaserver.operations import lanes, phases, servers
 from metaserver.operations.conformance import TestState
 from metaserver.operations.lanes import InLane, Requeue, Requeued, Suspension

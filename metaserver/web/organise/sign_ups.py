@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from metaserver.model.challenges import NEXT_LINK, SignUpState
-from metaserver.model.errors import RefusedError
+from metaserver.base.challenges import NEXT_LINK, SignUpState
+from metaserver.base.errors import RefusedError
 from metaserver.operations import challenge_pages, sign_ups
 from metaserver.operations.fields import OneChallenge
 from metaserver.operations.sign_ups import Approval, Invitations, OneSignUp, SignUpLink

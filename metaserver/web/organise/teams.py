@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.states import Role
+from metaserver.base.errors import RefusedError
+from metaserver.base.states import Role
 from metaserver.operations import servers, teams, tokens
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.table import Nothing

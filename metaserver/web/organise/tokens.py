@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations import tokens
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenQuery
 from metaserver.web.access.visitor import caller_of

@@ -10,9 +10,9 @@ from urllib.parse import quote, urlencode
 from aiohttp import hdrs, web
 from multidict import MultiMapping
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.records import TaskName
-from metaserver.model.states import PhaseState
+from metaserver.base.errors import RefusedError
+from metaserver.base.records import TaskName
+from metaserver.base.states import PhaseState
 from metaserver.operations import phases, runs, teams, uploads
 from metaserver.operations.fields import NAME_HELP, OnePhase
 from metaserver.operations.runs import OneRun, RunContent, RunDetail, RunsOf, UploadRun

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from metaserver.model.states import ServerState
+from metaserver.base.states import ServerState
 
 GREEN, RED, AMBER, GREY, BLUE = "#11693a", "#b3211b", "#7a4a00", "#545d6b", "#2a5bd0"
 LETTER = 6.8  # px, of the width of text

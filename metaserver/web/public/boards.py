@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from metaserver.model.boards import BoardRow
-from metaserver.model.methods import HEADINGS
-from metaserver.model.viewer import ANYBODY, Viewer
+from metaserver.base.boards import BoardRow
+from metaserver.base.methods import HEADINGS
+from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice

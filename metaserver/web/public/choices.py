@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlencode
 
-from metaserver.model.boards import RAW
-from metaserver.model.rankings import ArticlePolicy
-from metaserver.model.scores import Column
+from metaserver.base.boards import RAW
+from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.scores import Column
 from metaserver.web.ui.paging import first_row
 
 RISING = frozenset({"place", "run", "mode", "article", "tokens", "cost"})

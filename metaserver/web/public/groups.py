@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metaserver.model.conformance import ConformanceStep, StepState
-from metaserver.model.problem_kinds import general
-from metaserver.model.states import Outcome
+from metaserver.base.conformance import ConformanceStep, StepState
+from metaserver.base.problem_kinds import general
+from metaserver.base.states import Outcome
 from metaserver.operations.attempts import AttemptDetail
 
 NO_PROBLEM = frozenset({Outcome.OK, Outcome.CANCELLED})

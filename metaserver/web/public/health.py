@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from aiohttp import hdrs, web
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.config import MetricsReaders
-from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.context import HubContext
 from metaserver.operations.monitoring import is_ready, metrics_for
 from metaserver.web.access.addresses import read_address

@@ -13,11 +13,11 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from metaserver.model.boards import Board, BoardRow, FrozenBoard
-from metaserver.model.methods import MethodDescription
-from metaserver.model.rankings import ArticlePolicy
-from metaserver.model.records import TaskName
-from metaserver.model.scores import Column
+from metaserver.base.boards import Board, BoardRow, FrozenBoard
+from metaserver.base.methods import MethodDescription
+from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.records import TaskName
+from metaserver.base.scores import Column
 from metaserver.tasks.plugin import ComparedTask
 from metaserver.web.public.choices import Charted, Choice, Show
 from metaserver.web.public.usage_chart import UsageChart, cost_text, tokens_text

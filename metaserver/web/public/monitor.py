@@ -11,9 +11,9 @@ from hashlib import blake2s
 from statistics import fmean
 from urllib.parse import urlencode
 
-from metaserver.model.scores import Column
-from metaserver.model.states import ANSWERED, Outcome, ServerState
-from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
+from metaserver.base.scores import Column
+from metaserver.base.states import ANSWERED, Outcome, ServerState
+from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.web.public.choices import Sort
 from metaserver.web.ui import charts, paging
 from metaserver.web.ui.formatting import duration, figure, percent

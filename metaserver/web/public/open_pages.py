@@ -9,13 +9,13 @@ from contextlib import suppress
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from metaserver.model.viewer import Viewer
+from metaserver.base.viewer import Viewer
 from metaserver.operations.context import HubContext
+from metaserver.publication.pages.public_data import PublicDataPages
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages, without_slash
 from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.challenge_page import ChallengeDoor
-from metaserver.web.public.data import PublicDataPages
 from metaserver.web.public.health import HealthPages
 from metaserver.web.public.home import Home
 from metaserver.web.public.methods import MethodsPage

@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from aiohttp import web
 
-from metaserver.model.states import ServerState
-from metaserver.model.viewer import Viewer
-from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
+from metaserver.base.states import ServerState
+from metaserver.base.viewer import Viewer
+from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.public.boards import BoardPages, or_400, page, viewer_of
 from metaserver.web.public.monitor import (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.boards import FrozenBoard
-from metaserver.model.plans import DATES
-from metaserver.model.viewer import Viewer
+from metaserver.base.boards import FrozenBoard
+from metaserver.base.plans import DATES
+from metaserver.base.viewer import Viewer
 from metaserver.operations.context import HubContext
 from metaserver.operations.phase_view import PhaseView, frozen_board, list_views
 from metaserver.web.public.sites import PhaseSummary, Site

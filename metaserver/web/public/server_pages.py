@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from aiohttp import hdrs, web
 
-from metaserver.model.records import ServerName
-from metaserver.model.viewer import Viewer
-from metaserver.monitoring.windows import Window
+from metaserver.base.records import ServerName
+from metaserver.base.viewer import Viewer
+from metaserver.boards.windows import Window
 from metaserver.operations.phase_view import PhaseView, ServerReading
 from metaserver.web.access.headers import OPEN_TO
 from metaserver.web.access.visitor import VISITOR

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.states import OPEN_STATES
+from metaserver.base.states import OPEN_STATES
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.sites import PhaseSummary, Sites, may_know

@@ -11,11 +11,11 @@ from urllib.parse import quote
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from metaserver.model.boards import FrozenBoard
-from metaserver.model.records import TaskName
-from metaserver.model.states import PhaseState
-from metaserver.model.viewer import ANYBODY, Viewer
-from metaserver.monitoring.snapshots import Monitor
+from metaserver.base.boards import FrozenBoard
+from metaserver.base.records import TaskName
+from metaserver.base.states import PhaseState
+from metaserver.base.viewer import ANYBODY, Viewer
+from metaserver.boards.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.source import VIEWER, BoardSource
 from metaserver.web.ui.live import Broadcaster

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from aiohttp import web
 
-from metaserver.model.boards import ArticleBoard, Board
-from metaserver.model.rankings import ArticlePolicy
-from metaserver.model.records import TaskName
-from metaserver.model.viewer import ANYBODY, Viewer
-from metaserver.monitoring.snapshots import Monitor
+from metaserver.base.boards import ArticleBoard, Board
+from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.records import TaskName
+from metaserver.base.viewer import ANYBODY, Viewer
+from metaserver.boards.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
 
 VIEWER = web.RequestKey("VIEWER", Viewer)

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 from markupsafe import Markup
 
-from metaserver.model.records import Timings
-from metaserver.model.states import OPEN_STATES, Outcome
+from metaserver.base.records import Timings
+from metaserver.base.states import OPEN_STATES, Outcome
 from metaserver.operations import attempts
 from metaserver.operations.attempts import AttemptDetail, RawAnswer
 from metaserver.web.access.downloads import in_turn

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations import callbacks
 from metaserver.operations.callbacks import CallbackKey
 from metaserver.operations.fields import OneServer

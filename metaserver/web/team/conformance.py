@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from metaserver.model.conformance import StepState
-from metaserver.model.errors import RefusedError
+from metaserver.base.conformance import StepState
+from metaserver.base.errors import RefusedError
 from metaserver.operations import conformance
 from metaserver.operations.conformance import ServerTest, TestStatus
 from metaserver.web.access.refusals import in_words

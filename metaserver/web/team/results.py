@@ -8,7 +8,7 @@ from itertools import groupby
 
 from aiohttp import web
 
-from metaserver.model.states import OPEN_STATES, PhaseState, Visibility
+from metaserver.base.states import OPEN_STATES, PhaseState, Visibility
 from metaserver.operations import team_results, teams
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.table import Nothing

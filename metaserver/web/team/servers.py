@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
-from metaserver.model.states import OPEN_STATES
+from metaserver.base.errors import RefusedError
+from metaserver.base.states import OPEN_STATES
+from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations import attempts, consents, lanes, servers
 from metaserver.operations.attempts import AttemptQuery
 from metaserver.operations.fields import OneServer
 from metaserver.operations.lanes import InLane, QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
-from metaserver.protocols.installed import installed_protocols
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of

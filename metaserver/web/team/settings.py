@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations import teams
 from metaserver.operations.teams import NoticeChange, NoticeDetail, OneTeam, TeamChange
 from metaserver.web.team.scope import Scope, scope_of

@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiMapping
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import OPEN_STATES
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import OPEN_STATES
 from metaserver.operations import run_previews, runs, uploads
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import PhaseDetail

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
-from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.operations.conformance import Tested, TestState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneProgress, ServerDetail

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from metaserver.model.errors import PeerError
-from metaserver.model.records import Problem
-from metaserver.wire.contract import type_name
-from metaserver.wire.xmlrpc import FaultError, Limits, Value, decode_response
+from metaserver.base.errors import PeerError
+from metaserver.base.records import Problem
+from metaserver.exchange.wire.contract import type_name
+from metaserver.exchange.wire.xmlrpc import FaultError, Limits, Value, decode_response
 
 READ_BYTES = 8 * 2**20
 """A longer answer is shown as text: reading it would hold up other pages."""

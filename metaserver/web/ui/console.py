@@ -14,7 +14,7 @@ import msgspec
 from aiohttp import hdrs, web
 from multidict import MultiMapping
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import ask, declared, perform

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from metaserver.model import zones
-from metaserver.model.durations import in_words
+from metaserver.base import zones
+from metaserver.base.durations import in_words
 
 NOTHING = "–"
 """Shown where nothing was measured yet."""

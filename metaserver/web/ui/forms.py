@@ -16,7 +16,7 @@ from msgspec import NODEFAULT
 from msgspec import inspect as kinds
 from multidict import MultiMapping
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.web.access.refusals import in_words, sentence
 
 NUMBERS = (kinds.IntType, kinds.FloatType)

@@ -32,8 +32,8 @@ from weakref import WeakSet
 import msgspec
 from aiohttp import hdrs, web
 
-from metaserver.files.compression import GZIP_BEGIN, deflated
-from metaserver.model.errors import MetaserverError
+from metaserver.base.compression import GZIP_BEGIN, deflated
+from metaserver.base.errors import MetaserverError
 from metaserver.web.access.encodings import Encoding, preferred
 from metaserver.web.access.event_streams import HEADERS, OpenStreams, write
 from metaserver.web.access.loop_time import Measured

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from metaserver.model.boards import BoardRow
-from metaserver.model.scores import Column
-from metaserver.model.usage import RunUsage
+from metaserver.base.boards import BoardRow
+from metaserver.base.scores import Column
+from metaserver.base.usage import RunUsage
 from metaserver.web.public.leaderboard import OWN_COLUMNS, IntervalStatus, Leaderboard, value
 from metaserver.web.ui.formatting import moment
 from scoring.cells import inert

@@ -7,8 +7,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from metaserver.model.states import OPEN_STATES, ServerState
-from metaserver.protocols.installed import protocol_title
+from metaserver.base.states import OPEN_STATES, ServerState
+from metaserver.exchange.protocols.installed import protocol_title
 from metaserver.web.access.visitor import visitor
 from metaserver.web.manual.help import help_of, linked
 from metaserver.web.public import monitor

@@ -9,10 +9,10 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from metaserver.model.durations import in_words
-from metaserver.monitoring.course import CourseReading
-from metaserver.monitoring.trends import DayUptime, Moment
-from metaserver.monitoring.windows import Window
+from metaserver.base.durations import in_words
+from metaserver.boards.course import CourseReading
+from metaserver.boards.trends import DayUptime, Moment
+from metaserver.boards.windows import Window
 from metaserver.web.ui import svg
 from metaserver.web.ui.formatting import figure
 from metaserver.web.ui.labels import Area

@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotators.contract import checked, problems
-from metaserver.model.states import ANSWERED
+from metaserver.base.states import ANSWERED
+from metaserver.exchange.wire.validation import check
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
-from metaserver.wire.validation import check
 
 HIT = {"dbid": "P04637", "rank": 1, "confidence": 0.5}
 PAIR = {"dbid_a": "P04637", "dbid_b": "Q00987", "rank": 1, "confidence": 0.5}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.client.guard import RefusedAddressError
+from metaserver.base.errors import InputError
 from metaserver.config import Settings, read_settings
-from metaserver.model.errors import InputError
+from metaserver.exchange.http.guard import RefusedAddressError
 from tests.shared import ROOT
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from annotators.baselines.articles import read_articles, read_gold
 from annotators.errors import BadInputError
+from metaserver.base.errors import InputError
 from metaserver.corpus import read_articles as read_as_the_hub
 from metaserver.corpus.bioc import read_bioc_json
-from metaserver.model.errors import InputError
 
 BOM = "\ufeff"
 EITHER_READS = {

@@ -8,6 +8,11 @@ import io
 import pytest
 from rich.console import Console
 
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import ArticleId, Attempt, Server, ServerName, TaskName, Timings
+from metaserver.base.states import Outcome, RetryDecision
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.scoreboard import Scoreboard, ScoredTask
 from metaserver.cli.console import (
     PLAIN_SECONDS,
     make_console,
@@ -17,11 +22,6 @@ from metaserver.cli.console import (
     shown,
 )
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, TaskName, Timings
-from metaserver.model.states import Outcome, RetryDecision
-from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards
 from metaserver.tasks.act import ACT
 from scoring import ActGold

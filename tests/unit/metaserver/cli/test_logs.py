@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import structlog
 
+from metaserver.base.records import Server, ServerName
+from metaserver.base.settings import LogFormat, LogLevel
 from metaserver.cli.logs import HIDDEN, configure, hidden
-from metaserver.model.records import Server, ServerName
-from metaserver.model.settings import LogFormat, LogLevel
 from metaserver.store.tokens import PREFIX
 
 SECRET = "Hunter2-Xy"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from annotators.cli import parser as annotators_parser
+from metaserver.base.errors import HubError, InputError
 from metaserver.cli import main as command
 from metaserver.cli.remote.outlines import outlines
-from metaserver.model.errors import HubError, InputError
 from metaserver.tasks.plugin import answered_tasks
 from scoring.cli import build_parser as scoring_parser
 from tests.shared import ROOT

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import TaskName
 from metaserver.cli.options import read_gold, read_servers
-from metaserver.model.errors import InputError
-from metaserver.model.records import TaskName
 from metaserver.uniprot import Release
 
 URL = "http://127.0.0.1:8100/"

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from metaserver.base.errors import InputError
+from metaserver.base.states import Outcome
 from metaserver.cli.main import main
 from metaserver.cli.rehearsal import published
 from metaserver.cli.rehearsal.checks import Stored
@@ -22,8 +24,6 @@ from metaserver.cli.rehearsal.plan import PlannedServer, draw_servers, scaled
 from metaserver.cli.rehearsal.settings import read_terms, rehearsed
 from metaserver.cli.rehearsal.summary import judge
 from metaserver.config import Settings
-from metaserver.model.errors import InputError
-from metaserver.model.states import Outcome
 from scoring import Classification, Hit, evaluate_files, pair, result_lines
 
 PROTEINS = read_proteins(Path(str(files("annotators") / "data" / "uniprot_names.tsv")))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import Article
 from metaserver.corpus import read_articles
 from metaserver.corpus.bioc import MOST_OBJECTS
 from metaserver.corpus.files import article_files, read_bytes
 from metaserver.corpus.markup import MOST_TAGS
-from metaserver.model.errors import InputError
-from metaserver.model.records import Article
 from tests.shared import shared
 from tests.unit.metaserver.corpus import samples
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.base.errors import InputError
+from metaserver.base.records import Article
 from metaserver.corpus.upload import MOST_ARTICLES, read_upload
-from metaserver.model.errors import InputError
-from metaserver.model.records import Article
 from tests.unit.metaserver.corpus.test_zipped import zipped
 
 

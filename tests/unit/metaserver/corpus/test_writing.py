@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaserver.base.records import Article, ArticleId
 from metaserver.corpus.bioc import read_bioc_json
 from metaserver.corpus.reader import read_articles
 from metaserver.corpus.writing import TextNames, bioc_collections
-from metaserver.model.records import Article, ArticleId
 
 TEXTS = st.text(st.characters(exclude_characters="\r", exclude_categories=["Cs"]), min_size=1)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.base.errors import InputError
 from metaserver.corpus.zipped import ZipLimits, unpack
-from metaserver.model.errors import InputError
 
 LIMITS = ZipLimits()
 

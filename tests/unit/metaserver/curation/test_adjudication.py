@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaserver.base.errors import RefusedError
 from metaserver.curation.adjudication import (
     RulingChoice,
     check_adjudicator,
@@ -13,7 +14,6 @@ from metaserver.curation.adjudication import (
     merge,
     pool_report,
 )
-from metaserver.model.errors import RefusedError
 from scoring import ActGold, ItemGold, Task
 from scoring.files import gold_lines
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from metaserver.base.compression import pack, pack_json
+from metaserver.base.lanes import Asides
+from metaserver.base.records import ServerName
+from metaserver.base.requests import RequestOptions
+from metaserver.base.states import Outcome
 from metaserver.curation.basis import (
     MOST_EVIDENCE,
     Additions,
@@ -21,12 +26,7 @@ from metaserver.curation.decisions import fold
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.mentions import CandidateSpan, SentMention
 from metaserver.curation.proteins import ReleaseProteins
-from metaserver.files.compression import pack, pack_json
-from metaserver.model.lanes import Asides
-from metaserver.model.records import ServerName
-from metaserver.model.requests import RequestOptions
-from metaserver.model.states import Outcome
-from metaserver.store.requests import RequestAnswer, StoredRequest
+from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.uniprot.directory import NamedEntry
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1, TEXT, event
 

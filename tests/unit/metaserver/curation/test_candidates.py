@@ -7,6 +7,12 @@ from typing import Any
 
 import pytest
 
+from metaserver.base.compression import pack, pack_json
+from metaserver.base.errors import InputError, RefusedError
+from metaserver.base.lanes import Asides
+from metaserver.base.records import ServerName
+from metaserver.base.requests import RequestOptions
+from metaserver.base.states import Outcome
 from metaserver.curation.candidates import (
     MOST_MENTIONS,
     check_method,
@@ -15,13 +21,7 @@ from metaserver.curation.candidates import (
     read_models,
 )
 from metaserver.curation.combining import METHOD_TITLES
-from metaserver.files.compression import pack, pack_json
-from metaserver.model.errors import InputError, RefusedError
-from metaserver.model.lanes import Asides
-from metaserver.model.records import ServerName
-from metaserver.model.requests import RequestOptions
-from metaserver.model.states import Outcome
-from metaserver.store.requests import RequestAnswer, StoredRequest
+from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from scoring import Task
 from scoring.consensus import METHODS, ConsensusModel, Member, model_text
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metaserver.base.errors import RefusedError
 from metaserver.curation.decisions import (
     MOST_EVENTS,
     WRONG_SPECIES,
@@ -22,7 +23,6 @@ from metaserver.curation.decisions import (
     next_undo,
     receive,
 )
-from metaserver.model.errors import RefusedError
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1, event
 
 LENGTH = 1_000

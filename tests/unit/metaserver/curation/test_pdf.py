@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import pdf, pdf_child
 from metaserver.curation.pdf import PdfReader, UnreadPdfError, is_pdf
 from metaserver.curation.texts import FILE_RATIO, read_article
-from metaserver.model.errors import Refusal, RefusedError
 from tests.fakes import pdf as made
 from tests.waiting import until
 

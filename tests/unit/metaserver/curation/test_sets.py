@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.adjudication import RulingChoice
 from metaserver.curation.decisions import CurationState, fold
 from metaserver.curation.sets import (
@@ -23,7 +24,6 @@ from metaserver.curation.sets import (
     set_gold,
     works,
 )
-from metaserver.model.errors import Refusal, RefusedError
 from scoring import ItemGold, Task
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1, event
 

@@ -3,12 +3,12 @@
 import random
 from collections.abc import Awaitable, Callable
 
+from metaserver.base.lanes import Corpus, LaneKey, LaneState
+from metaserver.base.records import ArticleId, Server, ServerName
+from metaserver.base.states import Backoff
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.lanes import Corpus, LaneKey, LaneState
-from metaserver.model.records import ArticleId, Server, ServerName
-from metaserver.model.states import Backoff
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
 

@@ -2,8 +2,8 @@
 
 import random
 
+from metaserver.base.states import Backoff, Outcome
 from metaserver.lanes.circuit import Circuit, CircuitState
-from metaserver.model.states import Backoff, Outcome
 
 PROBE = Backoff(base=5.0, cap=60.0)
 

@@ -12,14 +12,14 @@ import pytest
 from pgqueuer import PgQueuer
 from pgqueuer.adapters.inmemory import InMemoryQueries
 
+from metaserver.base.errors import HubError
+from metaserver.base.lanes import AttemptRecord, Corpus, LaneKey, LaneState
+from metaserver.base.records import ArticleId, Server, ServerName
+from metaserver.base.states import Backoff
 from metaserver.lanes.engine import MAX_LANES, SLICE, Engine
 from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.errors import HubError
-from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState
-from metaserver.model.records import ArticleId, Server, ServerName
-from metaserver.model.states import Backoff
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
 from tests.waiting import patience, until

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneKey, LaneState, Tries
+from metaserver.base.records import Attempt, Server
+from metaserver.base.states import Backoff, Outcome
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey, LaneState, Tries
-from metaserver.model.records import Attempt, Server
-from metaserver.model.states import Backoff, Outcome
 from tests import virtual
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 
 INCLUDED = {

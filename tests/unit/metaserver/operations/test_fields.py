@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metaserver.model.errors import RefusedError
+from metaserver.base.errors import RefusedError
 from metaserver.operations.fields import OnePhase, OneServer, require_one_of
 
 NAMES = ["a", "A9", "blue-1", "a.b_c-d", "0", "x" * 64]

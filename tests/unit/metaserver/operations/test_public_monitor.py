@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import msgspec
 
-from metaserver.model.boards import BoardRow
-from metaserver.model.records import ServerName
-from metaserver.model.states import ServerState
-from metaserver.model.viewer import ANYBODY, Viewer
+from metaserver.base.boards import BoardRow
+from metaserver.base.records import ServerName
+from metaserver.base.states import ServerState
+from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.operations.visibility import PublicMonitor
 from tests.unit.metaserver.web.challenge import Challenge
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from metaserver.model.boards import Board, BoardRow
-from metaserver.model.plans import PhasePlan
-from metaserver.model.rankings import Ranking
-from metaserver.model.records import TaskName
-from metaserver.model.scores import RunIntervals
-from metaserver.model.states import PhaseState, Visibility
+from metaserver.base.boards import Board, BoardRow
+from metaserver.base.plans import PhasePlan
+from metaserver.base.rankings import Ranking
+from metaserver.base.records import TaskName
+from metaserver.base.scores import RunIntervals
+from metaserver.base.states import PhaseState, Visibility
 from metaserver.operations.rounded import AnsweredShare, note, reveals_gold, rounded, warning
 
 INTERVAL = RunIntervals(score=0.5, low=0.4, high=0.6, best_rank=1, worst_rank=3)

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import Nothing, Operation, operation, perform

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations.text_files import MOST_BYTES, MOST_LINES, unpacked
 
 LINES = b"a\tP04637\n" * 1_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from metaserver.files.compression import pack_json
-from metaserver.model.records import ArticleId
+from metaserver.base.compression import pack_json
+from metaserver.base.records import ArticleId
 from metaserver.operations.uploads import EXACT, ComparedUpload, compared, differing, prints_of
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from metaserver.leaderboards.frozen import freeze
-from metaserver.model.boards import ArticleBoard, Board, BoardRow
-from metaserver.model.records import ArticleId, TaskName, TeamName
-from metaserver.model.scores import ArticleLevel, RunIntervals, Score
-from metaserver.model.states import PhaseState, ServerState, Visibility
-from metaserver.model.viewer import ANYBODY, Viewer
+from metaserver.base.boards import ArticleBoard, Board, BoardRow
+from metaserver.base.records import ArticleId, TaskName, TeamName
+from metaserver.base.scores import ArticleLevel, RunIntervals, Score
+from metaserver.base.states import PhaseState, ServerState, Visibility
+from metaserver.base.viewer import ANYBODY, Viewer
+from metaserver.boards.frozen import freeze
 from metaserver.operations.visibility import (
     may_read_answers,
     seen,

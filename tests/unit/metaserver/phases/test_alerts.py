@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metaserver.model.alerts import Alert, Condition
+from metaserver.base.alerts import Alert, Condition
 from metaserver.phases.alerts import HOLD, LINES, NAMED, REPEAT, AlertBook, lines
 
 DOWN = Condition("down", "test", "blue-1")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from metaserver.model.findings import FindingKind
-from metaserver.model.records import ServerName, TaskName, TeamName
+from metaserver.base.findings import FindingKind
+from metaserver.base.records import ServerName, TaskName, TeamName
 from metaserver.phases.conspicuous import BURST, BURST_SECONDS, conspicuous
 from metaserver.store.uploads import Upload
 

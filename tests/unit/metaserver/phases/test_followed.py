@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metaserver.model.lanes import LaneKey
-from metaserver.model.records import Server, ServerName
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import Server, ServerName
 from metaserver.phases.followed import LATE_SECONDS, LEAST_NEW, PART, WORTH, FollowedLane
 from metaserver.store.logs import LogEnd
 

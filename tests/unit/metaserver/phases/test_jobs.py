@@ -9,14 +9,14 @@ from copy import copy
 import msgspec
 import pytest
 
-from metaserver.model.errors import (
+from metaserver.base.errors import (
     InputError,
     MetaserverError,
     Refusal,
     RefusedError,
     UnavailableError,
 )
-from metaserver.model.states import JobState
+from metaserver.base.states import JobState
 from metaserver.phases.jobs import (
     FAULT,
     MOST_AT_WORK,

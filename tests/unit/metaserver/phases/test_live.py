@@ -7,12 +7,12 @@ import asyncio
 import msgspec
 import pytest
 
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import ArticleId, Attempt, Server, ServerName, TaskName
+from metaserver.base.states import Outcome, RetryDecision
+from metaserver.boards.monitor import ServerMonitor
+from metaserver.boards.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask
-from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, TaskName
-from metaserver.model.states import Outcome, RetryDecision
-from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import TICK_SECONDS, LiveBoards, RunOwner
 from metaserver.tasks.act import ACT
 from scoring import ActGold

@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from metaserver.client import callbacks
-from metaserver.client.callbacks import CallbackDesk
-from metaserver.files.compression import pack
-from metaserver.model.communications import CallingServer, Communication, Exchanged
-from metaserver.model.errors import CallbackError, CallbackFault
-from metaserver.model.records import ArticleId, Server, ServerName, TeamName
+from metaserver.base.communications import CallingServer, Communication, Exchanged
+from metaserver.base.compression import pack
+from metaserver.base.errors import CallbackError, CallbackFault
+from metaserver.base.records import ArticleId, Server, ServerName, TeamName
+from metaserver.exchange.http import callbacks
+from metaserver.exchange.http.callbacks import CallbackDesk
+from metaserver.exchange.wire.values import Limits
 from metaserver.store import communications, servers, teams
 from metaserver.store.store import Store
-from metaserver.wire.values import Limits
 from tests.waiting import patience
 
 NAMES = ("a", "b")

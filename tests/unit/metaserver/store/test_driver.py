@@ -11,8 +11,8 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
+from metaserver.base.settings import LogFormat
 from metaserver.cli.logs import configure
-from metaserver.model.settings import LogFormat
 from metaserver.store.database import close, writing
 from metaserver.store.faults import said
 from metaserver.store.place import PostgresUrl

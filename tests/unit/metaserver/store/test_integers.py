@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from metaserver.model.lanes import LaneKey
+from metaserver.base.lanes import LaneKey
 from metaserver.store import audit
 from metaserver.store.store import Store
 from metaserver.store.tables import attempts, lanes, metadata

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from metaserver.model.errors import HubError
-from metaserver.model.states import ProcessRole
+from metaserver.base.errors import HubError
+from metaserver.base.states import ProcessRole
 from metaserver.phases.leader import Leader
 from metaserver.phases.membership import HubMember
 from metaserver.store import audit, leadership

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.lanes import LaneKey
-from metaserver.model.records import Article, ArticleId, Server, ServerName
-from metaserver.model.states import Control
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import Article, ArticleId, Server, ServerName
+from metaserver.base.states import Control
 from metaserver.store import leases, servers
 from metaserver.store.leases import GONE_SECONDS, LEASE_SECONDS, Process
 from metaserver.store.store import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metaserver.model.states import Outcome
+from metaserver.base.states import Outcome
 from metaserver.store import logs
 from metaserver.store.store import open_store
 from tests import stores

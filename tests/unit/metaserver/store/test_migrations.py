@@ -11,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.store import postgres, schema
 from metaserver.store.opening import making
 from metaserver.store.place import PostgresUrl, StorePlace

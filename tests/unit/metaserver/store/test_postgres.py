@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from metaserver.model.errors import InputError, UnavailableError
+from metaserver.base.errors import InputError, UnavailableError
 from metaserver.store import audit, postgres
 from metaserver.store.database import reading, writing
 from metaserver.store.leases import LEASE_SECONDS

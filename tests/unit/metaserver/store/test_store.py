@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from metaserver.files.compression import pack, unpack_json
-from metaserver.model.errors import HubError, InputError, StaleLaneError
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, Tries
-from metaserver.model.records import (
+from metaserver.base.compression import pack, unpack_json
+from metaserver.base.errors import HubError, InputError, StaleLaneError
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, Tries
+from metaserver.base.records import (
     Article,
     ArticleId,
     Attempt,
@@ -21,7 +21,7 @@ from metaserver.model.records import (
     TaskName,
     Timings,
 )
-from metaserver.model.states import Control, Outcome
+from metaserver.base.states import Control, Outcome
 from metaserver.store import leases, opening, postgres, servers
 from metaserver.store.place import StorePlace
 from metaserver.store.store import Store, open_store

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
-from metaserver.model.tokens import Token
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
+from metaserver.base.tokens import Token
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store
 from metaserver.store.tokens import FORM

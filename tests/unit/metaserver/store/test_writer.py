@@ -13,11 +13,11 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import fields, replace
 
-from metaserver.files.compression import pack
-from metaserver.model.errors import HubError, StaleLaneError
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey
-from metaserver.model.plans import PhasePlan
-from metaserver.model.records import (
+from metaserver.base.compression import pack
+from metaserver.base.errors import HubError, StaleLaneError
+from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneKey
+from metaserver.base.plans import PhasePlan
+from metaserver.base.records import (
     Article,
     ArticleId,
     PhaseName,
@@ -26,7 +26,7 @@ from metaserver.model.records import (
     ServerName,
     Timings,
 )
-from metaserver.model.states import Backoff, Outcome
+from metaserver.base.states import Backoff, Outcome
 from metaserver.store import phases, postgres, servers
 from metaserver.store.faults import is_there_already
 from metaserver.store.place import PostgresUrl, StorePlace

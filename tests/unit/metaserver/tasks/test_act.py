@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.errors import InputError
-from metaserver.model.records import ArticleId
+from metaserver.base.errors import InputError
+from metaserver.base.records import ArticleId
+from metaserver.exchange.wire.validation import Report
 from metaserver.tasks.act import ACT
-from metaserver.wire.validation import Report
 from tests.fakes.vocabulary import FakeVocabulary
 
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.matching import Dictionary
+from metaserver.base.errors import InputError
+from metaserver.base.records import ArticleId, ServerName
+from metaserver.boards.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.corpus import read_articles
-from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask
-from metaserver.model.errors import InputError
-from metaserver.model.records import ArticleId, ServerName
+from metaserver.exchange.wire.report import Report, Severity
 from metaserver.tasks.ner import NER
 from metaserver.uniprot.vocabulary import FormatVocabulary
-from metaserver.wire.report import Report, Severity
 from scoring.semeval_files import read_ner_gold, read_ner_run
 from scoring.semeval_ner import NerScorecard, evaluate
 from tests.fakes.vocabulary import FakeVocabulary

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metaserver.model.errors import InputError
-from metaserver.model.scores import Score
+from metaserver.base.errors import InputError
+from metaserver.base.scores import Score
 from metaserver.tasks import biotope_files, drug_names
 from metaserver.tasks.biotope import CAT, EVENT, EVENT_NER, KB
 from metaserver.tasks.drug_names import DDI_NER

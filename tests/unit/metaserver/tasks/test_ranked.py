@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from metaserver.model.errors import InputError
-from metaserver.model.records import ArticleId
+from metaserver.base.errors import InputError
+from metaserver.base.records import ArticleId
+from metaserver.exchange.wire.validation import Report, Ruling
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
-from metaserver.wire.validation import Report, Ruling
 from tests.fakes.vocabulary import FakeVocabulary
 
 ANY = FakeVocabulary.of_everything()

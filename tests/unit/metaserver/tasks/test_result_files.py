@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.records import ArticleId
+from metaserver.base.records import ArticleId
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot import Release, build_release
 from metaserver.uniprot.activation import use
 from metaserver.uniprot.build import WRITING

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.base.errors import InputError
 from metaserver.cli.main import main
-from metaserver.model.errors import InputError
 from metaserver.uniprot import NamedEntry, NameDirectory, Release, build_release
 from metaserver.uniprot.directory import MOST_FOUND
 from metaserver.uniprot.folding import folded, words

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot import Release, Status, bits
 from metaserver.uniprot.codec import MALFORMED, encode
 from tests.shared import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot import Release, build_release
 from metaserver.uniprot.sources import SourceFile, recognise
 from metaserver.uniprot.sources.names import gene_names, protein_names

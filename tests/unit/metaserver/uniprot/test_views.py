@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.uniprot import Release
 from metaserver.uniprot.views import (
     GoldAccession,

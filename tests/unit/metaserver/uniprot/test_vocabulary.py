@@ -1,4 +1,4 @@
-from metaserver.model.plans import Normalisation
+from metaserver.base.plans import Normalisation
 from metaserver.uniprot import FormatVocabulary, ReleaseVocabulary, Ruling, SecondaryPolicy
 from metaserver.uniprot.intent import Intent
 from metaserver.uniprot.verdicts import INTENTS

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as changed
 
-from metaserver.leaderboards.frozen import freeze
-from metaserver.model.boards import ArticleBoard, Board, BoardRow, FrozenBoard
-from metaserver.model.rankings import ArticlePolicy, Ranking
-from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.model.scores import ArticleLevel, RunIntervals, Score
-from metaserver.model.states import Outcome, ServerState
-from metaserver.model.usage import RunUsage
-from metaserver.model.viewer import ANYBODY, Viewer
-from metaserver.monitoring.course import AttemptCourse, CourseReading
-from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
+from metaserver.base.boards import ArticleBoard, Board, BoardRow, FrozenBoard
+from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.base.scores import ArticleLevel, RunIntervals, Score
+from metaserver.base.states import Outcome, ServerState
+from metaserver.base.usage import RunUsage
+from metaserver.base.viewer import ANYBODY, Viewer
+from metaserver.boards.course import AttemptCourse, CourseReading
+from metaserver.boards.frozen import freeze
+from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin, installed_tasks
 
 LIMIT = 600.0

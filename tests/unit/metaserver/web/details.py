@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from metaserver.model.access import AuthKind
-from metaserver.model.plans import PhaseLimits, TeamNames, Visibility
-from metaserver.model.states import PhaseState
+from metaserver.base.access import AuthKind
+from metaserver.base.plans import PhaseLimits, TeamNames, Visibility
+from metaserver.base.states import PhaseState
 from metaserver.operations.conformance import TestState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneProgress, ServerDetail

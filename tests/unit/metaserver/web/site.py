@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from metaserver.model.boards import FrozenBoard
-from metaserver.model.states import PhaseState
-from metaserver.model.viewer import Viewer
+from metaserver.base.boards import FrozenBoard
+from metaserver.base.states import PhaseState
+from metaserver.base.viewer import Viewer
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.manual.pages import ManualPages

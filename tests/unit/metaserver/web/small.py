@@ -14,9 +14,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.typedefs import Handler
 from msgspec import Meta
 
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.table import Nothing, Operation, operation
 from metaserver.web.access.addresses import Origin, Proxies

@@ -12,9 +12,9 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 import metaserver.web
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import TeamName
-from metaserver.model.states import Role
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 from metaserver.operations import servers, teams
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS

@@ -14,9 +14,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from metaserver.base.errors import InputError
 from metaserver.cli.remote import commands
 from metaserver.cli.remote.client import read_url
-from metaserver.model.errors import InputError
 from metaserver.operations.outline import Parameter, ValueKind
 from metaserver.operations.reference import outlines
 from tests.unit.metaserver.web.small import SMALL, small_site

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient
 
+from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.cli.remote import commands
-from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.operations.caller import Caller
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.reference import outlines, to_markdown

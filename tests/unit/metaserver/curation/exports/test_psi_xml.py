@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from lxml import etree
 
+from metaserver.base.errors import RefusedError
 from metaserver.curation.exports.psi_xml import write_psi_xml
-from metaserver.model.errors import RefusedError
 from tests.conformance.foreign import CACHE, missing
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, SAMPLE, curations
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from metaserver.base.errors import RefusedError
 from metaserver.curation.exports.finished import CuratedArticle
 from metaserver.curation.exports.tsv import gold_of, gold_tsv, run_tsv
-from metaserver.model.errors import RefusedError
 from scoring import Classification, Hit, Task, read_gold, read_run
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, SAMPLE, curations
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.model.errors import InputError
+from metaserver.base.errors import InputError
 from metaserver.web.access.addresses import UNKNOWN, Origin, Proxies
 
 

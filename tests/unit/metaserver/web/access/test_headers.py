@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from metaserver.model.errors import UnavailableError
+from metaserver.base.errors import UnavailableError
 from metaserver.web.access.headers import error_pages
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.web.access.workbench import PLACES, ClientWorkbench
 from tests.integration.gated import burn
 from tests.waiting import until

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.model.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations.outline import Outline
 from metaserver.web.api.json_values import NAME_LENGTH, STRIDE, VALUES, check_count, read_object
 from tests.unit.metaserver.web.small import SMALL

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from metaserver.model.findings import FindingKind, Subject
-from metaserver.model.states import PhaseState, Role
+from metaserver.base.findings import FindingKind, Subject
+from metaserver.base.states import PhaseState, Role
 from metaserver.operations import conformance
 from metaserver.operations.control_room import FoundDetail
 from metaserver.operations.teams import TeamDetail

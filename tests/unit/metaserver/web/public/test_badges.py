@@ -2,7 +2,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from metaserver.model.states import ServerState
+from metaserver.base.states import ServerState
 from metaserver.web.public.badges import SHAPES, badge
 
 

@@ -1,8 +1,8 @@
 """What went wrong, the same things together."""
 
-from metaserver.model.conformance import ConformanceStep, StepState
-from metaserver.model.records import Problem, Timings
-from metaserver.model.states import Outcome
+from metaserver.base.conformance import ConformanceStep, StepState
+from metaserver.base.records import Problem, Timings
+from metaserver.base.states import Outcome
 from metaserver.operations.attempts import AttemptDetail
 from metaserver.web.public.groups import grouped, grouped_steps
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from metaserver.model.states import ANSWERED, Outcome, ServerState
+from metaserver.base.states import ANSWERED, Outcome, ServerState
 from metaserver.web.public import monitor
 from metaserver.web.public.monitor import SORTED, MonitorChoice, Totals, server_id
 from tests.unit.metaserver.web.challenge import Challenge

@@ -13,8 +13,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
-from metaserver.model.states import ServerState
-from metaserver.model.viewer import Viewer
+from metaserver.base.states import ServerState
+from metaserver.base.viewer import Viewer
 from metaserver.web.access import event_streams
 from metaserver.web.public.monitor import server_id
 from metaserver.web.public.source import VIEWER

@@ -1,8 +1,8 @@
 """The chart of quality against cost."""
 
-from metaserver.model.boards import BoardRow
-from metaserver.model.scores import Column
-from metaserver.model.usage import RunUsage
+from metaserver.base.boards import BoardRow
+from metaserver.base.scores import Column
+from metaserver.base.usage import RunUsage
 from metaserver.web.public.usage_chart import UsageChart
 from metaserver.web.ui.plots import LogAxis, scatter
 

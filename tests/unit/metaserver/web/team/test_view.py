@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.model.states import PhaseState, ServerState
+from metaserver.base.states import PhaseState, ServerState
 from metaserver.operations import conformance
 from metaserver.web.team.view import Card, TeamLaneAction, left
 from tests.unit.metaserver.web import details

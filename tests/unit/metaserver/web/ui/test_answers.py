@@ -3,9 +3,9 @@
 import re
 from urllib.parse import unquote
 
-from metaserver.model.records import Problem
+from metaserver.base.records import Problem
+from metaserver.exchange.wire.xmlrpc import encode_fault, encode_response
 from metaserver.web.ui.answers import SHOWN_LINES, SHOWN_VALUES, read_answer, read_lines, tree
-from metaserver.wire.xmlrpc import encode_fault, encode_response
 
 MARKUP = '<img src=x onerror="alert(1)">'
 

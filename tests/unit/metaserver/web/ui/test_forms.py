@@ -7,8 +7,8 @@ import pytest
 from msgspec import Meta
 from multidict import MultiDict
 
-from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Visibility
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Visibility
 from metaserver.web.access.refusals import in_words, sentence
 from metaserver.web.ui.forms import Form, Wording, values_of
 

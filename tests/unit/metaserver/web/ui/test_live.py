@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from metaserver.files.compression import GZIP_BEGIN
+from metaserver.base.compression import GZIP_BEGIN
 from metaserver.web.access.encodings import Encoding
 from metaserver.web.ui import live
 from metaserver.web.ui.live import (

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metaserver.monitoring.course import CourseReading
-from metaserver.monitoring.trends import DAY, DayUptime, Moment
-from metaserver.monitoring.windows import Window
+from metaserver.boards.course import CourseReading
+from metaserver.boards.trends import DAY, DayUptime, Moment
+from metaserver.boards.windows import Window
 from metaserver.web.ui import trend_charts as charts
 
 DAY_0 = 1_767_225_600  # 2026-01-01

@@ -1,0 +1,254 @@
+"""Values of leaderboards: live and frozen ones, and how hard articles are.
+
+A frozen board is a document that holds all that its page shows, columns included: what a later
+version of the hub or another gold would make of the runs does not change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+from metaserver.base.methods import MethodDescription
+from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.records import TaskName
+from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
+from metaserver.base.usage import RunUsage
+
+View: TypeAlias = str
+"""The scored hits: all ("raw"), "mapped", "filtered", "both"; or all of the "public" part."""
+
+RAW: View = "raw"
+PUBLIC: View = "public"
+"""All hits, on the articles of the gold that scores use while a test phase is open."""
+FORMAT = 1
+"""Raised when a document of an earlier format can no longer be read as it is."""
+
+
+class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A run on a board, live or frozen: `values` by column, null where a measure has none.
+
+    `place` is 1, 2, 2, 4, ... or null for a run without a score, or `below` the phase's least
+    coverage. `team` and its `title` may be empty; `offline` runs were uploaded as a file, others
+    came by a `protocol`, which is empty where others may not see it.
+    `articles_counted` are the articles of the gold that count so far: those that are over for the
+    run while the phase is open, all of them afterwards; null on boards frozen by an earlier
+    version. `confidence` is the mean confidence of the articles' hits. `curve` has the
+    precision/recall steps as (recall, precision), or none. `interval` is that of the measure
+    of the places and of the rank, 95 %; null where there is none of the present score yet. `usage`
+    is what its answers took, as its team declares; null where it declares nothing, or others may
+    not see it.
+    """
+
+    run: str
+    place: int | None
+    team: str = ""
+    title: str = ""
+    offline: bool = False
+    protocol: str = ""
+    articles_scored: int
+    articles_in_gold: int
+    values: Mapping[str, float | int | None]
+    curve: tuple[tuple[float, float], ...] = ()
+    interval: RunIntervals | None = None
+    articles_counted: int | None = None
+    confidence: float | None = None
+    below: bool = False
+    usage: RunUsage | None = None
+
+    @property
+    def counted(self) -> int:
+        """The number of articles of the gold that count so far."""
+        return self.articles_in_gold if self.articles_counted is None else self.articles_counted
+
+    def anonymous(self, run: str, team: str) -> BoardRow:
+        """Return the row under other names: a field that is not named here is concealed."""
+        return BoardRow(
+            run=run,
+            team=team,
+            place=self.place,
+            offline=self.offline,
+            articles_scored=self.articles_scored,
+            articles_in_gold=self.articles_in_gold,
+            values=self.values,
+            curve=self.curve,
+            interval=self.interval,
+            articles_counted=self.articles_counted,
+            confidence=self.confidence,
+            below=self.below,
+            usage=self.usage,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        run: str,
+        place: int | None,
+        score: Score,
+        *,
+        team: str = "",
+        offline: bool = False,
+        interval: RunIntervals | None = None,
+        below: bool = False,
+    ) -> BoardRow:
+        """Return the row of a score, without what only the hub may know of it."""
+        return cls(
+            run=run,
+            place=place,
+            team=team,
+            offline=offline,
+            articles_scored=score.articles_scored,
+            articles_in_gold=score.articles_in_gold,
+            values=score.values,
+            curve=tuple(score.curve),
+            interval=interval,
+            articles_counted=score.articles_counted,
+            confidence=score.confidence,
+            below=below,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Board:
+    """A task's leaderboard in one view, best run first, runs without a score last.
+
+    `resampling` describes the computation of intervals; it is empty where there are none.
+    `unresampled` is the reason, in a sentence, where only the measure of the places has none.
+    `hidden` is the reason, in full sentences, why the viewer may see no run, and empty otherwise.
+    `gold` is the keyed digest of the gold, which organisers alone see. `note` is one line above the
+    rows; `frozen` is the id of the board's permanent link, where it has one. `catching_up` says how
+    many servers' stored answers are in it while the hub reads them, and is empty otherwise.
+    `order` are the columns by which it is ordered, the first of which gives the places. `articles`
+    are the articles that count in its scores, which its viewer may choose otherwise than `ranking`
+    where `policies` has both. `provisional`: the phase is open, so that places may change.
+    """
+
+    task: TaskName
+    rows: Sequence[BoardRow]
+    signature: str  # scorer version, article policy, gold version, UniProt release
+    gold: str = ""
+    view: str = "raw"
+    resampling: str = ""
+    unresampled: str = ""
+    hidden: str = ""
+    note: str = ""
+    frozen: str = ""
+    catching_up: str = ""
+    order: tuple[str, ...] = ()
+    ranking: Ranking | None = None
+    articles: ArticlePolicy = ArticlePolicy.ANSWERED
+    policies: tuple[ArticlePolicy, ...] = ()
+    provisional: bool = False
+
+
+def marked(signature: str, gold: str) -> str:
+    """Return a signature as organisers see it: with the keyed digest of its gold."""
+    return f"{signature}|mark:{gold}" if gold else signature
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArticleBoard:
+    """The levels of a task's articles, easiest first, as far as the viewer may see them.
+
+    `measure` is the measure of the means; it is empty where the task has no levels. Means are of
+    the runs with the `least` coverage. `withheld` counts the articles that such runs of too few
+    teams answered to be shown; `ready` is False until levels have been computed.
+    """
+
+    task: TaskName
+    measure: str = ""
+    levels: Sequence[ArticleLevel] = ()
+    least: float = 0.0
+    withheld: int = 0
+    ready: bool = True
+    hidden: str = ""
+
+
+class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
+    """A `Board` in one view; `gold` is the keyed digest of its gold, for organisers."""
+
+    signature: str
+    gold: str = ""
+    resampling: str
+    unresampled: str = ""
+    rows: tuple[BoardRow, ...]
+
+
+class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
+    """A task's leaderboards at the moment `at` (seconds since the Unix epoch), by view.
+
+    `columns` and `order` are those of the board at that moment; `reason` is why it was frozen, in a
+    few words. `ranking` is the phase's rule, null on boards of an earlier version: these count the
+    answered articles. `others` are the views in which other articles count than in the ranking.
+    `newer` is the id of a board that supersedes it, of newer gold or of another freeze: it is not
+    stored, but set where the board is read. `methods` are the descriptions that its runs had, by
+    name.
+    """
+
+    name: TaskName
+    title: str
+    phase: str
+    reason: str
+    at: float
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+    views: Mapping[str, FrozenView]
+    methods: Mapping[str, MethodDescription] = {}
+    format: int = FORMAT
+    ranking: Ranking | None = None
+    others: Mapping[str, FrozenView] = {}
+    provisional: bool = False
+    newer: str = ""
+
+    @property
+    def articles(self) -> ArticlePolicy:
+        """The articles that count by the phase's rule."""
+        return self.ranking.articles if self.ranking else ArticlePolicy.ANSWERED
+
+    @property
+    def policies(self) -> tuple[ArticlePolicy, ...]:
+        """The articles that a viewer may choose to count."""
+        return tuple(ArticlePolicy) if self.others else (self.articles,)
+
+    def board(self, view: str, articles: ArticlePolicy | None = None) -> Board:
+        """Return the board in one of `views`, and of one of `policies`."""
+        articles = articles or self.articles
+        frozen = (self.views if articles is self.articles else self.others)[view]
+        return Board(
+            task=self.name,
+            rows=frozen.rows,
+            signature=frozen.signature,
+            view=view,
+            resampling=frozen.resampling,
+            unresampled=frozen.unresampled,
+            order=self.order,
+            ranking=self.ranking,
+            articles=articles,
+            policies=self.policies,
+            provisional=self.provisional,
+        )
+
+    def without_usage(self) -> FrozenBoard:
+        """Return the board without what runs took."""
+        views, others = (
+            {
+                name: msgspec.structs.replace(
+                    view, rows=tuple(msgspec.structs.replace(row, usage=None) for row in view.rows)
+                )
+                for name, view in some.items()
+            }
+            for some in (self.views, self.others)
+        )
+        return msgspec.structs.replace(self, views=views, others=others)
+
+    def encode(self) -> bytes:
+        """Return the JSON document."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def decode(cls, document: bytes) -> FrozenBoard:
+        """Read a document of `encode`; raises `msgspec.ValidationError` for anything else."""
+        return msgspec.json.decode(document, type=cls)

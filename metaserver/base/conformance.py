@@ -1,0 +1,117 @@
+"""Results of a conformance run, as they are stored and shown: JSON-ready, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from metaserver.base.records import Problem
+from metaserver.base.states import Outcome
+
+NO_PHASE = ""
+"""The name of the phase of a run that was made before any was planned."""
+
+
+class StepState(StrEnum):
+    """The result of a step."""
+
+    PASSED = "passed"
+    WARNING = "warning"  # the queue is open; the team should know of it
+    FAILED = "failed"  # the queue is closed
+    SKIPPED = "skipped"  # not applicable, or useless after an earlier failure
+
+
+class ConformanceStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step: its name, its result, its duration and its problems.
+
+    `seconds` is None where nothing was timed. `problems` are the first 100 of `problem_count`.
+    `outcome` is that of the attempt, None for a step that is not an attempt of its own. `raw` is
+    the beginning of the received answer, as text.
+    """
+
+    name: str
+    state: StepState
+    seconds: float | None = None
+    message: str = ""
+    problems: tuple[Problem, ...] = ()
+    problem_count: int = 0
+    outcome: Outcome | None = None
+    raw: str = ""
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """The phase that a test is for, and the phase's settings that the test depends on.
+
+    `phase` is empty where no phase is planned, `release` where accessions are checked by their form
+    alone. `tasks` are those that the server is asked for, `timeout` is for one article in seconds.
+    """
+
+    phase: str
+    tasks: tuple[str, ...]
+    release: str
+    timeout: float
+    answer_bytes: int
+
+    def words(self) -> str:
+        """Return the terms in one line."""
+        checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
+        phase = f"For phase {self.phase}" if self.phase else "For no phase"
+        parts = (
+            f"{phase}: {', '.join(self.tasks) or 'no task'}",
+            checked,
+            f"{self.timeout:g} s an article",
+            f"answers up to {self.answer_bytes:,} bytes",
+        )
+        return " · ".join(parts)
+
+    def changes(self, tested: Terms) -> Sequence[str]:
+        """Return the differences that an earlier test does not cover; empty where it covers all."""
+        found = []
+        if more := [task for task in self.tasks if task not in tested.tasks]:
+            found.append(f"it is asked for {', '.join(more)} too")
+        if self.release != tested.release:
+            found.append(f"accessions are checked by {self.release}, not by {tested.release}")
+        if self.timeout < tested.timeout:
+            found.append(f"{self.timeout:g} s an article instead of {tested.timeout:g} s")
+        if self.answer_bytes < tested.answer_bytes:
+            found.append(
+                f"{self.answer_bytes:,} bytes an answer instead of {tested.answer_bytes:,}"
+            )
+        return found
+
+
+class ConformanceVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a test without its steps: `at` in Unix seconds, `reasons` of a failure."""
+
+    terms: Terms
+    at: float
+    passed: bool
+    reasons: tuple[str, ...]
+
+
+class Conformance(msgspec.Struct, frozen=True, kw_only=True):
+    """A complete run; `url` is the server's address without path and secrets, `at` Unix seconds.
+
+    `terms` are None where it was made for no phase or settings.
+    """
+
+    url: str
+    at: float
+    passed: bool
+    terms: Terms | None = None
+    steps: tuple[ConformanceStep, ...]
+
+    def reasons(self) -> Sequence[str]:
+        """Return the reasons for refusing the server, a line for each failed step."""
+        return [
+            f"{step.name}: {' '.join(step.message.split())}"
+            for step in self.steps
+            if step.state is StepState.FAILED
+        ]
+
+
+def skipped(name: str, reason: str) -> ConformanceStep:
+    """Return a skipped step with the reason."""
+    return ConformanceStep(name=name, state=StepState.SKIPPED, message=reason)

@@ -1,0 +1,172 @@
+"""Plans of phases (set by organisers) and notices (set by teams): stored and sent as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.rankings import Ranking
+from metaserver.base.states import OPEN_STATES, PhaseState, Visibility
+from metaserver.base.zones import YEARS, is_dated
+
+YEAR = 366 * 86_400.0
+Moment = Annotated[datetime, Meta(tz=True)]
+Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # no setting may wait without end
+Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}$(?!\n)")]
+MentionType = Annotated[str, Meta(max_length=100)]
+
+
+class UploadLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The uploads of result files that count: of a team in a task, in 24 hours and in all."""
+
+    a_day: Count = 10
+    total: Count = 50
+
+
+class PhaseLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits of a phase; None takes the hub's own setting (`limits` in `config.yaml`)."""
+
+    timeout: Seconds | None = None  # for one article, in seconds
+    attempts: Count | None = None  # an article
+    concurrency: Count | None = None  # the most that a server may register; None: no bound
+    answer_bytes: Count | None = None
+    servers: Count = 5  # of a team
+    runs: Count = 5  # offline runs of a team in a task
+    uploads: UploadLimits = UploadLimits()
+
+
+class TeamNames(StrEnum):
+    """Visibility of the names of teams while a phase is not frozen yet."""
+
+    SHOWN = "shown"
+    HIDDEN = "hidden"  # until the freeze: others see a team by an anonymous name
+
+
+class ShownUsage(StrEnum):
+    """Visibility on boards of the tokens and costs that teams declare."""
+
+    HIDDEN = "hidden"  # each team sees those of its own runs, organisers see all
+    SHOWN = "shown"  # whoever sees a run's score
+
+
+class UsageRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The tokens and costs that teams declare: who sees them, and the currency of costs."""
+
+    boards: ShownUsage = ShownUsage.HIDDEN
+    currency: Currency = "USD"  # costs in others are in no mean
+
+
+class Normalisation(StrEnum):
+    """Strings that contain an accession: an isoform, a prefix, small letters."""
+
+    STRICT = "strict"  # refused, with advice on what to send
+    MEND = "mend"  # the accession in it counts, with a note
+
+
+class InferredConfidence(StrEnum):
+    """Confidence of hits that a server sent without any."""
+
+    REQUIRED = "required"  # none: such a hit is dropped
+    RANK = "rank"  # falls with the rank
+
+
+class AnswerRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rules by which a phase reads answers; None, or no text, takes the hub's own setting.
+
+    `normalise` is that of accessions (`uniprot.normalise`); the others complete answers of historic
+    servers (`answers`): `mention_type` is read into mentions without one.
+    """
+
+    normalise: Normalisation | None = None
+    confidence: InferredConfidence | None = None
+    mention_type: MentionType = ""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of a phase's state by the clock: the date's name, its moment, the new state."""
+
+    date: str
+    at: datetime
+    state: PhaseState
+
+
+class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase as its organiser planned it.
+
+    `kind` is its state while open: training or test. Moments carry their time zone; None: changed
+    manually only. `tasks` are the tasks that servers are asked for. `public_share` is the share of
+    the gold's articles that scores use while a test phase is open.
+    """
+
+    title: str = ""
+    kind: PhaseState = PhaseState.TEST
+    opens: Moment | None = None
+    freezes: Moment | None = None
+    closes: Moment | None = None
+    tasks: tuple[str, ...] = ()
+    limits: PhaseLimits = PhaseLimits()
+    visibility: Visibility = Visibility.HIDDEN
+    ranking: Ranking = Ranking()
+    team_names: TeamNames = TeamNames.SHOWN
+    public_share: Share = 1.0
+    usage: UsageRules = UsageRules()
+    answers: AnswerRules = AnswerRules()
+
+    def __post_init__(self) -> None:
+        for name in DATES:
+            at = getattr(self, name)
+            if at is not None and not is_dated(at):
+                raise ValueError(f"{name} is not from {YEARS[0]} to {YEARS[-1]}")
+
+    def state(self, now: float, reached: PhaseState | None) -> PhaseState:
+        """Return the phase's state at `now` (Unix seconds).
+
+        The state it has reached holds until a date leads to a later one; a clock that is set back
+        undoes nothing. The state of an open phase is the plan's kind.
+        """
+        passed = [change.state for change in self._changes() if change.at.timestamp() <= now]
+        furthest = max([*passed, reached or PhaseState.SETUP], key=ORDER.index)
+        return self.kind if furthest in OPEN_STATES else furthest
+
+    def coming(self, now: float, reached: PhaseState | None) -> Sequence[Change]:
+        """Return the changes that the clock makes after `now`, the next one first.
+
+        Dates that have no effect any more are left out: a phase that was frozen manually is not
+        opened by its date.
+        """
+        state, found = self.state(now, reached), dict[float, Change]()
+        ahead = [change for change in self._changes() if change.at.timestamp() > now]
+        for change in sorted(ahead, key=lambda one: (one.at.timestamp(), ORDER.index(one.state))):
+            if ORDER.index(change.state) > ORDER.index(state):
+                state = change.state
+                found[change.at.timestamp()] = change
+        return list(found.values())
+
+    def _changes(self) -> Sequence[Change]:
+        """Return the changes of all dates, in the order of the states."""
+        states = (self.kind, PhaseState.FROZEN, PhaseState.CLOSED)
+        return [
+            Change(date=name, at=at, state=state)
+            for name, state in zip(DATES, states, strict=True)
+            if (at := getattr(self, name)) is not None
+        ]
+
+
+DATES = ("opens", "freezes", "closes")
+"""The dates of a plan, in the order in which they come."""
+ORDER = tuple(PhaseState)
+
+
+class NoticePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A team's addresses for notices that a server is down, up again or finished."""
+
+    webhook: str = ""  # a URL; empty: none
+    secret: str = ""  # signs what is sent there (HMAC-SHA256)
+    email: bool = False  # to the team's address, where the hub can send mail

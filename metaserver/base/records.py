@@ -1,0 +1,131 @@
+"""Frozen values that every part of the hub uses.
+
+Those that are created for every answer are structs of msgspec, in a tenth of a dataclass' time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NewType
+
+import msgspec
+
+from metaserver.base.access import NO_ACCESS, Access
+from metaserver.base.states import Outcome, ReportedState
+from metaserver.base.usage import DeclaredUsage
+
+ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
+ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
+TeamName = NewType("TeamName", str)  # unique in the hub
+PhaseName = NewType("PhaseName", str)  # unique in the hub
+TaskName = NewType("TaskName", str)  # the name of a task plug-in
+TASK_GROUP = "metaserver.tasks"  # the group of entry points of tasks that servers answer
+OFFLINE_GROUP = "metaserver.offline_tasks"  # and of those whose runs are uploaded
+
+
+def count_stated(answers: Mapping[ArticleId, Any]) -> int:
+    """Return how many articles of a run have something in their answer: not an empty list."""
+    return sum(answer != [] for answer in answers.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Article:
+    """One article as it is sent: plain text, paragraphs and headings on lines of their own.
+
+    `text` begins with the title where the source has one; it holds no carriage returns.
+    """
+
+    id: ArticleId
+    text: str
+    title: str = ""
+    source: str = ""  # the file it was read from
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Server:
+    """An annotation server as registered for a phase.
+
+    `concurrency` (>= 1) is the number of requests that may be in flight to it. `method`,
+    `parameters` ("text" or "text+context") and `encoding` of requests ("utf-8" or "ascii") are
+    those of XML-RPC; `options` is JSON of what another `protocol` is set to, empty for none.
+    """
+
+    name: ServerName
+    url: str
+    method: str = "Annotator.getAnnotation"
+    parameters: str = "text"
+    tasks: tuple[TaskName, ...] = ()
+    concurrency: int = 1
+    protocol: str = "xmlrpc"
+    encoding: str = "utf-8"
+    options: str = ""
+    access: Access = NO_ACCESS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerReport:
+    """The state that a server reports; `max_concurrent` (>= 1) is None where it reports none.
+
+    `version` is empty where it reports none. `documents` is how many it takes, in its own words: of
+    a day in BeCalm, so that nothing follows from it.
+    """
+
+    state: ReportedState = ReportedState.RUNNING
+    version: str = ""
+    documents: str = ""
+    max_concurrent: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One thing wrong with an answer, at a path in it: `normalizations[3].rank`."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class Timings(msgspec.Struct, frozen=True, kw_only=True):
+    """The timings of an attempt's phases, in seconds; None for a phase that was not reached.
+
+    The phases follow one another: `queue` (in the hub, until the request begins), `dns`, `connect`
+    (TCP and TLS), `send` (request written), `wait` (until the answer's headers), `transfer`
+    (until its last byte; what arrives in pieces is decoded meanwhile), `parse` (the rest of
+    decoding, and validation). `total` is from the start of the request to the last byte.
+    """
+
+    queue: float | None = None
+    dns: float | None = None
+    connect: float | None = None
+    send: float | None = None
+    wait: float | None = None
+    transfer: float | None = None
+    parse: float | None = None
+    total: float = 0.0
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One request for one article to one server, and its result."""
+
+    server: ServerName
+    article: ArticleId
+    number: int  # 1, 2, ... for this (server, article)
+    started_at: float  # seconds since the Unix epoch, UTC
+    outcome: Outcome
+    message: str = ""
+    timings: Timings = Timings()
+    bytes_out: int = 0
+    bytes_in: int = 0
+    problems: tuple[Problem, ...] = ()  # the first 100
+    problem_count: int = 0  # all of them
+    raw: bytes = b""  # the answer's body as it came, cut at the size limit; zstd-compressed
+    usage: DeclaredUsage | None = None  # what the answer took, as its team declares
+    asked_wait: float = 0.0  # seconds before the next, as a busy server asked; not stored
+
+    @property
+    def ended_at(self) -> float:
+        """The time it ended, in seconds since the Unix epoch."""
+        return self.started_at + self.timings.total

@@ -1,0 +1,247 @@
+"""The hub's metrics for Prometheus: counters of attempts, gauges read on each scrape.
+
+docs/monitoring.md explains each metric. Labels are servers' names, outcomes, states and phases of
+an attempt, which bounds the number of series.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections import Counter as Count
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from prometheus_client import (
+    CollectorRegistry,
+    Gauge,
+    Info,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+
+from metaserver.base.records import Attempt, ServerName
+from metaserver.base.states import ServerState
+from metaserver.boards.series import AttemptCounts, AttemptSums
+from metaserver.boards.snapshots import Monitor
+from metaserver.exchange.http.watchdog import Watchdog
+
+LAG_SECONDS = 1.0  # between two measurements of the loop's lag
+
+
+class HubProcesses(NamedTuple):
+    """The processes of the hub as one of them knows them; times in seconds."""
+
+    workers: int = 1
+    webs: int = 1
+    unheld: int = 0
+    follower_lag: float = 0.0
+    since_renewal: float = 0.0
+    leads: bool = True
+    takeovers: int = 0
+    turns: int = 0
+    refused: int = 0
+    missed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sources:
+    """The sources of the gauges, read on each scrape.
+
+    `monitors` returns those of the phases in memory, `blocked` the reason why nothing can be
+    stored (None: it can), `streams` the number of open event streams; `watchdog` counts the stalls
+    of the event loop. `members` returns what is known of the processes of the hub.
+    """
+
+    monitors: Callable[[], Iterable[Monitor]]
+    blocked: Callable[[], str | None]
+    streams: Callable[[], int]
+    watchdog: Watchdog
+    members: Callable[[], HubProcesses]
+
+
+class Metrics:
+    """The metrics of a hub, in a registry of their own."""
+
+    def __init__(self, sources: Sources, version: str) -> None:
+        self._sources = sources
+        self.registry = registry = CollectorRegistry()
+        self._attempts, self._sums = AttemptCounts(), AttemptSums()
+        registry.register(self._attempts)
+        registry.register(self._sums)
+        self._lag = Gauge(
+            "metaserver_event_loop_lag_seconds",
+            "Delay of the event loop's last measured wake-up.",
+            registry=registry,
+        )
+        Info("metaserver_hub", "The running hub.", registry=registry).info(
+            {"version": version, "python": platform.python_version()}
+        )
+        registry.register(_Lanes(sources))
+        registry.register(_Hub(sources))
+        ProcessCollector(registry=registry)
+
+    def attempt(self, attempt: Attempt, hits: int) -> None:
+        """Count an attempt that has ended, and the hits kept of its answer."""
+        self._attempts.add(attempt)
+        self._sums.add(attempt, hits)
+
+    def forget(self, server: ServerName) -> None:
+        """Drop the series of a removed server."""
+        self._attempts.forget(server)
+
+    async def watch_loop(self) -> None:
+        """Measure the event loop's lag until cancelled."""
+        now = asyncio.get_running_loop().time
+        while True:
+            due = now() + LAG_SECONDS
+            await asyncio.sleep(LAG_SECONDS)
+            self._lag.set(max(0.0, now() - due))
+
+    def render(self) -> tuple[bytes, str]:
+        """Return the metrics in Prometheus' text format, and its content type."""
+        return generate_latest(self.registry), CONTENT_TYPE_LATEST
+
+    def render_hub(self) -> tuple[bytes, str]:
+        """Return the metrics without the label `server`, and their content type."""
+        return self._rendered(_Chosen(self.registry, lambda labels: "server" not in labels))
+
+    def render_of(self, servers: Collection[ServerName]) -> tuple[bytes, str]:
+        """Return the metrics of some servers only, without sums over others."""
+        own = _Chosen(self._attempts, lambda labels: labels["server"] in servers)
+        return self._rendered(own, _Lanes(self._sources, servers))
+
+    def _rendered(self, *collectors: Collector) -> tuple[bytes, str]:
+        registry = CollectorRegistry()
+        for collector in collectors:
+            registry.register(collector)
+        return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+class _Unnamed(Collector):
+    """A collector whose registry does not collect samples to find the names of its metrics."""
+
+    def describe(self) -> Sequence[Metric]:
+        """Return no metrics."""
+        return ()
+
+
+class _Chosen(_Unnamed):
+    """A collector of another one's samples with matching labels."""
+
+    def __init__(self, source: Collector, right: Callable[[Mapping[str, str]], bool]) -> None:
+        self._source = source
+        self._right = right
+
+    def collect(self) -> Iterable[Metric]:
+        for metric in self._source.collect():
+            chosen = [sample for sample in metric.samples if self._right(sample.labels)]
+            if chosen:
+                metric.samples = chosen
+                yield metric
+
+
+class _Lanes(_Unnamed):
+    """A collector of the present states of lanes: all, or those of some servers."""
+
+    def __init__(self, sources: Sources, only: Collection[ServerName] | None = None) -> None:
+        self._sources = sources
+        self._only = only
+
+    def collect(self) -> Iterable[Metric]:
+        known = [row for monitor in self._sources.monitors() for row in monitor.servers]
+        servers = [row for row in known if self._only is None or row.name in self._only]
+        states = Count(row.state for row in servers)
+        lanes = GaugeMetricFamily("metaserver_lanes", "Lanes by state.", labels=("state",))
+        for state in ServerState:
+            lanes.add_metric((state,), states[state])
+        yield lanes
+        yield GaugeMetricFamily(
+            "metaserver_articles_waiting",
+            "Articles of all lanes that are neither answered nor given up, nor in flight.",
+            sum(max(0, row.total - row.done - row.given_up - row.in_flight) for row in servers),
+        )
+        yield GaugeMetricFamily(
+            "metaserver_requests_in_flight",
+            "Articles' requests under way.",
+            sum(row.in_flight for row in servers),
+        )
+
+
+class _Hub(_Unnamed):
+    """A collector of the present state of the hub."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def collect(self) -> Iterable[Metric]:
+        yield GaugeMetricFamily(
+            "metaserver_store_blocked",
+            "1 while nothing can be stored (disk full, database locked), else 0.",
+            self._sources.blocked() is not None,
+        )
+        yield GaugeMetricFamily(
+            "metaserver_lanes_behind",
+            "Lanes whose stored answers are not on the boards yet, after a start.",
+            sum(monitor.behind for monitor in self._sources.monitors()),
+        )
+        yield GaugeMetricFamily(
+            "metaserver_event_streams", "Open event streams of pages.", self._sources.streams()
+        )
+        yield from _of_processes(self._sources.members())
+        watchdog = self._sources.watchdog
+        yield CounterMetricFamily(
+            "metaserver_event_loop_stalls",
+            "Times that the event loop stood still for more than a second.",
+            watchdog.count,
+        )
+        yield CounterMetricFamily(
+            "metaserver_event_loop_stalled_seconds",
+            "Seconds that the event loop stood still in these stalls.",
+            watchdog.seconds,
+        )
+
+
+def _of_processes(members: HubProcesses) -> Iterable[Metric]:
+    """Yield what is measured of a hub's processes and the lanes that they hold."""
+    workers = GaugeMetricFamily(
+        "metaserver_processes", "Living processes of the hub.", labels=("role",)
+    )
+    workers.add_metric(("worker",), members.workers)
+    workers.add_metric(("web",), members.webs)
+    yield workers
+    yield GaugeMetricFamily(
+        "metaserver_lanes_unheld", "Lanes to be at work that no process holds.", members.unheld
+    )
+    yield GaugeMetricFamily(
+        "metaserver_follower_lag_seconds",
+        "Age of what this process shows of the others.",
+        members.follower_lag,
+    )
+    yield GaugeMetricFamily(
+        "metaserver_lease_renewal_seconds",
+        "Time since this process renewed its lease.",
+        members.since_renewal,
+    )
+    yield GaugeMetricFamily(
+        "metaserver_leader", "1 where this process leads the hub, else 0.", members.leads
+    )
+    for name, help_text, count in (
+        (
+            "lane_takeovers",
+            "Lanes taken from processes whose leases ran out.",
+            members.takeovers,
+        ),
+        ("lane_turns", "Turns of lanes that ended for others to have a share.", members.turns),
+        (
+            "stale_writes",
+            "Attempts refused since another process had taken the lane.",
+            members.refused,
+        ),
+        ("lease_renewals_missed", "Renewals of leases that failed.", members.missed),
+    ):
+        yield CounterMetricFamily(f"metaserver_{name}", help_text, count)

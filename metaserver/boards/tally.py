@@ -1,0 +1,172 @@
+"""Tally of ended attempts: sums that merge exactly, from shorter intervals into longer ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from metaserver.base.records import Attempt, Timings
+from metaserver.base.states import ANSWERED, Outcome
+from metaserver.boards.histogram import TimeHistogram
+
+TOTAL = "total"
+PHASES = ("queue", "dns", "connect", "send", "wait", "transfer", "parse")
+CUT_PHASES = ("transfer", "wait", "send", "connect")  # where a call may time out, last first
+
+NO_RESPONSE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.CANCELLED})
+"""The outcomes whose time says nothing about the server's speed."""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """The measurements of an ended attempt.
+
+    `at` is the time it ended (Unix seconds), `hits` the number kept of its answer, `article_bytes`
+    the size of the article that was sent; `final` is True where the article is finished for the
+    lane.
+    """
+
+    at: float
+    outcome: Outcome
+    timings: Timings
+    hits: int = 0
+    article_bytes: int = 0
+    final: bool = True
+
+    @classmethod
+    def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> Ended:
+        """Return the measurements of an attempt."""
+        return cls(
+            at=attempt.ended_at,
+            outcome=attempt.outcome,
+            timings=attempt.timings,
+            hits=hits,
+            article_bytes=article_bytes,
+            final=final,
+        )
+
+
+class _Packed(msgspec.Struct, array_like=True):
+    """The serialised form of a tally."""
+
+    outcomes: dict[Outcome, int]
+    times: dict[str, bytes]
+    censored: dict[str, int]
+    sums: tuple[int, int, int, int]
+
+
+@dataclass(kw_only=True, slots=True)
+class Tally:
+    """The sums of a server's attempts in an interval of time.
+
+    `times` has a histogram for "total" (attempts that brought a response or timed out) and for each
+    phase that was reached. `censored` counts the durations in them that were cut by the time limit,
+    so that the true ones are longer. `microseconds` and `article_bytes` are sums over the answered
+    and the timed-out attempts, the latter with the time limit.
+    """
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    times: dict[str, TimeHistogram] = field(default_factory=dict)
+    censored: Counter[str] = field(default_factory=Counter)
+    given_up: int = 0
+    hits: int = 0
+    article_bytes: int = 0
+    microseconds: int = 0
+
+    @property
+    def answered(self) -> int:
+        """The number of articles answered."""
+        return sum(self.outcomes[outcome] for outcome in ANSWERED)
+
+    @property
+    def timed_out(self) -> int:
+        """The number of attempts that timed out."""
+        return self.outcomes[Outcome.TIMEOUT]
+
+    def add(self, ended: Ended, time_limit: float) -> None:
+        """Count an attempt; one that timed out took `time_limit` seconds, censored."""
+        outcome, timings = ended.outcome, ended.timings
+        self.outcomes[outcome] += 1
+        self.given_up += ended.final and outcome not in ANSWERED
+        if outcome is Outcome.CANCELLED:
+            return
+        timed_out = outcome is Outcome.TIMEOUT
+        seconds = time_limit if timed_out else timings.total
+        if outcome not in NO_RESPONSE:
+            self._time(TOTAL, seconds)
+        for name in PHASES:
+            if (taken := getattr(timings, name)) is not None:
+                self._time(name, taken)
+        if timed_out:
+            self._censor(timings, time_limit)
+        if timed_out or outcome in ANSWERED:
+            self.hits += ended.hits
+            self.article_bytes += ended.article_bytes
+            self.microseconds += round(seconds * 1e6)
+
+    def _time(self, name: str, seconds: float) -> None:
+        if name not in self.times:
+            self.times[name] = TimeHistogram()
+        self.times[name].add(seconds)
+
+    def _censor(self, timings: Timings, time_limit: float) -> None:
+        """Count the time limit, and the phase that it cut (with the rest of the limit)."""
+        self.censored[TOTAL] += 1
+        cut = _cut(timings)
+        if getattr(timings, cut) is None:
+            spent = sum(getattr(timings, name) or 0.0 for name in ("dns", *CUT_PHASES))
+            self._time(cut, max(0.0, time_limit - spent))
+        self.censored[cut] += 1
+
+    def merge(self, other: Tally) -> None:
+        """Add the sums of another tally."""
+        self.outcomes.update(other.outcomes)
+        self.censored.update(other.censored)
+        for name, times in other.times.items():
+            if name not in self.times:
+                self.times[name] = TimeHistogram()
+            self.times[name].merge(times)
+        self._add_sums((other.given_up, other.hits, other.article_bytes, other.microseconds))
+
+    def _add_sums(self, sums: Iterable[int]) -> None:
+        given_up, hits, article_bytes, microseconds = sums
+        self.given_up += given_up
+        self.hits += hits
+        self.article_bytes += article_bytes
+        self.microseconds += microseconds
+
+    def to_bytes(self) -> bytes:
+        """Return the tally serialised."""
+        return msgspec.msgpack.encode(
+            _Packed(
+                outcomes=self.outcomes,
+                times={name: times.to_bytes() for name, times in self.times.items()},
+                censored=self.censored,
+                sums=(self.given_up, self.hits, self.article_bytes, self.microseconds),
+            )
+        )
+
+    def add_bytes(self, packed: bytes) -> None:
+        """Add the sums of a tally serialised by `to_bytes`."""
+        kept = msgspec.msgpack.decode(packed, type=_Packed)
+        self.outcomes.update(kept.outcomes)
+        self.censored.update(kept.censored)
+        for name, times in kept.times.items():
+            if name not in self.times:
+                self.times[name] = TimeHistogram()
+            self.times[name].add_bytes(times)
+        self._add_sums(kept.sums)
+
+
+def _cut(timings: Timings) -> str:
+    """Return the phase that was under way when the call timed out.
+
+    It is the one after the last that was reached; the transfer's time is known even if it was cut.
+    """
+    after = ("transfer", "transfer", "wait", "send")
+    for name, following in zip(CUT_PHASES, after, strict=True):
+        if getattr(timings, name) is not None:
+            return following
+    return "connect"

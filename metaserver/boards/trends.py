@@ -1,0 +1,103 @@
+"""The course of a server's measures over a window of time, and its uptime by day."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metaserver.base.states import Outcome
+from metaserver.boards.measures import UptimeState, availability
+from metaserver.boards.tally import TOTAL, Tally
+
+DAY = 86_400
+DAYS = 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moment:
+    """The measures of one bucket of a window: p50 and p95 in seconds, None without a response.
+
+    `start` is in Unix seconds; `answered` includes the partial answers.
+    """
+
+    start: float
+    answered: int = 0
+    partial: int = 0
+    errors: int = 0
+    p50: float | None = None
+    p95: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DayUptime:
+    """The uptime of a day (UTC) that begins at `start`: 0 to 1, None if it was neither."""
+
+    start: float
+    share: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trend:
+    """The buckets of a window, of `bucket` seconds each, and the last 30 days; oldest first.
+
+    The last of each is not over.
+    """
+
+    bucket: int
+    moments: Sequence[Moment]
+    days: Sequence[DayUptime]
+
+
+class ReadBuckets:
+    """The moments of serialised buckets; one that has not changed is not read again."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[bytes, Moment]] = {}
+
+    def moments(
+        self, buckets: Mapping[int, bytes], since: int, bucket: int, now: float
+    ) -> Sequence[Moment]:
+        """Return a moment for each bucket from `since` to `now`, those without an attempt too."""
+        starts = range(since, int(now) + 1, bucket)
+        self._read = {
+            start: self._moment(start, buckets[start]) for start in starts if start in buckets
+        }
+        return [
+            self._read[start][1] if start in self._read else Moment(start=start) for start in starts
+        ]
+
+    def _moment(self, start: int, kept: bytes) -> tuple[bytes, Moment]:
+        known = self._read.get(start)
+        if known is not None and known[0] is kept:
+            return known
+        tally = Tally()
+        tally.add_bytes(kept)
+        p50, p95 = tally.times[TOTAL].percentiles(50, 95) if TOTAL in tally.times else (None, None)
+        cancelled = tally.outcomes[Outcome.CANCELLED]
+        return kept, Moment(
+            start=start,
+            answered=tally.answered,
+            partial=tally.outcomes[Outcome.PARTIAL],
+            errors=tally.outcomes.total() - tally.answered - cancelled,
+            p50=p50,
+            p95=p95,
+        )
+
+
+def uptime_by_day(changes: Sequence[tuple[float, UptimeState]], now: float) -> Sequence[DayUptime]:
+    """Return the uptime of the last 30 days, today last; `changes` are in chronological order."""
+    today = int(now // DAY) * DAY
+    return [
+        DayUptime(start=start, share=_uptime(changes, start, min(start + DAY, now)))
+        for start in range(today - (DAYS - 1) * DAY, today + 1, DAY)
+    ]
+
+
+def _uptime(
+    changes: Sequence[tuple[float, UptimeState]], since: float, until: float
+) -> float | None:
+    """Return the uptime of a day from the changes in it and the one before."""
+    first = bisect.bisect_right(changes, since, key=lambda change: change[0])
+    end = bisect.bisect_left(changes, until, key=lambda change: change[0])
+    return availability(changes[max(first - 1, 0) : end], since, until).uptime

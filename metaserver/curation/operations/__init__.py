@@ -1,0 +1,1 @@
+"""Operations on curations: requests of curators, decisions, sets of articles, consensus models."""

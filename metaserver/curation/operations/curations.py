@@ -1,0 +1,325 @@
+"""Curations: one curator's work on one article, from its opening to its submission."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.base.compression import unpack
+from metaserver.base.curations import CurationStanding
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
+from metaserver.curation.asking import LiveRequest
+from metaserver.curation.basis import (
+    CurationBasis,
+    ShownItems,
+    find_basis,
+    merged,
+    renamed,
+    undecided,
+)
+from metaserver.curation.decisions import MissingEventsError, fold
+from metaserver.curation.operations.curation_view import (
+    CurationDetail,
+    CurationField,
+    CurationSummary,
+    CurationWork,
+    packed_basis,
+    read_event,
+    view,
+)
+from metaserver.curation.operations.curator_names import CuratorNames
+from metaserver.curation.operations.requests import RequestField, own_request, token_of
+from metaserver.curation.operations.withheld import is_withheld, require_shown
+from metaserver.curation.store import curation_sets, curations
+from metaserver.curation.store.curations import CurationContent, CurationEntry, EventEntry
+from metaserver.curation.texts import GUARDED
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import GREATEST, Limit
+from metaserver.operations.table import operation
+
+MOST_CURATIONS = 5_000
+"""The most curations of a token."""
+MOST_NAMED = 20
+"""The most undecided candidates that a refusal names."""
+
+Seen = Annotated[
+    int,
+    Meta(
+        ge=0, le=GREATEST, description="The number of the curation's events that the caller knows"
+    ),
+]
+
+
+class OneCuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A curation by id."""
+
+    curation: CurationField
+
+
+class NewCuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to decide on."""
+
+    request: RequestField
+
+
+class CurationList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The curations that changed last, at most `limit`."""
+
+    limit: Limit = 100
+
+
+class Submission(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A curation to submit."""
+
+    seen: Annotated[Seen | None, Meta(description="Refuse it if there are other events")] = None
+    undecided: Annotated[bool, Meta(description="Also with candidates without a decision")] = False
+
+
+@operation("Curation.open", "POST /curations", Role.CURATOR)
+async def open_(hub: HubContext, caller: Caller, request: NewCuration) -> CurationDetail:
+    """Open a curation of a request, with the candidates so far; or return the one that there is.
+
+    It keeps the text and the candidates, so that it outlives its request.
+    """
+    token_id = token_of(caller)
+    live = await own_request(hub, caller, request.request)
+    if await is_withheld(hub, caller, live):
+        raise RefusedError(Refusal.STATE, GUARDED)
+    async with hub.store.reading() as connection:
+        known = await curations.of_request(connection, token_id, live.key)
+        count = await curations.count_of(connection, token_id)
+    if known is None:
+        if count >= MOST_CURATIONS:
+            message = f"{count:,} curations: no more are kept for this token; delete some"
+            raise RefusedError(Refusal.TOO_MANY, message)
+        known = await _opened(hub, caller, token_id, live)
+    return await curation_detail(hub, caller, known)
+
+
+@operation("Curation.get", "GET /curations/{curation}", Role.CURATOR)
+async def get(hub: HubContext, caller: Caller, request: OneCuration) -> CurationDetail:
+    """Return a curation: text, candidates, and the state after all decisions."""
+    return await curation_detail(hub, caller, await seen_curation(hub, caller, request.curation))
+
+
+@operation("Curation.list", "GET /curations", Role.CURATOR)
+async def list_(
+    hub: HubContext, caller: Caller, request: CurationList
+) -> Sequence[CurationSummary]:
+    """Return the token's curations, those first that changed last; to organisers those of all."""
+    token_id = None if caller.organiser else token_of(caller)
+    async with hub.store.reading() as connection:
+        found = await curations.list_of(connection, token_id, limit=request.limit)
+        names = await curation_sets.names_of(connection, [one.id for one in found])
+    return [CurationSummary.of(one, names.get(one.id, "")) for one in found]
+
+
+@operation("Curation.refresh", "POST /curations/{curation}/refresh", Role.CURATOR)
+async def refresh(hub: HubContext, caller: Caller, request: OneCuration) -> CurationDetail:
+    """Take in the answers that its request has got since; candidates that are gone stay, last."""
+    entry = await own_curation(hub, caller, request.curation)
+    await require_shown(hub, caller, entry)
+    live = await hub.requests.get(entry.request) if entry.request else None
+    if live is None:
+        raise RefusedError(Refusal.STATE, "it has no request, or no longer: no answer can come")
+    async with hub.store.reading() as connection:
+        content = await curations.content(connection, entry.id)
+    if await caller.aside(_version, content) >= live.version:
+        return await curation_detail(hub, caller, entry)
+    new = await _basis(hub, caller, live)
+    packed = await caller.aside(_merged, new, content)
+    async with hub.store.writing() as connection:
+        await open_entry(connection, entry.id)
+        await curations.change(connection, entry.id, basis=packed, changed_at=hub.clock())
+    return await curation_detail(hub, caller, entry)
+
+
+@operation("Curation.submit", "POST /curations/{curation}/submit", Role.CURATOR)
+async def submit(hub: HubContext, caller: Caller, request: Submission) -> CurationDetail:
+    """Finish a curation: it is exported from now on, and takes no events.
+
+    Refused while a candidate has no decision, unless `undecided` says that this is meant.
+    """
+    entry = await own_curation(hub, caller, request.curation)
+    await require_shown(hub, caller, entry)
+    async with hub.store.reading() as connection:
+        entry = await open_entry(connection, entry.id)
+        content = await curations.content(connection, entry.id)
+        events = await curations.log(connection, entry.id)
+    if request.seen is not None and request.seen < entry.events:
+        raise MissingEventsError([(one.seq, read_event(one)) for one in events[request.seen :]])
+    if not request.undecided:
+        work = await caller.aside(CurationWork.read, content, events)
+        await caller.aside(_require_decided, work)
+    now = hub.clock()
+    async with hub.store.writing() as connection:
+        current = await open_entry(connection, entry.id)
+        if current.events != entry.events:
+            raise RefusedError(Refusal.STATE, "another page decided meanwhile: submit again")
+        await curations.change(
+            connection,
+            entry.id,
+            state=CurationStanding.SUBMITTED.value,
+            submitted_at=now,
+            changed_at=now,
+        )
+        await audit_log(connection, caller, "curation.submit", entry.id, article=entry.article)
+    return await curation_detail(hub, caller, entry)
+
+
+@operation("Curation.reopen", "POST /curations/{curation}/reopen", Role.CURATOR)
+async def reopen(hub: HubContext, caller: Caller, request: OneCuration) -> CurationDetail:
+    """Open a submitted curation again, for further decisions; of a set, organisers alone may."""
+    entry = await seen_curation(hub, caller, request.curation)
+    await require_shown(hub, caller, entry)
+    async with hub.store.writing() as connection:
+        of_set = await curation_sets.set_of(connection, entry.id)
+        if of_set is not None and not caller.organiser:
+            message = f"it is of set {of_set.name}: ask an organiser to open it again"
+            raise RefusedError(Refusal.NOT_YOURS, message)
+        now = await curations.get(connection, entry.id)
+        if now is None or now.state is not CurationStanding.SUBMITTED:
+            raise RefusedError(Refusal.STATE, "it is open")
+        await curations.change(
+            connection, entry.id, state=CurationStanding.OPEN.value, changed_at=hub.clock()
+        )
+        await audit_log(connection, caller, "curation.reopen", entry.id, article=entry.article)
+    return await curation_detail(hub, caller, entry)
+
+
+@operation("Curation.forget", "DELETE /curations/{curation}", Role.CURATOR)
+async def forget(hub: HubContext, caller: Caller, request: OneCuration) -> None:
+    """Delete a curation with its text and all its events."""
+    entry = await seen_curation(hub, caller, request.curation)
+    async with hub.store.writing() as connection:
+        of_set = await curation_sets.set_of(connection, entry.id)
+        if of_set is not None:
+            message = f"it is of set {of_set.name}, and is deleted with it"
+            raise RefusedError(Refusal.STATE, message)
+        await curations.forget(connection, entry.id)
+        await audit_log(connection, caller, "curation.forget", entry.id)
+
+
+async def seen_curation(hub: HubContext, caller: Caller, key: str) -> CurationEntry:
+    """Return a curation of the caller's token, to organisers any; else `RefusedError`."""
+    async with hub.store.reading() as connection:
+        entry = await curations.get(connection, key)
+    if entry is None or not (caller.organiser or entry.token_id == caller.token_id):
+        raise RefusedError(Refusal.UNKNOWN, f"there is no curation {key}", field="curation")
+    return entry
+
+
+async def own_curation(hub: HubContext, caller: Caller, key: str) -> CurationEntry:
+    """Return a curation on which the caller decides; `RefusedError` for any other."""
+    entry = await seen_curation(hub, caller, key)
+    if entry.token_id != caller.token_id:
+        raise RefusedError(Refusal.NOT_YOURS, f"only its curator decides: {entry.curator}")
+    _require_open(entry)
+    return entry
+
+
+async def open_entry(connection: AsyncConnection, key: str) -> CurationEntry:
+    """Return a curation within the transaction that changes it; `RefusedError` if not open."""
+    entry = await curations.get(connection, key)
+    if entry is None:
+        raise RefusedError(Refusal.UNKNOWN, f"there is no curation {key}", field="curation")
+    _require_open(entry)
+    of_set = await curation_sets.set_of(connection, key)
+    if of_set is not None and of_set.closed_at is not None:
+        raise RefusedError(Refusal.STATE, f"set {of_set.name} is closed")
+    return entry
+
+
+async def read_work(
+    hub: HubContext, caller: Caller, content: CurationContent, events: Sequence[EventEntry]
+) -> CurationWork:
+    """Return a curation, read, with the names of servers that the caller sees."""
+    work = await caller.aside(CurationWork.read, content, events)
+    names = await CuratorNames.of(hub, caller, work.basis.teams)
+    if not names.hidden:
+        return work
+    basis = await caller.aside(renamed, work.basis, names.server)
+    return msgspec.structs.replace(work, basis=basis)
+
+
+def new_key() -> str:
+    """Return an id for a new curation."""
+    return secrets.token_hex(8)
+
+
+def _require_open(entry: CurationEntry) -> None:
+    if entry.state is not CurationStanding.OPEN:
+        raise RefusedError(Refusal.STATE, "it is submitted: reopen it first")
+
+
+def _require_decided(work: CurationWork) -> None:
+    left = undecided(work.basis, fold(work.log))
+    if left:
+        named = ", ".join(" ".join((one.task, *one.item)) for one in left[:MOST_NAMED])
+        message = f"{len(left)} candidates without a decision: {named}"
+        detail = {"undecided": [msgspec.to_builtins(one) for one in left]}
+        raise RefusedError(Refusal.STATE, message, field="undecided", detail=detail)
+
+
+async def _opened(
+    hub: HubContext, caller: Caller, token_id: int, live: LiveRequest
+) -> CurationEntry:
+    """Store a new curation; where another call did so meanwhile, return that one."""
+    basis = await _basis(hub, caller, live)
+    packed = await caller.aside(packed_basis, basis)
+    now, stored = hub.clock(), live.stored
+    entry = CurationEntry(
+        id=new_key(),
+        token_id=token_id,
+        curator=caller.name,
+        request=stored.id,
+        article=stored.article,
+        title=stored.title,
+        length=stored.length,
+        opened_at=now,
+        changed_at=now,
+    )
+    async with hub.store.writing() as connection:
+        known = await curations.of_request(connection, token_id, stored.id)
+        if known is None:
+            content = CurationContent(text=stored.text, basis=packed)
+            await curations.add(connection, entry, content)
+    return known or entry
+
+
+async def _basis(hub: HubContext, caller: Caller, live: LiveRequest) -> CurationBasis:
+    version, answers = live.version, list(live.answers)
+    names = hub.proteins(live.stored.release)
+    return await caller.aside(find_basis, live.stored, answers, version, hub.models, names)
+
+
+def _version(content: CurationContent) -> int:
+    return msgspec.json.decode(unpack(content.basis), type=ShownItems).version
+
+
+def _merged(new: CurationBasis, content: CurationContent) -> bytes:
+    old = msgspec.json.decode(unpack(content.basis), type=CurationBasis)
+    return packed_basis(merged(new, old))
+
+
+async def curation_detail(hub: HubContext, caller: Caller, entry: CurationEntry) -> CurationDetail:
+    """Return a curation as it is now; `RefusedError` while its candidates are withheld."""
+    entry = await seen_curation(hub, caller, entry.id)
+    await require_shown(hub, caller, entry)
+    async with hub.store.reading() as connection:
+        content = await curations.content(connection, entry.id)
+        events = await curations.log(connection, entry.id)
+        of_set = await curation_sets.set_of(connection, entry.id)
+    newest = await hub.requests.version(entry.request) if entry.request else 0
+    own = entry.token_id == caller.token_id
+
+    work = await read_work(hub, caller, content, events)
+    name = of_set.name if of_set is not None else ""
+    return await caller.aside(view, entry, work, name, own=own, newest_version=newest)

@@ -1,0 +1,467 @@
+"""Requests of curators: an article goes to all servers that agree, a consensus comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence, Set
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.compression import pack, unpack
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import Article, ArticleId, ServerName
+from metaserver.base.requests import UNFINISHED, AskedServer, RequestOptions, RequestState
+from metaserver.base.states import Role
+from metaserver.curation.asking import LiveRequest
+from metaserver.curation.candidates import (
+    ClassVote,
+    ConsensusCandidate,
+    FoundCandidates,
+    check_method,
+    find,
+)
+from metaserver.curation.named import NamedPlaces
+from metaserver.curation.operations.curator_names import SHOWN_NAME, CuratorNames
+from metaserver.curation.operations.withheld import is_withheld
+from metaserver.curation.pdf import NOTICE, UnreadPdfError
+from metaserver.curation.places import placed
+from metaserver.curation.sources import fetch, not_there, with_id
+from metaserver.curation.store import requests
+from metaserver.curation.store.requests import StoredRequest
+from metaserver.curation.texts import GUARDED, FileArticle, plain_id, read_article
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import GREATEST, Cutoff, Limit, Threshold, require_one_of
+from metaserver.operations.table import operation
+from metaserver.store import articles, servers
+from metaserver.tasks.plugin import answered_tasks
+
+LONGEST_WAIT = 30.0
+DEADLINE = 120.0
+"""The mean time of an answer of BioCreative II.5's servers, in seconds."""
+DAY = 86_400.0  # seconds
+TELLING = frozenset({Refusal.UNKNOWN, Refusal.STATE})
+"""Refusals of articles that say something of the hub's: they count as requests."""
+MOST_FILE = 16 * 2**20
+"""The most bytes of a file, whatever `curation.text_bytes` is."""
+
+RequestField = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)", description="The request's id")]
+Wait = Annotated[
+    float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for news, so many seconds at most")
+]
+Name = Annotated[str, Meta(pattern=SHOWN_NAME)]
+
+
+class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An article for all servers that serve curators, or some: exactly one of three.
+
+    `article` is one of a closed phase, `text` plain text, `content` a file as corpora have
+    (docs/corpus.md), or a PDF where the hub reads them, with its name in `source`.
+    """
+
+    article: Annotated[str, Meta(max_length=200, description="PMID, PMCID or DOI")] = ""
+    text: Annotated[str, Meta(max_length=MOST_FILE, description="Its text")] = ""
+    content: Annotated[bytes, Meta(max_length=MOST_FILE, description="A file with it")] = b""
+    source: Annotated[str, Meta(max_length=200, description="The file's name")] = "article.txt"
+    title: Annotated[str, Meta(max_length=500, description="A title for people")] = ""
+    tasks: Annotated[tuple[str, ...], Meta(max_length=20, description="None: all")] = ()
+    servers: Annotated[tuple[Name, ...], Meta(max_length=200, description="None: all")] = ()
+    deadline: Annotated[
+        Annotated[float, Meta(ge=5)] | None,
+        Meta(description="Seconds until answers are late; none: 120, or the hub's time limit"),
+    ] = None
+    method: Annotated[
+        str, Meta(max_length=32, description="How answers are combined (docs/consensus.md)")
+    ] = "auto"
+    weights: Annotated[
+        dict[Name, Annotated[float, Meta(ge=0, le=100)]],
+        Meta(max_length=200, description="Weights of servers, 1 where none is given"),
+    ] = {}
+    threshold: Threshold = None
+    cutoff: Cutoff = 30
+    keep_days: Annotated[
+        Annotated[int, Meta(ge=1, le=GREATEST)] | None,
+        Meta(description="Days until it is deleted; none: the most that this hub keeps it"),
+    ] = None
+    wait: Wait = 0.0
+
+
+class OneRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request by id."""
+
+    request: RequestField
+
+
+class RequestQuery(OneRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request by id, returned when it has a version above `since`, or after `wait` seconds."""
+
+    since: Annotated[
+        int, Meta(ge=0, le=GREATEST, description="The version that is known; 0: none")
+    ] = 0
+    wait: Wait = 0.0
+
+
+class RequestList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The newest requests, at most `limit`."""
+
+    limit: Limit = 100
+
+
+class OneCandidate(OneRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A candidate of a request."""
+
+    item: Annotated[
+        str, Meta(max_length=40, description="An accession, or two with a comma between them")
+    ]
+
+
+class RequestSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A request in the list; times are Unix seconds."""
+
+    request: str
+    article: str
+    title: str
+    length: int
+    state: RequestState
+    asked_by: str
+    asked_at: float
+    expires_at: float
+
+
+class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with its servers and the candidates so far.
+
+    `version` grows with each change; once it is `settled`, nothing changes any more. `deadline_at`
+    is null while no server was asked. `methods` are those that made the candidates, by task;
+    `unknown` are servers that the model does not know, `changed` those that report another version
+    than when it was made. `notice` is what to mind about the text. Times are Unix seconds.
+    """
+
+    request: str
+    article: str
+    title: str
+    length: int
+    notice: str
+    state: RequestState
+    message: str
+    version: int
+    asked_at: float
+    deadline_at: float | None
+    expires_at: float
+    release: str
+    settled: bool
+    methods: Mapping[str, str]
+    unknown: tuple[str, ...]
+    changed: tuple[str, ...]
+    servers: tuple[AskedServer, ...]
+    candidates: tuple[ConsensusCandidate, ...]
+    relevant: tuple[ClassVote, ...]
+
+
+@operation("Consensus.ask", "POST /requests", Role.CURATOR)
+async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDetail:
+    """Ask servers about an article; return the request, with `wait` after its end.
+
+    Refused for articles of phases that are not closed; such a request counts as one, as does one
+    for an article that is not there, or for a PDF that cannot be read. Quotas: docs/curators.md.
+    """
+    token_id = token_of(caller)
+    options = await _options(hub, caller, request)
+    await hub.requests.require_quota(token_id)
+    try:
+        read = await _article(hub, caller, request)
+        article = read.article
+        await hub.guarded.require_free(article.id, article.text)
+    except RefusedError as error:
+        if error.refusal in TELLING or isinstance(error, UnreadPdfError):
+            await hub.requests.charge(token_id, caller.name)
+        raise
+    now, settings = hub.clock(), hub.settings.curation
+    _, release = hub.rules.vocabulary()
+    days = min(request.keep_days or settings.keep_days, settings.keep_days)
+    packed = await asyncio.to_thread(pack, article.text.encode("utf-8", "surrogatepass"))
+    stored = StoredRequest(
+        id=secrets.token_hex(8),
+        token_id=token_id,
+        caller=caller.name,
+        at=now,
+        article=article.id,
+        title=request.title or article.title,
+        length=len(article.text),
+        text=packed,
+        options=msgspec.structs.replace(options, from_pdf=read.from_pdf),
+        release=release,
+        expires_at=now + days * DAY,
+    )
+    live = await hub.requests.begin(stored)
+    if request.wait:
+        await _ended(hub, live, request.wait)
+    return await _detail(hub, caller, live)
+
+
+@operation("Consensus.get", "GET /requests/{request}", Role.CURATOR)
+async def get(hub: HubContext, caller: Caller, request: RequestQuery) -> RequestDetail:
+    """Return a request with the candidates so far; with `wait`, as soon as something changed."""
+    live = await own_request(hub, caller, request.request)
+    if request.wait and live.version <= request.since and not (live.settled or hub.requests.closed):
+        try:
+            async with asyncio.timeout(request.wait):
+                live = await hub.requests.news(live, request.since)
+        except TimeoutError:
+            pass
+    return await _detail(hub, caller, live)
+
+
+@operation("Consensus.list", "GET /requests", Role.CURATOR)
+async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequence[RequestSummary]:
+    """Return the token's requests, newest first; to organisers those of all."""
+    token_id = None if caller.organiser else token_of(caller)
+    async with hub.store.reading() as connection:
+        found = await requests.list_of(connection, token_id, limit=request.limit)
+    return [
+        RequestSummary(
+            request=one.id,
+            article=one.article,
+            title=one.title,
+            length=one.length,
+            state=one.state,
+            asked_by=one.caller,
+            asked_at=one.at,
+            expires_at=one.expires_at,
+        )
+        for one in found
+    ]
+
+
+@operation("Consensus.cancel", "POST /requests/{request}/cancel", Role.CURATOR)
+async def cancel(hub: HubContext, caller: Caller, request: OneRequest) -> RequestDetail:
+    """Ask no more servers, and drop the calls under way; the answers so far stay."""
+    live = await own_request(hub, caller, request.request)
+    await hub.requests.cancel(live)
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, "consensus.cancel", live.key)
+    return await _detail(hub, caller, live)
+
+
+@operation("Consensus.forget", "DELETE /requests/{request}", Role.CURATOR)
+async def forget(hub: HubContext, caller: Caller, request: OneRequest) -> None:
+    """Delete a request with its text and all answers to it."""
+    live = await own_request(hub, caller, request.request)
+    await hub.requests.forget(live)
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, "consensus.forget", live.key)
+
+
+@operation("Consensus.explain", "GET /requests/{request}/candidates/{item}", Role.CURATOR)
+async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> ConsensusCandidate:
+    """Return one candidate with all that speaks for it, also one that is not listed."""
+    live = await own_request(hub, caller, request.request)
+    if await is_withheld(hub, caller, live):
+        raise RefusedError(Refusal.STATE, GUARDED)
+    found = await _combined(hub, caller, live, every=True)
+    names = await _names(hub, caller, live)
+    item = tuple(sorted(part.strip() for part in request.item.split(",")))
+    for candidate in found.candidates:
+        if tuple(sorted(candidate.item)) == item:
+            known = live.named.entries.issuperset(item)
+            named = live.named if known else NamedPlaces()
+            [shown] = await _placed(hub, caller, live, (candidate,), named)
+            return names.candidate(shown)
+    raise RefusedError(Refusal.UNKNOWN, f"no server named {request.item!r}", field="item")
+
+
+async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> RequestOptions:
+    """Return the options of a request; `RefusedError` for those that cannot be used."""
+    given = [bool(request.article.strip()), bool(request.text.strip()), bool(request.content)]
+    if sum(given) != 1:
+        message = "expected exactly one of article, text and content"
+        raise RefusedError(Refusal.INVALID, message, field="article")
+    for task in request.tasks:
+        require_one_of(task, answered_tasks(), "tasks")
+    most = hub.settings.limits.timeout
+    deadline = min(DEADLINE, most) if request.deadline is None else request.deadline
+    if deadline > most:
+        raise RefusedError(Refusal.INVALID, f"at most {most:g} seconds", field="deadline")
+    check_method(request.method, request.threshold, hub.models)
+    named = await _named(hub, caller, request)
+    return RequestOptions(
+        tasks=request.tasks,
+        servers=tuple(named[name] for name in request.servers),
+        deadline=deadline,
+        method=request.method,
+        weights={named[name]: weight for name, weight in request.weights.items()},
+        threshold=request.threshold,
+        cutoff=request.cutoff,
+    )
+
+
+async def _article(hub: HubContext, caller: Caller, request: NewRequest) -> FileArticle:
+    """Return the article of a request, of at most `curation.text_bytes`; else `RefusedError`."""
+    most = hub.settings.curation.text_bytes
+    if request.article.strip():
+        read = await _stored(hub, plain_id(request.article))
+    elif request.content:
+        read = await read_article(hub.pdfs, request.content, request.source, most, caller.aside)
+    else:
+        text = request.text.replace("\r\n", "\n").replace("\r", "\n")
+        read = FileArticle(article=Article(id=ArticleId(""), text=text))
+    text = read.article.text
+    size = await asyncio.to_thread(lambda: len(text.encode("utf-8", "surrogatepass")))
+    if size > most:
+        message = f"{size:,} bytes of text; at most {most:,} are taken"
+        raise RefusedError(Refusal.TOO_LARGE, message)
+    return read
+
+
+async def _stored(hub: HubContext, article: str) -> FileArticle:
+    """Return an article of a closed phase, or of a source; `RefusedError` where there is none.
+
+    One that is in another phase too is refused in the same words as one that is in no phase.
+    """
+    found = hub.rules.published(article)
+    guarded = await hub.guarded.holds(article, frozenset())
+    sources = hub.settings.curation.sources
+    if found is None and sources and not guarded:
+        most = hub.settings.curation.text_bytes
+        fetched = await fetch(hub.client, hub.pdfs, sources, article, most)
+        await hub.guarded.require_free(fetched.article.id, "")  # as it calls itself
+        return with_id(fetched, article)
+    if found is None or guarded:
+        raise not_there(article)
+    corpus, position = found.corpus, found.position
+    [text] = await hub.store.article_texts(corpus.id, range(position, position + 1))
+    async with hub.store.reading() as connection:
+        [listed] = await articles.list_page(connection, corpus.id, position, 1)
+    return FileArticle(article=Article(id=ArticleId(article), text=text, title=listed.title))
+
+
+async def _named(hub: HubContext, caller: Caller, request: NewRequest) -> Mapping[str, ServerName]:
+    """Return the servers that a request names by the names they are shown by; `RefusedError`."""
+    if not (request.servers or request.weights):
+        return {}
+    async with hub.store.reading() as connection:
+        known = await servers.list_all(connection)
+    serving = {
+        one.server.name: one.team or ""
+        for one in known
+        if one.retired_at is None and one.serves_curators
+    }
+    shown = (await CuratorNames.of(hub, caller, serving)).by_shown()
+    for field, names in (("servers", request.servers), ("weights", tuple(request.weights))):
+        for name in names:
+            if name not in shown:
+                message = f"there is no server {name!r} that serves curators"
+                raise RefusedError(Refusal.UNKNOWN, message, field=field)
+    return shown
+
+
+async def _ended(hub: HubContext, live: LiveRequest, seconds: float) -> None:
+    """Wait for the end of a request, so many seconds at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            while live.state in UNFINISHED and not hub.requests.closed:
+                await live.changed.wait()
+    except TimeoutError:
+        pass
+
+
+async def own_request(hub: HubContext, caller: Caller, key: str) -> LiveRequest:
+    """Return a request of the caller's token; `RefusedError` for any other."""
+    live = await hub.requests.get(key)
+    if live is None or not (caller.organiser or live.stored.token_id == caller.token_id):
+        raise RefusedError(Refusal.UNKNOWN, f"there is no request {key}", field="request")
+    return live
+
+
+def token_of(caller: Caller) -> int:
+    """Return the token that a caller's requests belong to; `RefusedError` without one."""
+    if caller.token_id is None:
+        raise RefusedError(Refusal.TOKEN, "requests belong to a token: use one")
+    return caller.token_id
+
+
+async def _combined(
+    hub: HubContext, caller: Caller, live: LiveRequest, *, every: bool = False
+) -> FoundCandidates:
+    answers = list(live.answers)
+    return await caller.aside(find, live.stored, answers, hub.models, every=every)
+
+
+async def _found(hub: HubContext, caller: Caller, live: LiveRequest) -> FoundCandidates:
+    """Return the candidates that are listed, with their places."""
+    found = await _combined(hub, caller, live)
+    candidates = await _placed(hub, caller, live, found.candidates, live.named)
+    return msgspec.structs.replace(found, candidates=candidates)
+
+
+async def _placed(
+    hub: HubContext,
+    caller: Caller,
+    live: LiveRequest,
+    candidates: tuple[ConsensusCandidate, ...],
+    named: NamedPlaces,
+) -> tuple[ConsensusCandidate, ...]:
+    """Return candidates with places, also those that no server showed in the text."""
+    if all(one.mentions for one in candidates):
+        return candidates
+    proteins = hub.proteins(live.stored.release)
+    packed = live.stored.text
+
+    def place() -> tuple[ConsensusCandidate, ...]:
+        return placed(candidates, unpack(packed).decode("utf-8", "surrogatepass"), proteins, named)
+
+    async with live.placing:  # who waits for the same names has them then
+        return await caller.aside(place)
+
+
+def _changed(hub: HubContext, live: LiveRequest, found: FoundCandidates) -> Set[ServerName]:
+    """Return the servers of a request that have changed since the models that were applied."""
+    applied = [
+        task for task, model in hub.models.items() if found.methods.get(task) == model.method
+    ]
+    changed = {name for task in applied for name in hub.models.changed.get(task, ())}
+    return changed & live.servers.keys()
+
+
+async def _names(hub: HubContext, caller: Caller, live: LiveRequest) -> CuratorNames:
+    teams = {one.server: one.team for one in live.servers.values()}
+    return await CuratorNames.of(hub, caller, teams)
+
+
+async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> RequestDetail:
+    """Return a request; its version is that of the servers and candidates in it, or older.
+
+    While a phase with its article is not closed, it has no candidates, and counts no hits.
+    """
+    version, state, message, settled = live.version, live.state, live.message, live.settled
+    names = await _names(hub, caller, live)
+    asked = names.asked(live.servers.values())
+    withheld = await is_withheld(hub, caller, live)
+    found = FoundCandidates() if withheld else names.found(await _found(hub, caller, live))
+    if withheld:
+        asked = tuple(msgspec.structs.replace(one, hits=0) for one in asked)
+    stored = live.stored
+    return RequestDetail(
+        request=stored.id,
+        article=stored.article,
+        title=stored.title,
+        length=stored.length,
+        notice=NOTICE if stored.options.from_pdf else "",
+        state=state,
+        message=GUARDED if withheld else message,
+        version=version,
+        asked_at=stored.at,
+        deadline_at=live.deadline_at,
+        expires_at=stored.expires_at,
+        release=stored.release,
+        settled=settled,
+        methods=found.methods,
+        unknown=found.unknown,
+        changed=tuple(sorted(map(names.server, _changed(hub, live, found)))),
+        servers=asked,
+        candidates=found.candidates,
+        relevant=found.relevant,
+    )

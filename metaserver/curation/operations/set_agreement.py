@@ -1,0 +1,407 @@
+"""The agreement of a set's curators, their disagreements, and the rulings on these."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
+from metaserver.curation.adjudication import Disagreement, RulingChoice, check_adjudicator
+from metaserver.curation.decisions import CurationState, Decision, ItemDecision, Place, fold
+from metaserver.curation.operations.curation_sets import OneSet, adjudicates, seen_set
+from metaserver.curation.operations.curation_view import dated
+from metaserver.curation.sets import (
+    SetArticle,
+    agreement,
+    common,
+    estimates,
+    open_questions,
+    overall,
+)
+from metaserver.curation.store import curation_sets
+from metaserver.curation.store.curation_sets import RulingEntry, SeatEntry, SetEntry
+from metaserver.curation.store.curations import EventEntry
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import GREATEST, require_one_of
+from metaserver.operations.table import operation
+
+MOST_SHOWN = 200
+MOST_WORDS = 2_000
+"""The most disagreements of an answer, and characters of evidence of each side of one."""
+
+SetTask = Annotated[str, Meta(max_length=16, description="ACT, INT or IPT")]
+
+
+class TaskOfSet(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task of a set."""
+
+    task: SetTask
+
+
+class DisagreementQuery(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Disagreements on a task, from one on; `ruled`: also those with a ruling."""
+
+    since: Annotated[
+        int, Meta(ge=0, le=GREATEST, description="The number of those to leave out")
+    ] = 0
+    limit: Annotated[int, Meta(ge=1, le=MOST_SHOWN, description="The most to return")] = 100
+    ruled: Annotated[bool, Meta(description="Also those with a ruling")] = True
+
+
+class NewRuling(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A ruling on a disagreement; the item of ACT is empty."""
+
+    article: Annotated[str, Meta(min_length=1, max_length=200, description="The article's id")]
+    choice: Annotated[
+        RulingChoice, Meta(description="As the first or second curator, or both, or neither")
+    ]
+    item: Annotated[
+        tuple[Annotated[str, Meta(max_length=32)], ...],
+        Meta(max_length=2, description="One accession (INT), or two (IPT)"),
+    ] = ()
+
+
+class EstimateDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A measure with its 95 % interval; null where it is undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class PairDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The agreement of two curators on the articles that both have submitted."""
+
+    first: str
+    second: str
+    articles: int
+    measures: Mapping[str, EstimateDetail]
+
+
+class ArticleAgreementDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The agreement on one article: mean MASI of all pairs; of ACT, the share of equal classes."""
+
+    article: str
+    value: float
+    curators: int
+
+
+class SetAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """The agreement of a set's curators on a task, so far.
+
+    `pairs` have `f_score` (pooled items), `macro_f` and `masi`, of ACT `accuracy` and
+    `cohen_kappa`; `overall` has `krippendorff_alpha`, and `decisions_alpha`, that of accepted
+    against rejected by candidate. `articles` begin with those of the least agreement.
+    """
+
+    set: str
+    task: str
+    pairs: tuple[PairDetail, ...]
+    overall: Mapping[str, EstimateDetail]
+    articles: tuple[ArticleAgreementDetail, ...]
+
+
+class SideOfDisagreement(msgspec.Struct, frozen=True, kw_only=True):
+    """One curator's decision on an item, with the words of the text that were given as evidence."""
+
+    curator: str
+    decision: Decision
+    reason: str
+    note: str
+    method: str
+    evidence: tuple[str, ...]
+
+
+class DisagreementDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """An item on which two curators differ; the item of ACT is empty, "accepted" is relevant.
+
+    `ruling` is empty while there is none.
+    """
+
+    article: str
+    item: tuple[str, ...]
+    first: SideOfDisagreement
+    second: SideOfDisagreement
+    ruling: str
+    adjudicator: str
+
+
+class SetDisagreements(msgspec.Struct, frozen=True, kw_only=True):
+    """The disagreements of a set on a task; `total` of all, `left` without a ruling."""
+
+    set: str
+    task: str
+    total: int
+    left: int
+    disagreements: tuple[DisagreementDetail, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetWork:
+    """The submitted work of a set, by article in the corpus' order, with its seats."""
+
+    entry: SetEntry
+    articles: Sequence[SetArticle]
+    positions: Mapping[str, int]
+    tokens: Mapping[str, Sequence[int]]  # of an article's curators, by seat
+
+
+@operation("CurationSets.agreement", "GET /curation-sets/{set}/agreement/{task}", Role.CURATOR)
+async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetAgreement:
+    """Return how far a set's curators agree so far.
+
+    For organisers and adjudicators; of a set that is not blind, for its curators too. Articles that
+    the caller has still to submit are left out.
+    """
+    work = await compared_work(hub, caller, request)
+    found = await caller.aside(agreement, work.articles, request.task)
+    return SetAgreement(
+        set=request.set,
+        task=request.task,
+        pairs=tuple(
+            PairDetail(
+                first=one.a,
+                second=one.b,
+                articles=one.articles,
+                measures=_estimates(estimates(one.measures)),
+            )
+            for one in common(found)
+        ),
+        overall=_estimates(estimates(overall(found))),
+        articles=tuple(
+            ArticleAgreementDetail(article=one.article, value=one.value, curators=one.curators)
+            for one in found.articles
+        ),
+    )
+
+
+@operation(
+    "CurationSets.disagreements", "GET /curation-sets/{set}/disagreements/{task}", Role.CURATOR
+)
+async def get_disagreements(
+    hub: HubContext, caller: Caller, request: DisagreementQuery
+) -> SetDisagreements:
+    """Return where the first two curators of each article differ, with both decisions.
+
+    For those who may see the agreement, without articles that they have still to submit. In a blind
+    set, nobody sees those of articles whose gold they make who may not rule on them.
+    """
+    work = await compared_work(hub, caller, request)
+    found = await caller.aside(open_questions, work.articles, request.task)
+    made = await rulings_of(hub, work, request.task, found)
+    shown = [one for one in found if _may_see(work, caller, one.article)]
+    left = [one for one in shown if one.question not in made]
+    listed = (shown if request.ruled else left)[request.since : request.since + request.limit]
+    return SetDisagreements(
+        set=request.set,
+        task=request.task,
+        total=len(shown),
+        left=len(left),
+        disagreements=tuple([one async for one in _all_shown(hub, work, listed, made)]),
+    )
+
+
+@operation("CurationSets.rule", "POST /curation-sets/{set}/rulings/{task}", Role.CURATOR)
+async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
+    """Rule on a disagreement, or change a ruling; an adjudicator is none of the two curators.
+
+    The organiser may allow it when the set is made (`own`).
+    """
+    work = await compared_work(hub, caller, request)
+    entry = work.entry
+    if not adjudicates(entry, caller):
+        raise RefusedError(Refusal.NOT_YOURS, "only an adjudicator of this set rules")
+    question = request.article, tuple(sorted(request.item))
+    found = await caller.aside(open_questions, work.articles, request.task)
+    asked = next((one for one in found if one.question == question), None)
+    if asked is None:
+        message = "the two curators do not differ on it, or your own curation is not submitted"
+        raise RefusedError(Refusal.UNKNOWN, message, field="item")
+    curators = work.tokens[request.article][:2]
+    named = [f"token {one}" for one in curators]
+    check_adjudicator(f"token {caller.token_id}", named, may_be_one=entry.plan.own)
+    ruling = RulingEntry(
+        task=request.task,
+        position=work.positions[request.article],
+        item=question[1],
+        choice=request.choice.value,
+        verdict=asked.verdict(request.choice),
+        adjudicator=caller.name,
+        at=hub.clock(),
+    )
+    async with hub.store.writing() as connection:
+        await curation_sets.rule(connection, entry.id, ruling)
+        await audit_log(
+            connection,
+            caller,
+            "curation-sets.rule",
+            entry.name,
+            task=request.task,
+            article=request.article,
+            item=list(question[1]),
+            choice=request.choice.value,
+        )
+
+
+async def compared_work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:
+    """Return the work of a set for who may compare it; `RefusedError` for others.
+
+    Articles that the caller has still to submit are left out: who saw how others decided on one
+    would decide as they did.
+    """
+    entry = await seen_set(hub, caller, request.set)
+    if entry.plan.blind and not adjudicates(entry, caller):
+        raise RefusedError(Refusal.NOT_YOURS, "the set is blind: its adjudicators compare")
+    work = await load_work(hub, entry, request.task)
+    shown = [one for one in work.articles if not _is_to_submit(work, caller, one)]
+    return replace(work, articles=shown)
+
+
+async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
+    """Return the submitted work of a set for one of its tasks."""
+    require_one_of(task, entry.plan.tasks, "task")
+    corpus = hub.phase(entry.phase).corpus
+    async with hub.store.reading() as connection:
+        seats = await curation_sets.seats(connection, entry.id)
+        logs = await curation_sets.finished_logs(connection, entry.id)
+    states = await asyncio.to_thread(_states, logs)
+    named = _names(seats)
+    by_position: dict[int, list[SeatEntry]] = {}
+    for one in seats:
+        by_position.setdefault(one.position, []).append(one)
+    return SetWork(
+        entry=entry,
+        articles=[
+            SetArticle(
+                article=corpus.ids[position],
+                seats=len(of_it),
+                curators={one.seat: named[one.token_id] for one in of_it},
+                states={one.seat: states[one.curation] for one in of_it if one.curation in states},
+            )
+            for position, of_it in by_position.items()
+        ],
+        positions={corpus.ids[position]: position for position in by_position},
+        tokens={
+            corpus.ids[position]: [one.token_id for one in of_it]
+            for position, of_it in by_position.items()
+        },
+    )
+
+
+async def rulings_of(
+    hub: HubContext, work: SetWork, task: str, asked: Iterable[Disagreement]
+) -> Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]]:
+    """Return the rulings on disagreements by article and item: the choice, and who made it.
+
+    One is left out that would decide otherwise than when it was made: a curator whom it follows has
+    changed the decision since.
+    """
+    corpus = hub.phase(work.entry.phase).corpus
+    async with hub.store.reading() as connection:
+        stored = await curation_sets.rulings(connection, work.entry.id, task)
+    made = {(str(corpus.ids[one.position]), one.item): one for one in stored}
+    found = {}
+    for one in asked:
+        ruling = made.get(one.question)
+        if ruling and one.verdict(choice := RulingChoice(ruling.choice)) == ruling.verdict:
+            found[one.question] = choice, ruling.adjudicator
+    return found
+
+
+def _states(logs: Mapping[str, Sequence[EventEntry]]) -> Mapping[str | None, CurationState]:
+    return {key: fold([dated(one) for one in events]) for key, events in logs.items()}
+
+
+def _names(seats: Sequence[SeatEntry]) -> Mapping[int, str]:
+    """Return a name of each curator; of two with the same label, with their tokens' ids."""
+    labels = {one.token_id: one.label for one in seats}
+    times = Counter(labels.values())
+    return {
+        token_id: label if label and times[label] == 1 else f"{label} #{token_id}".strip()
+        for token_id, label in labels.items()
+    }
+
+
+def _is_to_submit(work: SetWork, caller: Caller, article: SetArticle) -> bool:
+    """Return whether a caller has an article that is not submitted yet."""
+    seats = enumerate(work.tokens[article.article], start=1)
+    return any(one == caller.token_id and seat not in article.states for seat, one in seats)
+
+
+def _may_see(work: SetWork, caller: Caller, article: str) -> bool:
+    """Return whether a caller may see the two decisions on an article."""
+    plan = work.entry.plan
+    own = caller.token_id in work.tokens[article][:2]
+    return not own or plan.own or not plan.blind
+
+
+async def _all_shown(
+    hub: HubContext,
+    work: SetWork,
+    listed: Sequence[Disagreement],
+    made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
+) -> AsyncIterator[DisagreementDetail]:
+    """Yield disagreements with their words; of texts, one is in memory at a time."""
+    corpus = hub.phase(work.entry.phase).corpus
+    by_article = {one.article: one for one in work.articles}
+    for article, of_it in groupby(listed, key=lambda one: one.article):
+        at = work.positions[article]
+        [text] = await hub.store.article_texts(corpus.id, range(at, at + 1))
+        for one in of_it:
+            yield _shown(one, by_article[article], text, made)
+
+
+def _shown(
+    one: Disagreement,
+    article: SetArticle,
+    text: str,
+    made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
+) -> DisagreementDetail:
+    choice, adjudicator = made.get(one.question, ("", ""))
+    return DisagreementDetail(
+        article=one.article,
+        item=one.item,
+        first=_side(article.curators[1], one.first, text),
+        second=_side(article.curators[2], one.second, text),
+        ruling=str(choice),
+        adjudicator=adjudicator,
+    )
+
+
+def _side(curator: str, decided: ItemDecision, text: str) -> SideOfDisagreement:
+    return SideOfDisagreement(
+        curator=curator,
+        decision=decided.decision,
+        reason=decided.reason,
+        note=decided.note,
+        method=decided.method,
+        evidence=tuple(_words(text, decided.evidence)),
+    )
+
+
+def _words(text: str, places: Sequence[Place]) -> Iterator[str]:
+    """Yield the words at places; each of many may be the whole article, so they end somewhere."""
+    left = MOST_WORDS
+    for start, end in places:
+        if left > 0:
+            words = text[start : min(end, start + left)]
+            left -= len(words)
+            yield words
+
+
+def _estimates(
+    measures: Mapping[str, tuple[float | None, float | None, float | None]],
+) -> Mapping[str, EstimateDetail]:
+    return {
+        name: EstimateDetail(value=value, low=low, high=high)
+        for name, (value, low, high) in measures.items()
+    }

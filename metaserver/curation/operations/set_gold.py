@@ -1,0 +1,211 @@
+"""Gold out of a set: looked at, previewed and set as the next version of its phase's gold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.curations import CurationStanding
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.gold_changes import GoldChange
+from metaserver.base.phases import GoldVersion
+from metaserver.base.records import TaskName
+from metaserver.base.states import Role
+from metaserver.boards.gold import read_gold
+from metaserver.curation.exports.formats import FORMATS
+from metaserver.curation.operations.curation_exports import ExportedFile, FormatField, finished
+from metaserver.curation.operations.curation_sets import OneSet, seen_set
+from metaserver.curation.operations.curations import read_work
+from metaserver.curation.operations.set_agreement import SetWork, TaskOfSet, load_work, rulings_of
+from metaserver.curation.operations.set_proposals import proposals
+from metaserver.curation.sets import SetGold, bias_report, by_server, open_questions, set_gold
+from metaserver.curation.store import curation_sets, curations
+from metaserver.operations import gold
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.fields import GREATEST, require_one_of
+from metaserver.operations.gold import NewGold
+from metaserver.operations.jobs import JobDetail
+from metaserver.operations.table import operation
+from metaserver.operations.text_files import unpacked
+
+MOST_CHARACTERS = 50_000_000
+"""The most characters of the texts, and bytes of the events, of one export."""
+
+
+class Publication(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The gold of a set for a task of its phase.
+
+    Of articles that the set has not, the present gold stays.
+    """
+
+    partial: Annotated[
+        bool, Meta(description="Also while some articles are not submitted: without these")
+    ] = False
+    replaces: Annotated[
+        Annotated[int, Meta(ge=0, le=GREATEST)] | None,
+        Meta(description="Replace only this version; 0: only where there is none"),
+    ] = None
+
+
+class SetExport(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The submitted curations of a set, and the format to write them in."""
+
+    format: FormatField = "json"
+
+
+class ProposedGoldItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of a set's gold that no server had proposed."""
+
+    article: str
+    item: tuple[str, ...]
+
+
+class SetGoldReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The gold of a set for a task, and who had proposed it.
+
+    `source` is the line that the gold's version keeps. `agreed` and `ruled` count what was accepted
+    by both and what was ruled on; `empty` are articles without an item, `missing` those that are
+    not submitted. `items` is their number, `by_hand` the share that no server had proposed (null
+    for ACT, and without items), `unproposed` those, `servers` the number of items that each server
+    had proposed. A high count is no fault, but a board on this gold favours that server.
+    """
+
+    set: str
+    task: str
+    source: str
+    agreed: int
+    ruled: int
+    empty: tuple[str, ...]
+    missing: tuple[str, ...]
+    items: int
+    by_hand: float | None
+    unproposed: tuple[ProposedGoldItem, ...]
+    servers: Mapping[str, int]
+
+
+@operation("CurationSets.report", "GET /curation-sets/{set}/report/{task}", Role.ORGANISER)
+async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGoldReport:
+    """Return what the gold of a set would be, and which servers had proposed it."""
+    work = await _work(hub, caller, request)
+    made = await _made(hub, work, request.task)
+    running = hub.phase(work.entry.phase)
+    items, share = len(made.gold), None
+    unproposed: tuple[ProposedGoldItem, ...] = ()
+    servers: Mapping[str, int] = {}
+    if made.of_items:
+        proposed = {
+            article: await proposals(hub, running, article, position, request.task)
+            for article, position in work.positions.items()
+        }
+        found = await asyncio.to_thread(bias_report, made, proposed)
+        items, share, servers = len(found.items), found.share, by_server(found)
+        unproposed = tuple(
+            ProposedGoldItem(
+                article=one.article,
+                item=(one.item,) if isinstance(one.item, str) else tuple(one.item),
+            )
+            for one in found.unproposed
+        )
+    return SetGoldReport(
+        set=request.set,
+        task=request.task,
+        source=made.source,
+        agreed=made.agreed,
+        ruled=made.ruled,
+        empty=tuple(made.empty),
+        missing=tuple(made.missing),
+        items=items,
+        by_hand=share,
+        unproposed=unproposed,
+        servers=servers,
+    )
+
+
+@operation("CurationSets.preview", "POST /curation-sets/{set}/gold/{task}/preview", Role.ORGANISER,
+           report=GoldChange)  # fmt: skip
+async def preview(hub: HubContext, caller: Caller, request: Publication) -> JobDetail:
+    """Begin a preview of the gold that a set makes: labels, and the scores of every run."""
+    return await gold.preview(hub, caller, await _proposal(hub, caller, request))
+
+
+@operation("CurationSets.publish", "PUT /curation-sets/{set}/gold/{task}", Role.ORGANISER,
+           report=GoldChange)  # fmt: skip
+async def publish(hub: HubContext, caller: Caller, request: Publication) -> JobDetail:
+    """Begin to set the gold that a set makes, as the next version of its phase's.
+
+    Refused while a disagreement has no ruling, or an article is not submitted.
+    """
+    return await gold.set_(hub, caller, await _proposal(hub, caller, request))
+
+
+@operation("CurationSets.export", "GET /curation-sets/{set}/export", Role.ORGANISER)
+async def export(hub: HubContext, caller: Caller, request: SetExport) -> ExportedFile:
+    """Return all submitted curations of a set as one file."""
+    require_one_of(request.format, FORMATS, "format")
+    entry = await seen_set(hub, caller, request.set)
+    async with hub.store.reading() as connection:
+        seats = await curation_sets.seats(connection, entry.id)
+        keys = [one.curation for one in seats if one.state is CurationStanding.SUBMITTED]
+        found = [await curations.get(connection, key) for key in keys if key]
+        known = [one for one in found if one is not None]
+    if not known:
+        raise RefusedError(Refusal.STATE, "no curation is submitted yet")
+    if sum(one.length + one.bytes for one in known) > MOST_CHARACTERS:
+        message = f"more than {MOST_CHARACTERS:,} characters and events: export single curations"
+        raise RefusedError(Refusal.TOO_LARGE, message)
+    done = []
+    for one in known:
+        async with hub.store.reading() as connection:
+            content = await curations.content(connection, one.id)
+            events = await curations.log(connection, one.id)
+        work = await read_work(hub, caller, content, events)
+        done.append(await asyncio.to_thread(finished, hub, one, work))
+    form = FORMATS[request.format]
+    written = await asyncio.to_thread(form.write, done)
+    return ExportedFile(
+        source=f"{entry.name}{form.suffix}", media_type=form.media_type, content=written
+    )
+
+
+async def _work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:
+    return await load_work(hub, await seen_set(hub, caller, request.set), request.task)
+
+
+async def _made(hub: HubContext, work: SetWork, task: str) -> SetGold:
+    asked = await asyncio.to_thread(open_questions, work.articles, task)
+    made = await rulings_of(hub, work, task, asked)
+    return await asyncio.to_thread(set_gold, work.entry.name, work.articles, task, made)
+
+
+async def _proposal(hub: HubContext, caller: Caller, request: Publication) -> NewGold:
+    """Return a set's gold as a file for its phase; `RefusedError` while it is not complete."""
+    work = await _work(hub, caller, request)
+    made = await _made(hub, work, request.task)
+    if made.missing and not request.partial:
+        message = f"{len(made.missing)} articles are not submitted by both curators yet"
+        raise RefusedError(Refusal.STATE, message, field="partial")
+    if not made.articles:
+        raise RefusedError(Refusal.STATE, "no article is submitted by both curators yet")
+    task = TaskName(request.task)
+    present = hub.phase(work.entry.phase).gold.get(task)
+    content = await asyncio.to_thread(_content, task, made, present)
+    newest = present.version if present is not None else 0  # its other articles are in the content
+    return NewGold(
+        phase=work.entry.phase,
+        task=request.task,
+        content=content,
+        source=made.source,
+        replaces=newest if request.replaces is None else request.replaces,
+    )
+
+
+def _content(task: TaskName, made: SetGold, present: GoldVersion | None) -> bytes:
+    """Return the gold file of a set, with the present gold of other articles."""
+    if present is None:
+        return made.content(None)
+    return made.content(read_gold(task, unpacked(present.content), present.source))

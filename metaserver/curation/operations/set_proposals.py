@@ -1,0 +1,72 @@
+"""Answers of servers about the articles of a set: shown to its curators, or reported on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from metaserver.base.compression import pack, pack_json
+from metaserver.base.records import ServerName, TaskName
+from metaserver.base.requests import RequestOptions
+from metaserver.base.states import Outcome
+from metaserver.curation.basis import CurationBasis, find_basis
+from metaserver.curation.store.requests import RequestAnswer, StoredRequest
+from metaserver.operations.context import HubContext
+from metaserver.phases.runtime import RunningPhase
+
+
+async def stored_basis(
+    hub: HubContext, running: RunningPhase, position: int, text: str, tasks: Sequence[str]
+) -> CurationBasis:
+    """Return the candidates of the answers that a phase has for an article.
+
+    The caller sees to it that the phase is closed.
+    """
+    answers = [
+        RequestAnswer(
+            server_id=registered.id,
+            server=name,
+            team=registered.team or "",
+            number=1,
+            started_at=0.0,
+            ended_at=0.0,
+            outcome=Outcome.OK,
+            message="",
+            hits=0,
+            payloads=pack_json({task: one for task, one in payloads.items() if task in tasks}),
+            asides=None,
+            raw=None,
+            version=0,
+            late=False,
+        )
+        for name, registered in running.servers.items()
+        if (payloads := await hub.store.answer(running.key(registered), position)) is not None
+    ]
+    article = running.corpus.ids[position]
+    request = StoredRequest(
+        id="",
+        token_id=0,
+        caller="",
+        at=0.0,
+        article=article,
+        title="",
+        length=len(text),
+        text=await asyncio.to_thread(pack, text.encode("utf-8", "surrogatepass")),
+        options=RequestOptions(),
+        release=running.vocabulary.name,
+        expires_at=0.0,
+    )
+    names = hub.proteins(running.vocabulary.name)
+    return await asyncio.to_thread(find_basis, request, answers, 0, hub.models, names)
+
+
+async def proposals(
+    hub: HubContext, running: RunningPhase, article: str, position: int, task: str
+) -> Mapping[tuple[str, ...], Sequence[ServerName]]:
+    """Return the servers of a phase that proposed each item of a task (INT, IPT)."""
+    found: dict[tuple[str, ...], list[ServerName]] = {}
+    for name, registered in running.servers.items():
+        payloads = await hub.store.answer(running.key(registered), position) or {}
+        for *item, _rank, _confidence in payloads.get(TaskName(task), ()):
+            found.setdefault(tuple(sorted(item)), []).append(name)
+    return found

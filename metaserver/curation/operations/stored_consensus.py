@@ -1,0 +1,180 @@
+"""The consensus of stored answers: of closed phases, by any method, of the servers one may read.
+
+The names of the operations are those of BC-VisCon (Leitner et al. 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ArticleId
+from metaserver.base.states import PhaseState, Role
+from metaserver.curation.candidates import AUTO, FUSED, RANKED, check_method
+from metaserver.curation.combining import METHOD_TITLES, Combination, combinations
+from metaserver.operations.annotations import Article, readable
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.fields import Cutoff, ServerField, Threshold
+from metaserver.operations.table import Nothing, operation
+from metaserver.phases.runtime import RunningPhase
+
+MethodName = Annotated[str, Meta(max_length=32, description="A method (docs/consensus.md)")]
+
+
+class OneConsensusMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A method of consensus by name."""
+
+    method: MethodName
+
+
+class ConsensusMethod(msgspec.Struct, frozen=True, kw_only=True):
+    """A method of consensus; `learned` ones give probabilities.
+
+    `tasks` are those that it can be used for: of learned ones, those with a model in use.
+    """
+
+    method: str
+    title: str
+    learned: bool
+    tasks: tuple[str, ...]
+
+
+class ConsensusQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An article of a closed phase, and how the servers' answers to it are combined."""
+
+    article: Article
+    servers: Annotated[tuple[ServerField, ...], Meta(max_length=200, description="None: all")] = ()
+    methods: Annotated[tuple[MethodName, ...], Meta(max_length=9, description="None: auto")] = ()
+    weights: Annotated[
+        dict[ServerField, Annotated[float, Meta(ge=0, le=100)]],
+        Meta(max_length=200, description="Weights of servers, 1 where none is given"),
+    ] = {}
+    threshold: Threshold = None
+    cutoff: Cutoff = 30
+
+
+class StoredConsensus(msgspec.Struct, frozen=True, kw_only=True):
+    """The consensus of the answers to an article in a closed phase, by task and method."""
+
+    article: str
+    phase: str
+    consensus: tuple[Combination, ...]
+
+
+@operation("Consensus.getConsensusMethods", "GET /consensus/methods", None)
+async def get_methods(
+    hub: HubContext, _caller: Caller, _request: Nothing
+) -> Sequence[ConsensusMethod]:
+    """Return the methods by which answers can be combined."""
+    return [_method(hub, name) for name in METHOD_TITLES]
+
+
+@operation("Consensus.getConsensusMethod", "GET /consensus/methods/{method}", None)
+async def get_method(
+    hub: HubContext, _caller: Caller, request: OneConsensusMethod
+) -> ConsensusMethod:
+    """Return one method."""
+    if request.method not in METHOD_TITLES:
+        message = f"there is no method {request.method!r}: {', '.join(METHOD_TITLES)}"
+        raise RefusedError(Refusal.UNKNOWN, message, field="method")
+    return _method(hub, request.method)
+
+
+@operation("Consensus.getConsensus", "GET /consensus/articles/{article}", None)
+async def get_consensus(
+    hub: HubContext, caller: Caller, request: ConsensusQuery
+) -> StoredConsensus:
+    """Return the consensus of the stored answers to an article of a closed phase.
+
+    It is of the answers that the caller may read; the newest phase counts. Learned methods, which
+    say what servers are worth, are for curators; auto is rrf1 for others.
+    """
+    methods = [_allowed(hub, caller, request, one) for one in request.methods or (AUTO,)]
+    running = _phase(hub, caller, request.article)
+    payloads = await _payloads(hub, caller, running, request)
+    found = await caller.aside(
+        lambda: tuple(
+            combinations(
+                payloads,
+                methods,
+                hub.models,
+                weights=request.weights,
+                threshold=request.threshold,
+                cutoff=request.cutoff,
+            )
+        )
+    )
+    return StoredConsensus(article=request.article, phase=running.name, consensus=found)
+
+
+def _method(hub: HubContext, name: str) -> ConsensusMethod:
+    learned = name not in FUSED
+    usable = [task for task in RANKED if not learned or _is_active(hub, task, name)]
+    return ConsensusMethod(
+        method=name, title=METHOD_TITLES[name], learned=learned, tasks=tuple(map(str, usable))
+    )
+
+
+def _is_active(hub: HubContext, task: str, method: str) -> bool:
+    model = hub.models.get(task)
+    return model is not None and model.method == method
+
+
+def _allowed(hub: HubContext, caller: Caller, request: ConsensusQuery, method: str) -> str:
+    """Return the method to use in place of one that was asked for; `RefusedError` for none."""
+    check_method(method, request.threshold, hub.models)
+    if caller.may_act_as(Role.CURATOR):
+        return method
+    if method not in (AUTO, *FUSED):
+        message = f"{method} says what servers are worth: it is for curators"
+        raise RefusedError(Refusal.NOT_YOURS, message, field="methods")
+    if request.threshold is not None:
+        message = "without a learned method there are no probabilities, so no threshold applies"
+        raise RefusedError(Refusal.INVALID, message, field="threshold")
+    return "rrf1" if method == AUTO else method
+
+
+def _phase(hub: HubContext, caller: Caller, article: str) -> RunningPhase:
+    """Return the newest closed phase with an article that is in no other; else `RefusedError`."""
+    found = None
+    for running in hub.scheduler.phases.values():
+        if ArticleId(article) not in running.positions:
+            continue
+        if running.state is not PhaseState.CLOSED:
+            found = None
+            break
+        seen = caller.organiser or not hub.is_embargoed(running)
+        if seen and (found is None or running.phase.id > found.phase.id):
+            found = running
+    if found is None:
+        message = f"there is no article {article!r} in a closed phase"
+        raise RefusedError(Refusal.UNKNOWN, message, field="article")
+    return found
+
+
+async def _payloads(
+    hub: HubContext, caller: Caller, running: RunningPhase, request: ConsensusQuery
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return the answers of the servers that the caller may read, by server and task."""
+    may_read = {
+        str(registered.server.name): registered
+        for phase, registered in readable(hub, caller)
+        if phase is running
+    }
+    for field, names in (("servers", request.servers), ("weights", tuple(request.weights))):
+        for name in names:
+            if name not in may_read:
+                message = f"there is no server {name!r} in phase {running.name} to read"
+                raise RefusedError(Refusal.UNKNOWN, message, field=field)
+    found: dict[str, Mapping[str, Any]] = {}
+    position = running.positions[ArticleId(request.article)]
+    for name in request.servers or may_read:
+        payloads = await hub.store.answer(running.key(may_read[name]), position)
+        if payloads is not None:
+            found[name] = {str(task): payload for task, payload in payloads.items()}
+    return found

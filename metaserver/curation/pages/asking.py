@@ -1,0 +1,218 @@
+"""Asking: the form, and a curator's articles with their states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aiohttp import web
+from multidict import MultiDict, MultiMapping
+
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.curation.operations import curation_sets, curations, requests
+from metaserver.curation.operations.curation_view import CurationSummary
+from metaserver.curation.operations.curations import CurationList
+from metaserver.curation.operations.requests import (
+    NewRequest,
+    OneRequest,
+    RequestList,
+    RequestSummary,
+)
+from metaserver.curation.pages.desk import desk_path
+from metaserver.curation.pages.sets import set_path
+from metaserver.operations.table import Nothing
+from metaserver.tasks.plugin import answered_tasks
+from metaserver.web.access.bodies import upload
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.organise.form_helpers import OperationForm, sent_file, tried
+from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.live import LiveParts
+
+FIELDS = ("text", "content", "article", "title", "tasks", "servers", "deadline")
+BLANKS = re.compile(r"[\s,;]+")
+SHOWN, MOST_TITLE = 100, 300
+"""The most articles that are listed, and characters of a title that is taken from a text."""
+
+
+def wording() -> dict[str, Wording]:
+    """Return what the form says beyond what the operation does."""
+    return {
+        "text": Wording(label="Text", kind="long", help="Paste it: the title in the first line."),
+        "content": Wording(
+            label="or a file",
+            kind="file",
+            help="JATS or a publisher's XML, PubMed, BioC or plain text, also gzipped; one article."
+            " A PDF is read where the hub has the extra for it: check its columns.",
+        ),
+        "article": Wording(
+            label="or an identifier",
+            help="A PMID, PMCID or DOI, of a closed phase or of the sources that the hub knows.",
+        ),
+        "title": Wording(help="For your list; without one it is that of the article."),
+        "tasks": Wording(
+            choices=[(str(name), str(name)) for name in answered_tasks()], help="None: all."
+        ),
+        "servers": Wording(kind="text", help="Their names, with blanks between them. None: all."),
+        "deadline": Wording(
+            label="Deadline, seconds",
+            help="Answers that come later are used too, and marked late.",
+        ),
+    }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedWork:
+    """An article in the list: its request, its curation, or both.
+
+    `state` is that of the request, empty where it is deleted; `standing` says how far the decisions
+    are.
+    """
+
+    path: str
+    article: str
+    title: str
+    at: float
+    state: str = ""
+    standing: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskingPages:
+    """The handlers of asking."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get("/curate", self.show),
+            web.post("/curate", self.ask),
+            web.get("/curate/events", self.events, allow_head=False),
+            web.post("/curate/{request:[0-9a-f]{16}}/cancel", self.cancel),
+            web.post("/curate/{request:[0-9a-f]{16}}/forget", self.forget),
+        ]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the form and the requests so far."""
+        return await self._show(request, _form().form())
+
+    async def _show(self, request: web.Request, form: Form, status: int = 200) -> web.Response:
+        sets = await self.console.ask(request, curation_sets.list_, Nothing())
+        return self.console.answer(
+            "curate.html",
+            status=status,
+            form=form,
+            listed=await self._listed(request),
+            sets=[(set_path(one.set), one) for one in sets],
+        )
+
+    async def _listed(self, request: web.Request) -> Sequence[ListedWork]:
+        asked = await self.console.ask(request, requests.list_, RequestList(limit=SHOWN))
+        begun = await self.console.ask(request, curations.list_, CurationList(limit=SHOWN))
+        return works(asked, begun)
+
+    @upload
+    async def ask(self, request: web.Request) -> web.Response:
+        """Ask, and lead to the article's page; or show what is wrong."""
+        sent = await posted(request)
+        asked = await tried(self.console.submit(request, requests.ask, _values(sent)), FIELDS)
+        if isinstance(asked, RefusedError):
+            return await self._show(request, _refused(sent, asked), status=asked.refusal)
+        raise web.HTTPSeeOther(f"/curate/{asked.request}")
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        """Ask no more servers about an article; one that has ended stays as it is."""
+        one = OneRequest(request=request.match_info["request"])
+        try:
+            await self.console.ask(request, requests.cancel, one)
+        except RefusedError as error:
+            if error.refusal is not Refusal.STATE:
+                raise
+        raise web.HTTPSeeOther(f"/curate/{one.request}")
+
+    async def forget(self, request: web.Request) -> web.Response:
+        """Delete a request, with its text and its answers."""
+        one = OneRequest(request=request.match_info["request"])
+        await self.console.ask(request, requests.forget, one)
+        raise web.HTTPSeeOther("/curate")
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the event stream of the list."""
+        caller = caller_of(request)
+        key = f"requests {caller.organiser or caller.token_id}"
+
+        async def parts() -> LiveParts:
+            listed = await self._listed(request)
+            html = self.console.templates.part("curate_parts.html", "works", listed)
+            return LiveParts(html={"works": html})
+
+        return await self.console.follow(request, key, parts)
+
+
+def works(
+    asked: Sequence[RequestSummary], begun: Sequence[CurationSummary]
+) -> Sequence[ListedWork]:
+    """Return requests with their curations, and curations whose requests are gone, newest first."""
+    by_request = {one.request: one for one in begun if one.request}
+    found = []
+    for one in asked:
+        curation = by_request.pop(one.request, None)
+        found.append(
+            ListedWork(
+                path=desk_path(curation.curation) if curation else f"/curate/{one.request}",
+                article=one.article,
+                title=one.title,
+                at=one.asked_at,
+                state=one.state,
+                standing=_standing(curation) if curation else "",
+            )
+        )
+    rest = [*by_request.values(), *(one for one in begun if not one.request)]
+    found += [
+        ListedWork(
+            path=desk_path(one.curation),
+            article=one.article,
+            title=one.title,
+            at=one.opened_at,
+            standing=_standing(one),
+        )
+        for one in rest
+    ]
+    return sorted(found, key=lambda one: -one.at)[:SHOWN]
+
+
+def _standing(curation: CurationSummary) -> str:
+    return f"{curation.state}, {curation.seen} event{'' if curation.seen == 1 else 's'}"
+
+
+def _form() -> OperationForm:
+    return OperationForm(request=NewRequest, names=FIELDS, wording=wording(), name="ask")
+
+
+def _refused(sent: MultiMapping[Any], refused: RefusedError) -> Form:
+    """Return the form with what was sent in it, the names of servers as they were written."""
+    each = MultiDict((name, value) for name, value in sent.items() if name != "servers")
+    for name in _names(sent):
+        each.add("servers", name)
+    form = _form().form(each, refused)
+    written = (str(sent.get("servers", "")),)
+    fields = [replace(one, given=written) if one.name == "servers" else one for one in form.fields]
+    return replace(form, fields=fields)
+
+
+def _names(sent: MultiMapping[Any]) -> tuple[str, ...]:
+    return tuple(name for name in BLANKS.split(str(sent.get("servers", ""))) if name)
+
+
+def _values(sent: MultiMapping[Any]) -> dict[str, Any]:
+    values = _form().values(sent)
+    file = sent_file(sent)
+    values["content"], values["source"] = file.content, file.source or "article.txt"
+    values["servers"] = _names(sent)
+    if not values.get("title"):  # a pasted text begins with it
+        first = str(values.get("text", "")).strip().partition("\n")[0]
+        values["title"] = first[:MOST_TITLE].strip()
+    return values

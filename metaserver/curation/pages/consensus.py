@@ -1,0 +1,96 @@
+"""Consensus models: what they are worth, which is in use, and the training of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.base.errors import RefusedError
+from metaserver.curation.operations import consensus_models
+from metaserver.curation.operations.consensus_models import LEARNED, NewModel
+from metaserver.operations.table import Nothing
+from metaserver.web.access.refusals import in_words
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.jobs import soon
+from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.forms import Form, Wording
+
+PATH = "/organise/consensus"
+MADE = OperationForm(
+    request=NewModel,
+    names=("task", "method"),
+    wording={
+        "task": Wording(
+            help="Of all closed phases with gold of it.",
+            choices=[(task, task) for task in LEARNED],
+        ),
+        "method": Wording(
+            choices=[
+                ("auto", "stacked, or a fusion where there is too little gold"),
+                ("stacked", "stacked: the panel's features and each server's"),
+                ("maxent", "maximum entropy, as in the overview of BioCreative II.5"),
+            ]
+        ),
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsensusPages:
+    """The handlers of consensus models."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = rf"{PATH}/{{id:\d+}}"
+        return [
+            web.get(PATH, self.show),
+            web.post(PATH, self.train),
+            web.post(f"{one}/use", self.use),
+            web.post(f"{one}/delete", self.delete),
+        ]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the models, and the form that trains one."""
+        return await self._show(request, None)
+
+    async def _show(
+        self, request: web.Request, form: Form | None, refused: RefusedError | None = None
+    ) -> web.Response:
+        known = await self.console.ask(request, consensus_models.models, Nothing())
+        task = next((one.task for one in known.offers), LEARNED[0])
+        return self.console.answer(
+            "organise_consensus.html",
+            status=refused.refusal if refused else 200,
+            known=known,
+            form=form or MADE.form({"task": task}),
+            refused="" if refused is None or form else in_words(refused),
+        )
+
+    async def train(self, request: web.Request) -> web.Response:
+        """Begin to train a model; lead to its job, or back once it is made."""
+        sent = await posted(request)
+        asked = self.console.submit(request, consensus_models.train_, MADE.values(sent))
+        begun = await tried(asked)
+        if isinstance(begun, RefusedError):
+            return await self._show(request, MADE.form(sent, begun), begun)
+        raise web.HTTPSeeOther(await soon(self.console, request, begun))
+
+    async def use(self, request: web.Request) -> web.Response:
+        """Use a model for curators' requests, or no longer."""
+        sent = await posted(request)
+        values = {"model": request.match_info["id"], "active": "active" in sent}
+        done = await tried(self.console.submit(request, consensus_models.use, values))
+        if isinstance(done, RefusedError):
+            return await self._show(request, None, done)
+        raise web.HTTPSeeOther(PATH)
+
+    async def delete(self, request: web.Request) -> web.Response:
+        """Delete a model that is not in use."""
+        values = {"model": request.match_info["id"]}
+        done = await tried(self.console.submit(request, consensus_models.delete_model, values))
+        if isinstance(done, RefusedError):
+            return await self._show(request, None, done)
+        raise web.HTTPSeeOther(PATH)

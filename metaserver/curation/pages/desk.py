@@ -1,0 +1,235 @@
+"""The page of a curation: the article beside its candidates, and the forms for who has no scripts.
+
+With scripts, decisions go to `Curation.append` as events; without, each comes by a form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+from msgspec import to_builtins
+
+from metaserver.base.curations import CurationStanding
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.curation import psi_mi
+from metaserver.curation.exports.formats import FORMATS
+from metaserver.curation.operations import curation_events, curations, requests
+from metaserver.curation.operations.curation_events import CurationBatch, LoggedEvent, LogQuery
+from metaserver.curation.operations.curation_view import CurationDetail
+from metaserver.curation.operations.curations import NewCuration, OneCuration, Submission
+from metaserver.curation.operations.requests import RequestDetail, RequestQuery
+from metaserver.curation.pages.acts import event_of
+from metaserver.curation.pages.commands import COMMANDS, REASONS
+from metaserver.curation.pages.rows import CandidateRow, marked_text, rows_of
+from metaserver.operations import releases
+from metaserver.operations.releases import EntrySearch, FoundEntry
+from metaserver.web.access.aside import LARGE, aside
+from metaserver.web.access.refusals import in_words
+from metaserver.web.ui.console import ConsoleContext, mended, posted
+
+PAGE = 1_000
+"""Events that are read at once."""
+LINE = 80  # characters
+FOUND, MOST_LETTERS = 20, 200
+"""The most entries that a search shows, and letters that it takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeskPages:
+    """The handlers of curations."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = "/curate/curations/{curation:[0-9a-f]{16}}"
+        return [
+            web.get("/curate/{request:[0-9a-f]{16}}", self.open),
+            web.get(one, self.show),
+            web.post(f"{one}/decide", self.decide),
+            web.get(f"{one}/submit", self.ask_submit),
+            web.post(f"{one}/submit", self.submit),
+            web.post(f"{one}/reopen", self.reopen),
+            web.post(f"{one}/forget", self.forget),
+        ]
+
+    async def open(self, request: web.Request) -> web.Response:
+        """Lead to the curation of a request, which is begun where there is none yet."""
+        asked = NewCuration(request=request.match_info["request"])
+        detail = await self.console.ask(request, curations.open_, asked)
+        raise web.HTTPSeeOther(desk_path(detail.curation))
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the page, with the answers that have come since it was made."""
+        detail = await self._detail(request)
+        is_open = detail.own and detail.state is CurationStanding.OPEN
+        if is_open and detail.newest_version > detail.version:
+            asked = OneCuration(curation=detail.curation)
+            detail = await self.console.ask(request, curations.refresh, asked)
+        return await self._page(request, detail)
+
+    async def _detail(self, request: web.Request) -> CurationDetail:
+        asked = OneCuration(curation=request.match_info["curation"])
+        return await self.console.ask(request, curations.get, asked)
+
+    async def _page(
+        self, request: web.Request, detail: CurationDetail, refused: str = "", status: int = 200
+    ) -> web.Response:
+        large = _is_large(detail)
+        log = await self._log(request, detail)
+        asked = await self._request(request, detail)
+        found = await self._found(request, detail)
+
+        def drawn() -> web.Response:
+            return self.console.answer(
+                "curate_desk.html",
+                status=status,
+                detail=detail,
+                path=desk_path(detail.curation),
+                rows=rows_of(detail),
+                article=marked_text(detail),
+                log=[{"seq": one.seq, "event": to_builtins(one.event)} for one in log],
+                asked=asked,
+                refused=refused,
+                found=found,
+                commands=COMMANDS,
+                reasons=REASONS,
+                methods=psi_mi.methods().values(),
+                types=psi_mi.types().values(),
+                formats=FORMATS,
+                may_decide=detail.own and detail.state is CurationStanding.OPEN,
+                find=request.query.get("find", ""),
+                release_name=plain_release(detail.release),
+                now=self.console.hub.clock(),
+            )
+
+        return await aside(request, large, drawn)
+
+    async def _log(self, request: web.Request, detail: CurationDetail) -> Sequence[LoggedEvent]:
+        found: list[LoggedEvent] = []
+        while len(found) < detail.seen:
+            asked = LogQuery(curation=detail.curation, since=len(found), limit=PAGE)
+            page = await self.console.ask(request, curation_events.events, asked)
+            if not page:
+                break
+            found += page
+        return found[: detail.seen]
+
+    async def _request(self, request: web.Request, detail: CurationDetail) -> RequestDetail | None:
+        """Return the request of a curation; None where it is deleted, or never was."""
+        if not detail.request:
+            return None
+        try:
+            query = RequestQuery(request=detail.request)
+            return await self.console.ask(request, requests.get, query)
+        except RefusedError as error:
+            if error.refusal is not Refusal.UNKNOWN:
+                raise
+            return None
+
+    async def _found(
+        self, request: web.Request, detail: CurationDetail
+    ) -> Sequence[FoundEntry] | str:
+        """Return the entries that are looked for (`?find=`), or why there are none."""
+        text = request.query.get("find", "").strip()[:MOST_LETTERS]
+        if not text:
+            return ()
+        release = plain_release(detail.release)
+        try:
+            asked = EntrySearch(release=release, text=text, limit=FOUND)
+            return await self.console.ask(request, releases.search, asked)
+        except RefusedError as error:
+            return in_words(error)
+
+    # -- what is done ----------------------------------------------------------------------------
+
+    async def decide(self, request: web.Request) -> web.Response:
+        """Add the event of a form, and lead to the next candidate without a decision."""
+        sent = await posted(request)
+        detail = await self._detail(request)
+        try:
+            event = await aside(request, _is_large(detail), event_of, sent, detail)
+            batch = CurationBatch(curation=detail.curation, seen=detail.seen, events=(event,))
+            await self.console.ask(request, curation_events.append, batch)
+        except RefusedError as error:
+            refused = mended(error)
+            return await self._page(request, detail, in_words(refused), refused.refusal)
+        now = await self._detail(request)
+        rows = await aside(request, _is_large(now), rows_of, now)
+        after = _after(rows, str(sent.get("row", "")))
+        raise web.HTTPSeeOther(f"{desk_path(detail.curation)}#{after}")
+
+    async def ask_submit(self, request: web.Request) -> web.Response:
+        """Answer with what has no decision yet, and the button that submits."""
+        return await self._submission(request, await self._detail(request))
+
+    async def _submission(
+        self, request: web.Request, detail: CurationDetail, refused: str = "", status: int = 200
+    ) -> web.Response:
+        left = {(one.task, one.item) for one in detail.undecided}
+        known = await aside(request, _is_large(detail), rows_of, detail)
+        rows = [row for group in known.values() for row in group if (row.task, row.item) in left]
+        return self.console.answer(
+            "curate_submit.html",
+            status=status,
+            detail=detail,
+            path=desk_path(detail.curation),
+            rows=rows,
+            refused=refused,
+        )
+
+    async def submit(self, request: web.Request) -> web.Response:
+        """Submit, with what is left undecided where the form says so."""
+        sent = await posted(request)
+        detail = await self._detail(request)
+        try:
+            asked = Submission(curation=detail.curation, undecided="undecided" in sent)
+            await self.console.ask(request, curations.submit, asked)
+        except RefusedError as error:
+            refused = mended(error)
+            return await self._submission(request, detail, in_words(refused), refused.refusal)
+        raise web.HTTPSeeOther(desk_path(detail.curation))
+
+    async def reopen(self, request: web.Request) -> web.Response:
+        """Open a submitted curation for further decisions."""
+        asked = OneCuration(curation=request.match_info["curation"])
+        try:
+            await self.console.ask(request, curations.reopen, asked)
+        except RefusedError as error:
+            if error.refusal is not Refusal.STATE:
+                raise
+        raise web.HTTPSeeOther(desk_path(asked.curation))
+
+    async def forget(self, request: web.Request) -> web.Response:
+        """Delete a curation with all of its decisions."""
+        asked = OneCuration(curation=request.match_info["curation"])
+        await self.console.ask(request, curations.forget, asked)
+        raise web.HTTPSeeOther("/curate")
+
+
+def _is_large(detail: CurationDetail) -> bool:
+    """Return whether the work on a curation takes long; an event is as much as a line of text."""
+    lines = detail.seen + len(detail.decisions)
+    return len(detail.text) + len(detail.spans) + LINE * lines > LARGE // 4
+
+
+def plain_release(name: str) -> str:
+    """Return the release of a vocabulary's name, without the policies in it."""
+    return name.partition("+")[0]
+
+
+def desk_path(curation: str) -> str:
+    """Return the address of a curation's page."""
+    return f"/curate/curations/{curation}"
+
+
+def _after(groups: Mapping[str, Sequence[CandidateRow]], last: str) -> str:
+    """Return the id of the row after `last` that is undecided; its own where there is none."""
+    rows = [row for group in groups.values() for row in group]
+    places = [place for place, row in enumerate(rows) if row.id == last]
+    if not places:
+        return "top"
+    later = rows[places[0] + 1 :]
+    return next((row.id for row in later if row.decision == "undecided"), last)

@@ -1,0 +1,96 @@
+"""The event stream of a request: itself whenever it has changed, until nothing changes any more."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+
+import msgspec
+from aiohttp import web
+
+from metaserver.base.errors import RefusedError
+from metaserver.base.states import Role
+from metaserver.curation.operations import requests
+from metaserver.curation.operations.requests import RequestDetail, RequestQuery
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.table import ask
+from metaserver.web.access.event_streams import HEADERS, OpenStreams, write
+from metaserver.web.access.roles import reserved
+from metaserver.web.access.stream_auth import while_held
+from metaserver.web.access.visitor import caller_of
+
+BEAT_SECONDS = 15.0
+"""Seconds without news after which a beat is sent, so that a lost hub is noticed."""
+PAUSE_SECONDS = 0.2
+"""Seconds between two events: what changes meanwhile is sent together."""
+
+VERSION = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestEvents:
+    """The event streams of requests.
+
+    An event `request` has a request as `Consensus.get` returns it, and its version as id, from
+    which a stream goes on (`Last-Event-ID`); `done` is the last.
+    """
+
+    hub: HubContext
+    _streams: OpenStreams = field(default_factory=OpenStreams)
+
+    def mount(self, app: web.Application) -> None:
+        """Add the streams to an application; they end when it stops."""
+        routes = [web.get(r"/requests/{request:[0-9a-f]{16}}/events", self.stream)]
+        app.add_routes(reserved(Role.CURATOR, routes))
+        app.on_shutdown.append(self._close)
+
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the stream of a request."""
+        caller, key = caller_of(request), request.match_info["request"]
+        found = await ask(self.hub, caller, requests.get, RequestQuery(request=key))
+        known = request.headers.get("Last-Event-ID", "")
+        since = int(known) if VERSION.fullmatch(known) else -1
+        return await while_held(request, self._answer(request, caller, found, since))
+
+    async def _answer(
+        self, request: web.Request, caller: Caller, found: RequestDetail, since: int
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers=HEADERS)
+        feed = self._feed(request, response, caller, found, since)
+        return await self._streams.serve(request, response, feed)
+
+    async def _feed(
+        self,
+        request: web.Request,
+        response: web.StreamResponse,
+        caller: Caller,
+        found: RequestDetail,
+        since: int,
+    ) -> None:
+        await response.prepare(request)
+        while True:
+            if found.version > since:
+                since = found.version
+                await write(
+                    response, b"id: %d\nevent: request\ndata: %s\n\n" % (since, _json(found))
+                )
+            else:
+                await write(response, b"event: beat\ndata: 1\n\n")
+            if found.settled:
+                await write(response, b"event: done\ndata: 1\n\n")
+                return
+            await asyncio.sleep(PAUSE_SECONDS)
+            query = RequestQuery(request=found.request, since=since, wait=BEAT_SECONDS)
+            try:
+                found = await ask(self.hub, caller, requests.get, query)
+            except RefusedError:
+                return  # deleted, or its reader had its share of the hub: who asks again is told
+
+    async def _close(self, _: web.Application) -> None:
+        await self._streams.close()
+
+
+def _json(found: RequestDetail) -> bytes:
+    return msgspec.json.encode(found)

@@ -1,0 +1,171 @@
+"""Candidates of a curation as rows of its page: names, agreement, evidence, decisions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from metaserver.curation import psi_mi
+from metaserver.curation.basis import ShownCandidate
+from metaserver.curation.exports.finished import CuratedProtein
+from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
+from metaserver.curation.pages.marking import MarkedParagraph, MarkedPlace, paragraphs
+from metaserver.web.ui.formatting import element_id
+from scoring import Task
+
+SHOWN_WORDS = 60
+"""The most characters of a name as the article has it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quote:
+    """Words that speak for a candidate, and who gave them; `place` is None where they are not."""
+
+    words: str
+    servers: tuple[str, ...]
+    place: tuple[int, int] | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CandidateRow:
+    """One item of a task: a candidate, or what the curator added."""
+
+    task: str
+    item: tuple[str, ...]
+    proteins: tuple[CuratedProtein, ...]
+    candidate: ShownCandidate | None
+    decided: DecidedItem | None
+    mentions: int
+    written: str
+    quotes: Sequence[Quote]
+
+    @property
+    def id(self) -> str:
+        """The id of its element."""
+        return element_id(f"c-{self.task}", ",".join(self.item))
+
+    @property
+    def key(self) -> str:
+        """Its task and item, as the scripts name it."""
+        return f"{self.task}:{','.join(self.item)}"
+
+    @property
+    def decision(self) -> str:
+        """The curator's decision."""
+        return self.decided.decision if self.decided else "undecided"
+
+    @property
+    def name(self) -> str:
+        """The entry names, or the accessions where there are none."""
+        return " – ".join(one.entry_name or one.accession for one in self.proteins)
+
+    @property
+    def symbols(self) -> str:
+        """The primary gene symbols."""
+        return " – ".join(one.symbols[0] for one in self.proteins if one.symbols)
+
+    @property
+    def species(self) -> str:
+        """The organisms, each once."""
+        known = (
+            one.organism or (f"taxon {one.taxid}" if one.taxid else "") for one in self.proteins
+        )
+        return ", ".join(dict.fromkeys(filter(None, known)))
+
+    @property
+    def answered(self) -> int:
+        """The number of servers that answered, of which some named it."""
+        one = self.candidate
+        return round(len(one.votes) / one.agreement) if one and one.agreement else 0
+
+    @property
+    def chance(self) -> str:
+        """Its probability, or its score where it has none."""
+        one = self.candidate
+        if one is None:
+            return ""
+        return f"{one.score:.2f}" if one.probability is None else f"{one.probability:.2f}"
+
+    @property
+    def method_name(self) -> str:
+        """The name of the detection method that was chosen."""
+        term = psi_mi.methods().get(self.decided.method) if self.decided else None
+        return term.name if term else ""
+
+
+def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
+    """Return the rows of INT and IPT: candidates in their order, then what their curator added."""
+    decided = {(one.task, one.item): one for one in detail.decisions}
+    counts = Counter(span.accession for span in detail.spans)
+    written = _written(detail)
+    quotes = _quotes(detail)
+    rows: dict[str, list[CandidateRow]] = {str(Task.INT): [], str(Task.IPT): []}
+    known = {(one.task, one.item): one for one in detail.candidates}
+    for task, item in [*known, *(key for key in decided if key not in known)]:
+        candidate = known.get((task, item))
+        rows[task].append(
+            CandidateRow(
+                task=task,
+                item=item,
+                proteins=tuple(
+                    detail.proteins.get(name) or CuratedProtein(accession=name) for name in item
+                ),
+                candidate=candidate,
+                decided=decided.get((task, item)),
+                mentions=sum(counts[name] for name in set(item)),
+                written=" – ".join(dict.fromkeys(written.get(name, "") for name in item)).strip(
+                    " –"
+                ),
+                quotes=quotes.get((task, item), []) if candidate else [],
+            )
+        )
+    return rows
+
+
+def marked_text(detail: CurationDetail) -> Sequence[MarkedParagraph]:
+    """Return the article with the places of all candidates marked; slow for a long text."""
+    agreement: dict[str, float] = {}
+    for one in detail.candidates:
+        if one.task == Task.INT:
+            agreement[one.item[0]] = one.agreement
+    for one in detail.candidates:
+        for name in one.item:
+            agreement.setdefault(name, one.agreement)
+    places = (MarkedPlace(span.start, span.end, span.accession) for span in detail.spans)
+    return paragraphs(detail.text, places, agreement)
+
+
+def _written(detail: CurationDetail) -> Mapping[str, str]:
+    """Return how the article mostly writes each accession."""
+    found: dict[str, Counter[str]] = {}
+    for span in detail.spans:
+        if span.end - span.start <= SHOWN_WORDS:
+            words = detail.text[span.start : span.end]
+            found.setdefault(span.accession, Counter())[words] += 1
+    return {accession: words.most_common(1)[0][0] for accession, words in found.items()}
+
+
+def _quotes(detail: CurationDetail) -> Mapping[tuple[str, tuple[str, ...]], list[Quote]]:
+    """Return the evidence of each candidate: those in the text first, in its order."""
+    placed: dict[tuple[str, ...], list[Quote]] = {}
+    for span in detail.evidence:
+        quote = Quote(
+            words=detail.text[span.start : span.end],
+            servers=span.servers,
+            place=(span.start, span.end),
+        )
+        placed.setdefault(span.item, []).append(quote)
+    return {
+        (one.task, one.item): [*placed.get(one.item, ()), *_unplaced(one, placed)]
+        for one in detail.candidates
+    }
+
+
+def _unplaced(
+    candidate: ShownCandidate, placed: Mapping[tuple[str, ...], Sequence[Quote]]
+) -> Iterator[Quote]:
+    there = {server for quote in placed.get(candidate.item, ()) for server in quote.servers}
+    for vote in candidate.votes:
+        if vote.evidence and vote.server not in there:
+            yield Quote(words=vote.evidence, servers=(vote.server,), place=None)

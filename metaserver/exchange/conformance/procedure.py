@@ -1,0 +1,230 @@
+"""The procedure of a run: contact, articles one at a time, then two at once, step by step."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from metaserver.base.conformance import Conformance, ConformanceStep, StepState, skipped
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import Attempt, Server
+from metaserver.base.states import ANSWERED, RULES, Outcome
+from metaserver.exchange.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
+from metaserver.exchange.conformance.contact import contact
+from metaserver.exchange.conformance.request import asked_again, beginning
+from metaserver.exchange.http.articles import ArticleTexts
+from metaserver.exchange.http.caller import MAX_QUERIES, ArticleCaller, PhaseArticles, protocol_of
+from metaserver.exchange.http.client import HttpClient
+from metaserver.exchange.http.slots import SlotUse
+from metaserver.exchange.http.transfer import Exchange
+from metaserver.exchange.http.urls import address
+from metaserver.exchange.protocols.plugin import ServerChannel
+from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.validation import Vocabulary
+from metaserver.exchange.wire.xmlrpc import escape_text
+from metaserver.tasks.plugin import AnsweredTask
+
+TASKS, AT_ONCE = "tasks", "two at once"
+
+
+class _End(NamedTuple):
+    """The end of one article: the attempt, and its answer where it was accepted.
+
+    `again` is the reason for sending it again, if it was: the hub itself had failed.
+    """
+
+    attempt: Attempt
+    answer: CheckedAnswer | None
+    again: str = ""
+
+    @property
+    def unreached(self) -> bool:
+        """True where another article would fail as well."""
+        return RULES[self.attempt.outcome].circuit or self.attempt.outcome is Outcome.CANCELLED
+
+
+async def conformance(
+    client: HttpClient,
+    server: Server,
+    tasks: Sequence[AnsweredTask],
+    vocabulary: Vocabulary,
+    *,
+    time_limit: float,
+    completion: Completion | None = None,
+    on_step: Callable[[ConformanceStep], None] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Conformance:
+    """Test a server in the way the hub will use it; failures of the server raise nothing.
+
+    `tasks` are those of the phase, `time_limit` is for one article, in seconds; `on_step` is called
+    with each step as it ends. A server passes if no step failed; warnings are allowed.
+    """
+    at = clock()
+    caller = _caller(client, tasks, vocabulary, time_limit, completion)
+    steps = []
+    async for step in _steps(client, caller, server, time_limit):
+        steps.append(step)
+        if on_step is not None:
+            on_step(step)
+    return Conformance(
+        url=address(server.url),
+        at=at,
+        passed=all(step.state is not StepState.FAILED for step in steps),
+        steps=tuple(steps),
+    )
+
+
+def _caller(
+    client: HttpClient,
+    tasks: Sequence[AnsweredTask],
+    vocabulary: Vocabulary,
+    time_limit: float,
+    completion: Completion | None,
+) -> ArticleCaller:
+    """Return a caller, as lanes use it, for a phase of the test's articles."""
+
+    async def load(positions: range) -> Sequence[str]:
+        return [article.text for article in ARTICLES[positions.start : positions.stop]]
+
+    articles = PhaseArticles(
+        ids=[article.id for article in ARTICLES],
+        wire_bytes=[len(escape_text(article.text)) for article in ARTICLES],
+        texts=ArticleTexts(load),
+    )
+    return ArticleCaller(
+        client,
+        articles,
+        tasks,
+        vocabulary,
+        time_limit=time_limit,
+        completion=completion,
+        use=SlotUse.TEST,
+    )
+
+
+async def _steps(
+    client: HttpClient, caller: ArticleCaller, server: Server, time_limit: float
+) -> AsyncIterator[ConformanceStep]:
+    found = await contact(client, server, time_limit)
+    for step in found.steps:
+        yield step
+    obstacle = found.obstacle
+    ends: list[_End] = []
+    for place, article in enumerate(ARTICLES):
+        if obstacle:
+            yield skipped(article.name, obstacle)
+            continue
+        ends += await _send(caller, server, (place,))
+        yield _article_step(article, ends[place])
+        if place == FIRST and ends[place].unreached:
+            obstacle = f"{article.name} failed"
+    for step in _lacking(caller, server, ends):
+        yield step
+    yield await _two_at_once(caller, server, ends, obstacle)
+    if not obstacle:
+        exchanges = partial(_open_channel, client, server, time_limit)
+        hide = client.target(server).hide
+        await client.slots.take(server, SlotUse.TEST)
+        try:
+            async for step in protocol_of(server).examine(exchanges, server):
+                yield msgspec.structs.replace(step, message=hide(step.message))
+        finally:
+            client.slots.give(server, SlotUse.TEST)
+
+
+def _open_channel(client: HttpClient, server: Server, time_limit: float) -> ServerChannel:
+    return client.channel(server, Exchange(client.limits.answer.bytes), time_limit)
+
+
+async def _send(caller: ArticleCaller, server: Server, places: Sequence[int]) -> Sequence[_End]:
+    """Send articles at once, and all of them again where the hub failed, a few times at most."""
+    again = ""
+    for _ in range(MAX_QUERIES):
+        calls = [caller.call(server, place, 1) for place in places]
+        ends = [_End(*end, again) for end in await asyncio.gather(*calls)]
+        failed = [one for one in ends if one.attempt.outcome is Outcome.CANCELLED]
+        if not failed:
+            break
+        again = asked_again(failed[0].attempt.message)
+    return ends
+
+
+def _article_step(article: ConformanceArticle, end: _End) -> ConformanceStep:
+    outcome = end.attempt.outcome
+    state = _STATES.get(outcome, StepState.FAILED)
+    return _step(article.name, StepState.WARNING if outcome in article.forgiven else state, end)
+
+
+_STATES = {Outcome.OK: StepState.PASSED, Outcome.PARTIAL: StepState.WARNING}
+"""The states of steps by outcomes that are not forgiven; any other outcome is `failed`."""
+
+
+def _step(name: str, state: StepState, end: _End, message: str = "") -> ConformanceStep:
+    attempt = end.attempt
+    return ConformanceStep(
+        name=name,
+        state=state,
+        seconds=attempt.timings.total,
+        message=(message or attempt.message or _hits_message(end.answer)) + end.again,
+        problems=attempt.problems,
+        problem_count=attempt.problem_count,
+        outcome=attempt.outcome,
+        raw=beginning(attempt.raw),
+    )
+
+
+def _hits_message(answer: CheckedAnswer | None) -> str:
+    if answer is None or not answer.payloads:
+        return "an answer without any task's member"
+    return f"hits: {answer.hits_kept} ({', '.join(sorted(answer.payloads))})"
+
+
+def _lacking(
+    caller: ArticleCaller, server: Server, ends: Sequence[_End]
+) -> Iterator[ConformanceStep]:
+    """Yield a warning if no answer had one of the tasks that the server is asked for."""
+    answered = [end.answer.payloads for end in ends if end.answer is not None]
+    asked = [task.name for task in caller.tasks_of(server)]
+    missing = [task for task in asked if not any(task in payloads for payloads in answered)]
+    if answered and missing:
+        message = f"asked for {', '.join(missing)}: no answer had any"
+        yield ConformanceStep(name=TASKS, state=StepState.WARNING, message=message)
+
+
+async def _two_at_once(
+    caller: ArticleCaller, server: Server, alone: Sequence[_End], obstacle: str
+) -> ConformanceStep:
+    """Send two articles at once that were answered separately; each must get its own answer again.
+
+    A server that is registered for one at a time is only warned: the hub never sends it two.
+    """
+    names = " and ".join(ARTICLES[place].name for place in TOGETHER)
+    if obstacle or any(alone[place].answer is None for place in TOGETHER):
+        return skipped(AT_ONCE, obstacle or f"{names} were not both answered")
+    both = await _send(caller, server, TOGETHER)
+    worst = max(both, key=_badness)
+    state, message = _STATES.get(worst.attempt.outcome, StepState.FAILED), ""
+    if _crossed([alone[place] for place in TOGETHER], both):
+        state = StepState.FAILED
+        message = f"{names} got one another's answer when they were sent at the same time"
+    if state is StepState.FAILED and server.concurrency == 1:
+        state = StepState.WARNING
+    return _step(AT_ONCE, state, worst, message)
+
+
+def _badness(end: _End) -> tuple[bool, bool, float]:
+    """Return the sort key of an end: the worst is last, the slowest of equals."""
+    outcome = end.attempt.outcome
+    return outcome not in ANSWERED, outcome is not Outcome.OK, end.attempt.timings.total
+
+
+def _crossed(alone: Sequence[_End], both: Sequence[_End]) -> bool:
+    """Return whether an article got the other one's answer instead of its own."""
+    own = [end.answer.payloads if end.answer else None for end in alone]
+    got = [end.answer.payloads if end.answer else None for end in both]
+    return own[0] != own[1] and None not in got and (got[0] == own[1] or got[1] == own[0])

@@ -1,0 +1,279 @@
+"""Callbacks: the answers that servers bring by themselves, and who waits for them.
+
+A communication is stored before its request is sent, and a callback before it is acknowledged:
+neither is lost with the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.base.communications import Callback, CallingServer, Communication, Exchanged
+from metaserver.base.compression import pack, unpack
+from metaserver.base.errors import CallbackError, CallbackFault, PeerError, UnavailableError
+from metaserver.base.records import ServerName
+from metaserver.base.states import Outcome
+from metaserver.exchange.wire.values import Limits
+from metaserver.store import communications
+from metaserver.store.store import Store
+
+IDS = 2**31 - 1
+"""The largest id: servers read it as a signed integer of 32 bits."""
+KEPT = 3_600.0
+"""Seconds for which a communication is remembered after its deadline."""
+BODIES_KEPT = 60.0
+"""Seconds for which the body of a callback is kept: its attempt is stored long before."""
+LOOK = 1.0  # seconds between two looks into the store, all that is awaited at once
+SHORTAGE = 1.0  # seconds
+SWEEP = 60.0  # seconds between two deletions of what is not needed any more
+TRIES = 10  # ids that are tried; one in thousands is taken
+REPAIR = 60.0
+"""Seconds in which a server may correct a callback that was refused for its content."""
+MOST_REFUSED = 5
+"""Callbacks of one communication that may be refused for their content."""
+
+
+@dataclass(eq=False, slots=True)
+class Awaited:
+    """A communication that the hub waits for; `refusal` is the error of the last bad callback.
+
+    `limits` are those of its answer.
+    """
+
+    communication: Communication
+    limits: Limits
+    resumed: bool
+    callback: Callback | None = None
+    refusal: PeerError | None = None
+    refusals: int = 0
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def change(self) -> None:
+        """Wait until a callback was accepted or refused since the last time."""
+        await self._changed.wait()
+        self._changed.clear()
+
+    def accepted(self, callback: Callback) -> None:
+        """Hand over the callback."""
+        self.callback = callback
+        self._changed.set()
+
+    def refused(self, error: PeerError) -> None:
+        """Note that a callback was refused for its content."""
+        self.refusal = error
+        self.refusals += 1
+        self._changed.set()
+
+
+class CallbackDesk:
+    """The open communications of a hub. `clock` returns Unix seconds."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._awaited: dict[int, Awaited] = {}
+        self._receiving: set[int] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._began = clock()
+        self._swept = 0.0
+        self.clock = clock
+
+    # -- the side that waits ---------------------------------------------------------------------
+
+    async def open(
+        self,
+        name: ServerName,
+        about: Exchanged,
+        seconds: float,
+        limits: Limits,
+        document: bytes | None = None,
+    ) -> Awaited:
+        """Begin to wait, or go on where a hub that was stopped had begun.
+
+        The server may fetch the `document` as long as the hub waits. Raises `PeerError` where the
+        server cannot be called back.
+        """
+        try:
+            awaited = await self._begun(name, about, seconds, limits, document)
+        except UnavailableError as error:
+            await asyncio.sleep(SHORTAGE)  # the lane would try again at once
+            raise PeerError(Outcome.CANCELLED, f"the hub: {error.reason}") from error
+        self._awaited[awaited.communication.id] = awaited
+        if awaited.communication.packed is not None:
+            await self._hand_over(awaited, awaited.communication)
+        elif self._looking is None:
+            self._looking = asyncio.create_task(self._look(), name="callbacks")
+        return awaited
+
+    async def _begun(
+        self,
+        name: ServerName,
+        about: Exchanged,
+        seconds: float,
+        limits: Limits,
+        document: bytes | None,
+    ) -> Awaited:
+        async with self._store.reading() as connection:
+            known = await communications.identity(connection, name)
+            begun = None
+            if known is not None and about.scope:
+                begun = await communications.begun(connection, known[0], about, self.clock())
+        if known is None or not known[1]:
+            message = f"it has no key for callbacks: metaserver servers callback-key {name}"
+            raise PeerError(Outcome.CREDENTIALS, message)
+        if begun is None:
+            made = await self._new(known[0], about, seconds, document)
+            return Awaited(made, limits, resumed=False)
+        has_it = begun.acknowledged_at is not None or begun.packed is not None
+        return Awaited(begun, limits, resumed=has_it)
+
+    async def _look(self) -> None:
+        """Look for callbacks that another process of the hub has taken, while any are awaited."""
+        while True:
+            await asyncio.sleep(LOOK)
+            with suppress(sa.exc.SQLAlchemyError, UnavailableError):  # the next look finds them
+                async with self._store.reading() as connection:
+                    found = await communications.answered(connection, self._awaited)
+                for one in found:
+                    awaited = self._awaited.get(one.id)
+                    if awaited is not None and awaited.callback is None:
+                        await self._hand_over(awaited, one)
+
+    async def _hand_over(self, awaited: Awaited, stored: Communication) -> None:
+        assert stored.packed is not None
+        body = await asyncio.to_thread(unpack, stored.packed)
+        awaited.accepted(Callback(format=stored.format, body=body))
+
+    async def acknowledge(self, awaited: Awaited) -> None:
+        """Note that the server has the request."""
+        with suppress(UnavailableError):  # else it is only sent again after a kill
+            async with self._store.writing() as connection:
+                id_ = awaited.communication.id
+                await communications.acknowledge(connection, id_, self.clock())
+
+    async def _new(
+        self, server_id: int, about: Exchanged, seconds: float, document: bytes | None
+    ) -> Communication:
+        packed = None if document is None else await asyncio.to_thread(pack, document)
+        for _ in range(TRIES):
+            now = self.clock()
+            made = Communication(
+                id=secrets.randbelow(IDS) + 1,
+                server_id=server_id,
+                about=about,
+                opened_at=now,
+                expires_at=now + seconds,
+            )
+            with suppress(sa.exc.IntegrityError):
+                async with self._store.writing() as connection:
+                    await self._sweep(connection, now)
+                    await communications.close_earlier(connection, server_id, about, now)
+                    await communications.add(connection, made, packed)
+                return made
+        raise PeerError(Outcome.CANCELLED, "the hub: no free id of a communication")
+
+    async def _sweep(self, connection: AsyncConnection, now: float) -> None:
+        """Delete what is not needed any more: answers from before this hub began stay for longer.
+
+        Attempts that it goes on with may still need those.
+        """
+        if now - self._swept < SWEEP:
+            return
+        self._swept = now
+        first = self._began if now - self._began < KEPT else 0.0
+        await communications.forget(
+            connection, expired_before=now - KEPT, answered=(first, now - BODIES_KEPT)
+        )
+
+    async def expire(self, awaited: Awaited) -> bool:
+        """Take no callback from now on; return whether none was stored before."""
+        try:
+            async with self._store.writing() as connection:
+                id_ = awaited.communication.id
+                return await communications.close(connection, id_, self.clock())
+        except UnavailableError:
+            return True  # nor can a callback be stored, and it expires by itself
+
+    async def close(self, awaited: Awaited) -> None:
+        """Wait no longer."""
+        self.leave(awaited)
+        if awaited.callback is None:
+            await self.expire(awaited)
+
+    def leave(self, awaited: Awaited) -> None:
+        """Wait no longer, but let the communication be answered."""
+        self._awaited.pop(awaited.communication.id, None)
+        if not self._awaited and self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+    # -- the side that is called -----------------------------------------------------------------
+
+    async def find(self, server: CallingServer, id_: int) -> Communication:
+        """Return the open communication of a server; raises `CallbackError`."""
+        async with self._store.reading() as connection:
+            found = await communications.get(connection, server.id, id_)
+        if found is None:
+            message = "this communication id is none of your server's"
+            raise CallbackError(CallbackFault.UNKNOWN, message)
+        if found.answered_at is not None:
+            raise CallbackError(CallbackFault.CLOSED, "it was answered before")
+        if found.closed_at is not None or self._is_late(found):
+            raise CallbackError(CallbackFault.EXPIRED, "the time for the answer is over")
+        return found
+
+    async def document(self, communication: Communication) -> bytes:
+        """Return what the server of an open communication fetches; raises `CallbackError`."""
+        async with self._store.reading() as connection:
+            packed = await communications.document(connection, communication.id)
+        if packed is None:
+            message = "the article was sent with its request: register with documents = fetch"
+            raise CallbackError(CallbackFault.NO_DOCUMENT, message)
+        return await asyncio.to_thread(unpack, packed)
+
+    def _is_late(self, communication: Communication) -> bool:
+        waited = communication.id in self._awaited  # its time begins when the request is sent
+        return not waited and communication.expires_at <= self.clock()
+
+    def limits(self, communication: Communication) -> Limits | None:
+        """Return the limits of an answer that is waited for here; None where it is not."""
+        awaited = self._awaited.get(communication.id)
+        return None if awaited is None else awaited.limits
+
+    @contextmanager
+    def receiving(self, communication: Communication) -> Iterator[None]:
+        """Hold the only place of a communication's callback; raises `CallbackError`."""
+        if communication.id in self._receiving:
+            message = "another callback of this communication is being read: try again"
+            raise CallbackError(CallbackFault.BUSY, message)
+        self._receiving.add(communication.id)
+        try:
+            yield
+        finally:
+            self._receiving.discard(communication.id)
+
+    async def accept(self, communication: Communication, callback: Callback) -> None:
+        """Store a callback and hand it over; raises `CallbackError` where it comes too late."""
+        packed = await asyncio.to_thread(pack, callback.body)
+        async with self._store.writing() as connection:
+            taken = await communications.answer(
+                connection, communication.id, callback.format, packed, self.clock()
+            )
+        if not taken:
+            raise CallbackError(CallbackFault.EXPIRED, "the time for the answer is over")
+        awaited = self._awaited.get(communication.id)
+        if awaited is not None:
+            awaited.accepted(callback)
+
+    def refuse(self, communication: Communication, error: PeerError) -> None:
+        """Note, for who waits, that a callback was refused for its content."""
+        awaited = self._awaited.get(communication.id)
+        if awaited is not None:
+            awaited.refused(error)

@@ -1,0 +1,264 @@
+"""Calls of annotation servers: send, decode, check; the result is an attempt, not an exception."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from metaserver.base.errors import PeerError
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import ArticleId, Attempt, Problem, Server, ServerName, ServerReport
+from metaserver.base.states import ANSWERED, UNAVAILABLE_STATES, Outcome
+from metaserver.exchange.http.articles import ArticleTexts, PhaseText
+from metaserver.exchange.http.client import HttpClient
+from metaserver.exchange.http.slots import SlotUse
+from metaserver.exchange.http.tracing import span
+from metaserver.exchange.http.transfer import Exchange
+from metaserver.exchange.protocols.installed import installed_protocols
+from metaserver.exchange.protocols.plugin import ArticleCall, ServerChannel, ServerProtocol
+from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.validation import Vocabulary, check
+from metaserver.exchange.wire.xmlrpc import Value
+from metaserver.tasks.plugin import AnsweredTask
+
+PROBE_SECONDS = 10.0
+LARGE = 2**20  # bytes; half a million hits, all wrong, take seconds to check
+MANY = 1_000  # hits; those of a relation take few bytes
+NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
+UNREACHED = NOBODY_THERE | {Outcome.CANCELLED, Outcome.CREDENTIALS}
+"""Outcomes that do not show that a server is up for the hub, or are the hub's own failure."""
+MAX_VOIDED = 5  # attempts in a row for an article that do not count because the hub stood still
+MAX_QUERIES = 3  # requests for one query while the hub stands still
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseArticles:
+    """The articles of a phase: ids, sizes in a request and texts, by position."""
+
+    ids: Sequence[ArticleId]
+    wire_bytes: Sequence[int]
+    texts: ArticleTexts
+
+
+class ArticleCaller:
+    """The caller that sends a phase's articles; implements `lanes.ports.ServerCaller`.
+
+    `time_limit` bounds an article's request and answer together, in seconds, of which servers are
+    sent `announced`. The wait for one of the server's slots, taken for `use`, comes before; None:
+    the slot is held already. With `asides` answers also have what is not scored, which the reader
+    of usual answers leaves out.
+    `completion` is for servers from before the contract. A hub that is started again goes on with
+    the attempts of the same `scope` that servers answer by callbacks.
+    """
+
+    def __init__(
+        self,
+        client: HttpClient,
+        articles: PhaseArticles,
+        tasks: Sequence[AnsweredTask],
+        vocabulary: Vocabulary,
+        *,
+        time_limit: float,
+        completion: Completion | None = None,
+        clock: Callable[[], float] = time.time,
+        use: SlotUse | None = SlotUse.LANE,
+        asides: bool = False,
+        announced: float | None = None,
+        scope: str = "",
+    ) -> None:
+        self._client = client
+        self._articles = articles
+        self._tasks = tasks
+        self._vocabulary = vocabulary
+        self._time_limit = time_limit
+        self._completion = completion
+        self._clock = clock
+        self._use = use
+        self._asides = asides
+        self._announced = time_limit if announced is None else announced
+        self._scope = scope
+        self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
+
+    async def call(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        """Send one article and check the answer; raises the error of loading its text, if any."""
+        article, slots, use = self._articles.ids[position], self._client.slots, self._use
+        if use is not None:
+            await slots.take(server, use)
+        try:
+            with span("attempt", server=server.name, article=article, number=number) as current:
+                attempt, checked = await self._attempt(server, position, number)
+                current.set_attribute("outcome", attempt.outcome)
+        finally:
+            if use is not None:
+                slots.give(server, use)
+        return attempt, checked if attempt.outcome in ANSWERED else None
+
+    async def _attempt(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        exchange = Exchange(self._client.limits.answer.bytes)
+        started_at = self._clock()
+        checked, channel = None, None
+        try:
+            channel = self._client.channel(server, exchange, self._time_limit)
+            value = await protocol_of(server).annotate(
+                channel, self._call(server, position, number)
+            )
+            checked = await self._checked(value, server, exchange)
+            outcome, message = checked.outcome, checked.message
+            self._voided.pop((server.name, position), None)
+        except PeerError as error:
+            outcome, message = self._failure_outcome(server, position, error)
+        problems = checked.problems if checked else ()
+        if channel is not None and exchange.secrets:
+            message = channel.hide(message)
+            problems = tuple(
+                Problem(path=channel.hide(one.path), message=channel.hide(one.message))
+                for one in problems
+            )
+        attempt = Attempt(
+            server=server.name,
+            article=self._articles.ids[position],
+            number=number,
+            started_at=started_at,
+            outcome=outcome,
+            message=message,
+            timings=exchange.timings(),
+            bytes_out=exchange.bytes_out,
+            bytes_in=exchange.bytes_in,
+            problems=problems,
+            problem_count=checked.problem_count if checked else 0,
+            raw=exchange.raw(),
+            usage=checked.usage if checked else None,
+            asked_wait=exchange.asked_wait,
+        )
+        return attempt, checked
+
+    def _failure_outcome(
+        self, server: Server, position: int, error: PeerError
+    ) -> tuple[Outcome, str]:
+        """Return the outcome of a failed attempt: `cancelled` where the hub itself stood still.
+
+        A hub that stands still repeatedly must not send an article for ever.
+        """
+        key = (server.name, position)
+        voided = self._voided.pop(key, 0)
+        if not error.void or voided >= MAX_VOIDED:
+            return error.outcome, error.message
+        self._voided[key] = voided + 1
+        return Outcome.CANCELLED, error.excuse()
+
+    async def _checked(
+        self, value: Value | CheckedAnswer, server: Server, exchange: Exchange
+    ) -> CheckedAnswer:
+        """Check an answer; a large one in a thread, so that the event loop is not blocked."""
+        if isinstance(value, CheckedAnswer):
+            return value
+        arguments = (value, self.tasks_of(server), exchange.report)
+        members = value.values() if isinstance(value, dict) else ()
+        hits = sum(len(member) for member in members if isinstance(member, list))
+        if exchange.opened > LARGE or hits > MANY:
+            return await asyncio.to_thread(self._check, *arguments)
+        return self._check(*arguments)
+
+    def _check(self, value: Value, tasks: Sequence[AnsweredTask], report: Report) -> CheckedAnswer:
+        if self._completion is not None:
+            value = self._completion.completed(value, report)
+        return check(value, tasks, self._vocabulary, report, asides=self._asides)
+
+    def _call(self, server: Server, position: int, number: int) -> ArticleCall:
+        articles = self._articles
+        return ArticleCall(
+            server=server,
+            article=articles.ids[position],
+            number=number,
+            time_limit=self._announced,
+            usual=not self._asides,
+            tasks=self.tasks_of(server),
+            vocabulary=self._vocabulary,
+            text=PhaseText(articles.texts, position, articles.wire_bytes[position]),
+            scope=self._scope,
+        )
+
+    async def probe(self, server: Server) -> str | None:
+        """Return None if the server is up, else the failure in one line.
+
+        Queries its state, then what any working server answers. Any answer shows that it is up,
+        except a state that says otherwise, a refusal of the hub's credentials, and a proxy's
+        report that it is not (HTTP 5xx without a fault).
+        """
+        protocol = protocol_of(server)
+        report = None
+        for query in (
+            (protocol.state, protocol.touch) if protocol.reports_state else (protocol.touch,)
+        ):
+            try:
+                answer = await self._query(server, query)
+            except PeerError as error:
+                if error.outcome in UNREACHED or error.message.startswith("HTTP status 5"):
+                    return f"{error.outcome}: {error.message}"
+            else:
+                report = answer if isinstance(answer, ServerReport) else None
+                break
+        if report is not None and report.state in UNAVAILABLE_STATES:
+            return f"the server says it is {report.state}"
+        return None
+
+    async def state(self, server: Server) -> ServerReport | None:
+        """Return the state that the server reports, or None if its answer is none."""
+        protocol = protocol_of(server)
+        if not protocol.reports_state:
+            return None
+        try:
+            report = await self._query(server, protocol.state)
+        except PeerError:
+            return None
+        if report is not None:
+            self._client.slots.report(server.name, report)
+            self._client.versions.report(server.name, report.version)
+        return report
+
+    async def _query(
+        self, server: Server, query: Callable[[ServerChannel, Server], Awaitable[T]]
+    ) -> T:
+        """Ask without an article; again if the hub stood still meanwhile."""
+        for _ in range(MAX_QUERIES - 1):
+            try:
+                return await self._query_once(server, query)
+            except PeerError as error:
+                if not error.void:
+                    raise
+        return await self._query_once(server, query)
+
+    async def _query_once(
+        self, server: Server, query: Callable[[ServerChannel, Server], Awaitable[T]]
+    ) -> T:
+        exchange = Exchange(self._client.limits.answer.bytes)
+        channel = self._client.channel(server, exchange, PROBE_SECONDS)
+        try:
+            return await query(channel, server)
+        except PeerError as error:
+            error.message = channel.hide(error.message)
+            raise
+
+    def tasks_of(self, server: Server) -> Sequence[AnsweredTask]:
+        """Return the tasks that a server is asked for: those of the phase that it is to answer."""
+        if not server.tasks:
+            return self._tasks
+        return [task for task in self._tasks if task.name in server.tasks]
+
+
+def protocol_of(server: Server) -> ServerProtocol:
+    """Return the protocol that a server speaks; raises `PeerError` where it is not installed."""
+    found = installed_protocols().get(server.protocol)
+    if found is None:
+        raise PeerError(Outcome.SHAPE, f"the hub has no protocol {server.protocol!r} any more")
+    return found

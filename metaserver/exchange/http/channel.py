@@ -1,0 +1,261 @@
+"""The exchange of one attempt or query with a server, over HTTP: bounded in time and in bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from metaserver.base.communications import Exchanged
+from metaserver.base.errors import PeerError
+from metaserver.base.records import ServerName
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.articles import RequestBody
+from metaserver.exchange.http.communication import HttpCommunication
+from metaserver.exchange.http.failures import FAILURES, REFUSED, peer_error, status_error
+from metaserver.exchange.http.patience import BUSY, MAX_WAITS, BusyError, requested_wait
+from metaserver.exchange.http.reading import read
+from metaserver.exchange.http.target import ServerTarget
+from metaserver.exchange.http.transfer import Exchange
+from metaserver.exchange.protocols.plugin import AT_ONCE, ReaderFactory, Request, Response
+from metaserver.exchange.protocols.polling import origin_of
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.xmlrpc import FaultError
+
+if TYPE_CHECKING:
+    from metaserver.exchange.http.client import HttpClient
+
+SHORTAGE_PAUSE = 1.0  # seconds
+CROWDED = "other jobs at its host were waiting for a look"
+LAST_POLL = 1.0
+"""Seconds before the deadline at which a wait that would exceed it ends."""
+
+LOST = (
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientOSError,
+    aiohttp.ClientConnectionResetError,
+)
+
+T = TypeVar("T")
+
+
+class HttpChannel:
+    """A channel to one server; implements `protocols.plugin.ServerChannel`.
+
+    `deadline` bounds all of it in seconds: requests, waits between them, and those that a busy
+    server asks for. The time begins when the first request has its place among the hub's.
+    `limits` are those of an answer, `login` is the secret of a request's body, if there is one.
+    """
+
+    def __init__(
+        self,
+        client: HttpClient,
+        server: ServerName,
+        target: ServerTarget,
+        exchange: Exchange,
+        deadline: float,
+    ) -> None:
+        self.limits = client.limits.answer
+        self.login = target.login
+        self._client = client
+        self._server = server
+        self._target = target
+        self._exchange = exchange
+        exchange.secrets = target.secrets
+        self._deadline = deadline
+        self._loop = asyncio.get_running_loop()
+        self._end: float | None = None
+        self._began = 0.0
+        self._state = ""
+        self._looked = 0.0  # the last turn of its own
+        self._late = False  # the last wait before the deadline is over
+
+    @property
+    def report(self) -> Report:
+        """The report of notes on the last answer."""
+        return self._exchange.report
+
+    def hide(self, text: str) -> str:
+        """Return a text from the server without the secrets that it was sent."""
+        return self._target.hide(text) if self._target.secrets else text
+
+    async def send(self, request: Request, reader: ReaderFactory[T]) -> Response[T]:
+        """Send a request and read its answer; raises `PeerError` with the outcome of a failure."""
+        if request.pause:
+            await self._turn(request)
+        body = RequestBody(request)
+        self._exchange.bytes_out += body.size or 0
+        client, pause = self._client, 0.0
+        for waits in itertools.count():
+            async with client.place:  # released during the wait for a busy server
+                if self._end is None:
+                    self._began = client.watchdog.clock()
+                    self._end = self._loop.time() + self._deadline
+                try:
+                    return await self._send_in_time(request, body, reader, self._end)
+                except PeerError as error:
+                    if body.failure is not None:
+                        raise body.failure from None
+                    self._excused(error)
+                    if not isinstance(error, BusyError):
+                        raise
+                    if waits == MAX_WAITS or self._loop.time() + error.wait >= self._end:
+                        self._exchange.asked_wait = min(error.wait, self._deadline)
+                        raise error.out_of_time() from None
+                    pause = error.wait
+            await asyncio.sleep(pause)
+        raise AssertionError  # `count` has no end
+
+    async def _turn(self, request: Request) -> None:
+        """Wait until the host of a look at a job may be looked at again, whoever looks at it."""
+        assert request.url is not None
+        origin, now = origin_of(URL(request.url)), self._loop.time()
+        seconds = self._client.pace.turn(origin, request.pause, now, self.end)
+        left = self.end - now
+        await asyncio.sleep(min(seconds, max(0.0, left)))
+        if seconds < left:
+            self._looked = now + seconds
+            return
+        alone = now + seconds <= self._looked + request.pause
+        raise self.late(self._state if alone else f"{self._state}; {CROWDED}")
+
+    async def wait(self, seconds: float, state: str) -> None:
+        """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
+        self._state = state
+        left = self.end - self._loop.time()
+        if seconds >= left and not self._late:
+            self._late = True
+            seconds = max(0.0, left - LAST_POLL)
+        await asyncio.sleep(max(0.0, min(seconds, left)))
+        if self._loop.time() >= self.end:
+            raise self.late(state)
+
+    @asynccontextmanager
+    async def communication(
+        self, about: Exchanged, document: bytes | None = None
+    ) -> AsyncIterator[HttpCommunication]:
+        """Hold a communication open, for a request that the server answers by a callback."""
+        desk = self._client.callbacks
+        if desk is None:
+            message = "nobody is called back here: only `metaserver serve` takes callbacks"
+            raise PeerError(Outcome.CANCELLED, message)
+        awaited = await desk.open(self._server, about, self._deadline, self.limits, document)
+        if awaited.resumed:  # the time goes on from where it began
+            left = awaited.communication.expires_at - desk.clock()
+            self._began = self._client.watchdog.clock()
+            self._end = self._loop.time() + max(0.0, left)
+            self._exchange.resumed()
+        try:
+            yield HttpCommunication(self, desk, awaited)
+        except asyncio.CancelledError:
+            desk.leave(awaited)  # the hub stops, and goes on with it when it is started again
+            raise
+        except BaseException:
+            await desk.close(awaited)
+            raise
+        else:
+            await desk.close(awaited)
+
+    @property
+    def end(self) -> float:
+        """The time of the deadline, by the event loop's clock; only once it is known."""
+        assert self._end is not None, "nothing was sent yet"
+        return self._end
+
+    def elapsed(self) -> float:
+        """Return the seconds since the first request was begun."""
+        return self._loop.time() - (self.end - self._deadline)
+
+    def late(self, state: str) -> PeerError:
+        """Return the failure of a server that did not answer in time."""
+        self._state = state
+        return self._excused(self._failed(TimeoutError()))
+
+    async def called_back(self, body: bytes) -> None:
+        """Take a callback's body as the answer of the attempt."""
+        await self.work(self._exchange.called_back, body, size=len(body))
+
+    async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
+        """Call a function; in a thread where it has many bytes to work on."""
+        if size > AT_ONCE:
+            return await asyncio.to_thread(function, *arguments)
+        return function(*arguments)
+
+    def _excused(self, error: PeerError) -> PeerError:
+        error.stalled = self._client.watchdog.stood_still(self._began)
+        return error
+
+    def _failed(self, error: Exception) -> PeerError:
+        return peer_error(error, self._deadline, self._client.limits.connect, self._state)
+
+    async def _send_in_time(
+        self, request: Request, body: RequestBody, reader: ReaderFactory[T], end: float
+    ) -> Response[T]:
+        """Send the request until there is an answer to it, but no longer than until `end`.
+
+        A kept-alive connection that was closed before any byte of the answer says nothing about
+        the request, so it is sent again.
+        """
+        try:
+            async with asyncio.timeout_at(end):
+                while True:
+                    self._exchange.restart()
+                    try:
+                        return await self._send_once(request, body, reader)
+                    except LOST:
+                        if not self._exchange.stale:
+                            raise
+        except FAILURES as error:
+            failure = self._failed(error)
+            if failure.outcome is Outcome.CANCELLED:
+                await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
+            raise failure from error
+
+    async def _send_once(
+        self, request: Request, body: RequestBody, reader: ReaderFactory[T]
+    ) -> Response[T]:
+        """Send the request once; a status that is not allowed may still carry a fault."""
+        exchange, target = self._exchange, self._target
+        place, headers = target.at(request.url)
+        body.exchange = exchange
+        exchange.mark("begin")
+        async with self._client.session.request(
+            request.method,
+            place,
+            headers={**headers, "Accept": request.accept} if request.accept else headers,
+            data=None if request.body is None else body,
+            timeout=self._client.timeout,
+            ssl=target.ssl,
+            allow_redirects=False,
+        ) as response:
+            exchange.mark("header")
+            allowed = request.statuses
+            if response.status == 200 or (allowed is None and not self._is_refusal(response)):
+                value = await read(response, exchange, self.limits, reader)
+                exchange.answered()
+                return Response(response.status, response.headers, value, place)
+            raise await self._failure(response, reader)
+
+    @staticmethod
+    def _is_refusal(response: aiohttp.ClientResponse) -> bool:
+        """Return whether the status means the same in every protocol: no credentials, or busy."""
+        return response.status in REFUSED or response.status in BUSY
+
+    async def _failure(
+        self, response: aiohttp.ClientResponse, reader: ReaderFactory[T]
+    ) -> PeerError:
+        """Return the error of an answer with a status that is not allowed."""
+        failure = status_error(response)
+        try:
+            await read(response, self._exchange, self.limits, reader)
+        except FaultError as fault:
+            failure = failure if response.status in REFUSED else fault
+        except PeerError:
+            pass
+        wait = requested_wait(response.status, response.headers)
+        return failure if wait is None else BusyError(failure, wait)

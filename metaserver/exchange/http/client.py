@@ -1,0 +1,216 @@
+"""The client of annotation servers: no redirects, no proxies, bounded answers, known secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+
+from metaserver.base.access import NO_ACCESS, Access
+from metaserver.base.errors import InputError, PeerError
+from metaserver.base.records import Server
+from metaserver.base.states import Outcome
+from metaserver.exchange.http.callbacks import CallbackDesk
+from metaserver.exchange.http.channel import HttpChannel
+from metaserver.exchange.http.connections import Connector
+from metaserver.exchange.http.credentials import Keyring
+from metaserver.exchange.http.failures import FAILURES, peer_error
+from metaserver.exchange.http.guard import AddressGuard
+from metaserver.exchange.http.pace import HostPace
+from metaserver.exchange.http.slots import ServerSlots
+from metaserver.exchange.http.target import ServerTarget, target_of
+from metaserver.exchange.http.transfer import Exchange
+from metaserver.exchange.http.versions import ReportedVersions
+from metaserver.exchange.http.watchdog import Watchdog, watching
+from metaserver.exchange.wire.xmlrpc import Limits
+
+USER_AGENT = "biocreative-metaserver"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HttpLimits:
+    """Bounds on one request: `connect` in seconds, and `answer` on the answer's size."""
+
+    connect: float = 10.0
+    answer: Limits = Limits()  # noqa: RUF009 (frozen)
+
+
+class HttpClient:
+    """A client of annotation servers; `open_client` creates it.
+
+    Each request holds `place`; a request's time begins when it has entered it. `callbacks` has the
+    answers that servers bring by themselves; None: this client takes none. `pace` bounds the looks
+    at jobs of each host.
+    """
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        limits: HttpLimits,
+        watchdog: Watchdog,
+        place: AbstractAsyncContextManager[None],
+        keyring: Keyring,
+        slots: ServerSlots,
+        versions: ReportedVersions,
+        callbacks: CallbackDesk | None = None,
+        pace: HostPace | None = None,
+    ) -> None:
+        self.session = session
+        self.watchdog = watchdog
+        self.place = place
+        self.timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
+        self.limits = limits
+        self.keyring = keyring
+        self.slots = slots
+        self.versions = versions
+        self.callbacks = callbacks
+        self.pace = pace or HostPace()
+        self._plain = lru_cache(maxsize=1_024)(lambda url: target_of(url, NO_ACCESS, keyring))
+        self._targets = lru_cache(maxsize=1_024)(self._target)
+
+    def bounded(self, limits: HttpLimits) -> HttpClient:
+        """Return a client with other bounds that shares the connections."""
+        return HttpClient(
+            self.session,
+            limits,
+            self.watchdog,
+            self.place,
+            self.keyring,
+            self.slots,
+            self.versions,
+            self.callbacks,
+            self.pace,
+        )
+
+    def target(self, server: Server) -> ServerTarget:
+        """Return the place of a server's requests; raises `PeerError` where it has none."""
+        try:
+            if server.access is NO_ACCESS:  # nearly always: no time to hash its values
+                return self._plain(server.url)
+            return self._targets(server.url, server.access)
+        except aiohttp.InvalidURL as error:
+            raise peer_error(error, 0.0, self.limits.connect) from error
+
+    def _target(self, url: str, access: Access) -> ServerTarget:
+        return target_of(url, access, self.keyring)
+
+    def channel(self, server: Server, exchange: Exchange, deadline: float) -> HttpChannel:
+        """Return a channel for one attempt or query; `deadline` bounds it in seconds."""
+        return HttpChannel(self, server.name, self.target(server), exchange, deadline)
+
+    async def fetch(self, url: str, most: int, deadline: float) -> tuple[bytes, str]:
+        """Return the content at an address, of at most so many bytes, and its type.
+
+        Raises `PeerError` for anything but status 200; redirects are not followed. As with
+        `deliver`, no error has words of the answer.
+        """
+        try:
+            target = self._plain(url)
+            async with (
+                self.place,
+                asyncio.timeout(deadline),
+                self.session.get(
+                    target.url,
+                    headers={**target.headers, "Accept-Encoding": "identity"},
+                    timeout=self.timeout,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                if response.status != 200 or "Content-Encoding" in response.headers:
+                    raise PeerError(Outcome.HTTP, "no plain answer of status 200")
+                content = bytearray()
+                async for some in response.content.iter_any():
+                    content += some
+                    if len(content) > most:
+                        raise PeerError(Outcome.TOO_LARGE, f"more than {most:,} bytes")
+                return bytes(content), response.content_type
+        except FAILURES as error:
+            raise PeerError(peer_error(error, deadline, self.limits.connect).outcome, "") from error
+
+    async def deliver(
+        self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
+    ) -> None:
+        """Post a message; raises `PeerError` where the status of the answer is not 2xx.
+
+        The path of a webhook is often its secret, and an answer may repeat it: in `Location`, in
+        the words of its status, in anything that is not HTTP. So no error has words of the answer.
+        """
+        try:
+            target = self._plain(url)
+            async with (
+                self.place,
+                asyncio.timeout(deadline),
+                self.session.post(
+                    target.url,
+                    data=body,
+                    headers={**headers, **target.headers},
+                    timeout=self.timeout,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                if not 200 <= response.status < 300:
+                    message = f"HTTP status {response.status}; expected 2xx"
+                    raise PeerError(Outcome.HTTP, message)
+        except FAILURES as error:
+            failure = peer_error(error, deadline, self.limits.connect)
+            if failure.outcome is Outcome.HTTP:
+                failure = PeerError(Outcome.HTTP, "the answer is not HTTP")
+            elif isinstance(error, UnicodeError | aiohttp.InvalidURL):
+                failure = PeerError(Outcome.DNS, "no name of a host")
+            raise failure from error
+
+
+@asynccontextmanager
+async def open_client(
+    limits: HttpLimits | None = None,
+    guard: AddressGuard | None = None,
+    *,
+    resolver: AbstractResolver | None = None,
+    calls: int | None = None,
+    keyring: Keyring | None = None,
+    ca_file: Path | None = None,
+    callbacks: CallbackDesk | None = None,
+) -> AsyncIterator[HttpClient]:
+    """Open a client; at most `calls` requests are under way, the others wait in order.
+
+    Without a guard it connects to any address: only for URLs of the hub's own operator. `resolver`
+    replaces the system's resolver of names. `keyring` opens the secrets of servers. Certificates
+    are those that the system trusts, and those of `ca_file`; raises `InputError` for a file
+    that has none.
+    """
+    async with (
+        aiohttp.ClientSession(
+            connector=Connector(guard, resolver, calls, trusted(ca_file)),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
+        ) as session,
+        watching() as watchdog,
+    ):
+        place = nullcontext() if calls is None else asyncio.Semaphore(calls)
+        keys = Keyring() if keyring is None else keyring
+        bounds, slots, versions = limits or HttpLimits(), ServerSlots(), ReportedVersions()
+        yield HttpClient(session, bounds, watchdog, place, keys, slots, versions, callbacks)
+
+
+def trusted(ca_file: Path | None) -> ssl.SSLContext | bool:
+    """Return the certificates to trust: the system's (True), and those of a PEM file."""
+    if ca_file is None:
+        return True
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(ca_file)
+    except OSError as error:  # `ssl.SSLError` is one
+        reason = error.strerror or str(error)
+        raise InputError(
+            "security.ca_file", f"{ca_file}: not certificates in PEM: {reason}"
+        ) from error
+    return context

@@ -1,0 +1,152 @@
+"""Secrets in URLs (user info, query, fragment): they can be written, and are never shown.
+
+`MASK` is shown in their places. A changed address may contain it: it then means the stored secret,
+as long as the scheme, host and port are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from yarl import URL
+
+from metaserver.base.errors import InputError
+
+MASK = "***"
+PARTS = re.compile(r"((?:[\w+.-]+:)?//)([^/?#]*@)?([^?#]*)([?#].*)?", re.DOTALL)
+_HOST = re.compile(r"(\[[^]@]*\]|[^/:@]+)(:\d*)?(/.*)?", re.DOTALL)
+"""A host and port with an optional path: not a part of a password."""
+
+
+_OPTION = re.compile(r"(//)[^/?#@\s]*@|([?#])[^\s,]+")
+"""The user info, the query or the fragment of an address among options."""
+
+
+class UrlParts(NamedTuple):
+    """The parts of a URL that `check_url` accepted; `user` and `tail` may be secret."""
+
+    scheme: str
+    user: str
+    place: str
+    tail: str
+
+    @classmethod
+    def of(cls, url: str) -> UrlParts:
+        """Return the parts of a URL; both secrets may be empty, `user` ends with "@"."""
+        found = PARTS.fullmatch(url)
+        if found is None:  # not a URL: any part of it may be a secret
+            return cls("", "", masked(url), "")
+        return cls(*(part or "" for part in found.groups()))
+
+    def __str__(self) -> str:
+        return "".join(self)
+
+    def masked(self) -> UrlParts:
+        """Return the parts with `MASK` in the place of each secret."""
+        user = f"{MASK}@" if self.user else ""
+        return self._replace(user=user, tail=self.tail and self.tail[0] + MASK)
+
+
+def shown(url: str) -> str:
+    """Return a URL as it is shown to its team and organisers: with its path, without secrets."""
+    parts = UrlParts.of(url)
+    return str(parts.masked())
+
+
+def shown_webhook(url: str) -> str:
+    """Return a webhook's URL as it is shown: without its path, which is often a secret."""
+    return f"{address(url)}/{MASK}" if url else ""
+
+
+def completed(submitted: str, stored: str, place: str) -> str:
+    """Return a submitted URL with each `MASK` replaced by the stored URL's secret.
+
+    Raises `InputError` where there is no stored secret, or it belongs to another host.
+    """
+    if submitted == shown(stored):
+        return stored
+    new, old = UrlParts.of(submitted), UrlParts.of(stored)
+    if MASK not in new.user + new.tail:
+        return submitted
+    user = old.user if new.user == f"{MASK}@" else new.user
+    tail = old.tail if new.tail in (f"?{MASK}", f"#{MASK}") else new.tail
+    if MASK in user + tail or (new.user and not user) or (new.tail and not tail):
+        raise InputError(
+            place, f"{MASK} means the stored secret, and none is stored; enter the secret"
+        )
+    if address(submitted) != address(stored):
+        raise InputError(
+            place, f"{MASK} means the stored secret of another address; enter the secret again"
+        )
+    return str(new._replace(user=user, tail=tail))
+
+
+def shown_options(options: str) -> str:
+    """Return a server's options as they are shown: users, queries and fragments may be secret."""
+    return "\n".join(
+        _OPTION.sub(lambda found: f"{found[1] or found[2]}{MASK}{'@' if found[1] else ''}", line)
+        for line in options.splitlines()
+    )
+
+
+def completed_options(submitted: str, stored: str, place: str, *, moved: bool) -> str:
+    """Return submitted options with the lines that have a `MASK` as they are stored.
+
+    Raises `InputError` where no such line is stored, or the server `moved` to another scheme, host
+    or port.
+    """
+    known = dict(zip(shown_options(stored).splitlines(), stored.splitlines(), strict=True))
+    lines = submitted.splitlines()
+    for at, line in enumerate(lines):
+        if MASK in line:
+            if (kept := known.get(line.strip())) is None or moved:
+                message = f"{MASK} means the stored value of that line at the same address"
+                raise InputError(place, f"{message}; enter it again")
+            lines[at] = kept
+    return "\n".join(lines)
+
+
+def check_url(text: str, place: str) -> str:
+    """Return an annotation server's URL unchanged; raises `InputError` where it is not valid."""
+    try:
+        url = URL(text)
+        host = url.raw_host or ""
+        host.encode("idna")  # no label empty or longer than 63: RFC 1035, 2.3.4
+        usable = url.scheme in ("http", "https") and bool(url.host) and url.port != 0
+        usable = usable and not any(map(str.isspace, text)) and ":" not in (url.user or "")
+        usable = usable and ("%" not in host or ":" in host)  # only an IPv6 address has a zone
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(
+            place, f"{masked(text)!r} is not the URL of a server; expected http://HOST:PORT/"
+        )
+    return text
+
+
+# The look-behind makes a scheme begin at its first character: otherwise each would be tried.
+URLS = re.compile(r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}:)?//[^\s'\"<>]+", re.IGNORECASE)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with the URLs in it masked."""
+    return URLS.sub(lambda found: masked(found[0]), text)
+
+
+def masked(text: str) -> str:
+    """Return a text that should be a URL without its secrets: user info, query and fragment.
+
+    Where the host is not clear, because a password has "/", "?" or "#", all up to the last "@" is
+    masked.
+    """
+    found = PARTS.fullmatch(text)
+    if found is not None and ("@" not in text or _HOST.fullmatch(found[3])):
+        return str(UrlParts.of(text).masked())
+    text = re.sub(r"^((?:[\w+.-]+:)?//)?.*@", r"\1***@", text, flags=re.DOTALL)
+    return re.sub(r"([?#]).+", r"\1***", text, flags=re.DOTALL)
+
+
+def address(url: str) -> str:
+    """Return the public part of a URL: scheme, host and port, never user, path or query."""
+    return str(URL(url).origin())

@@ -1,0 +1,251 @@
+"""BeCalm, the protocol of BioCreative V.5 TIPS: acknowledged at once, answered by a callback.
+
+A server has one address, and a request names its method. What it found it posts later to the hub,
+at `saveAnnotations/{format}?apikey=KEY&communicationId=ID` (docs/protocols.md has the sources).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from metaserver.base.communications import Callback, Exchanged
+from metaserver.base.conformance import ConformanceStep, StepState
+from metaserver.base.errors import PeerError
+from metaserver.base.records import ArticleId, Server, ServerReport
+from metaserver.base.states import Outcome, ReportedState
+from metaserver.exchange.protocols.becalm_answers import BecalmOptions, BecalmReading
+from metaserver.exchange.protocols.json_body import (
+    ACCEPT,
+    CONTENT_TYPE,
+    as_type,
+    clean,
+    failed,
+    member,
+    read_json,
+    whole_body,
+)
+from metaserver.exchange.protocols.options import read_options
+from metaserver.exchange.protocols.plugin import ArticleCall, OpenChannel, Request, ServerChannel
+from metaserver.exchange.protocols.xmlrpc import MOST_VERSION
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
+
+NAME: Final = "BCMS"
+"""The name of the hub, and of the source of its documents."""
+KEY: Final = "becalm_key"
+STATES: Final[Mapping[str, ReportedState]] = {
+    "running": ReportedState.RUNNING,
+    "working": ReportedState.OVERLOADED,
+    "overloaded": ReportedState.OVERLOADED,
+    "suspended": ReportedState.SUSPENDED,
+    "shutdown": ReportedState.SHUTDOWN,
+}
+"""The states of BeCalm; the others, Unknown and Pending, say nothing."""
+SOON: Final = 10.0
+"""Seconds in which a request should be acknowledged: the work comes after that."""
+_WRONG_KEY: Final = "0" * 40
+_UNKNOWN_TYPE: Final = "BCMS_UNKNOWN"
+
+
+class Becalm:
+    """BeCalm's protocol of annotation servers."""
+
+    name: Final = "becalm"
+    title: Final = "BeCalm"
+    reports_state: Final = True
+    calls_back: Final = True
+
+    def check(self, server: Server) -> None:
+        """Raise `ValueError` where the options are not valid."""
+        read_options(server.options, BecalmOptions)
+
+    async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
+        """Send the article, wait for the callback, and read the annotations."""
+        options = read_options(call.server.options, BecalmOptions)
+        text = await call.text.plain()
+        about = Exchanged(article=call.article, number=call.number, scope=call.scope)
+        callback = await _called_back(channel, about, text, options, options.types)
+
+        def read() -> Value:
+            reading = BecalmReading(text, call.article, options, channel.limits, channel.report)
+            return reading.read(callback)
+
+        return await channel.work(read, size=max(len(callback.body), len(text)))
+
+    async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
+        """Ask for the state; None where the server says that it does not know."""
+        answer = (await _asked(channel, "getState", {})).get("data")
+        data: Mapping[str, Any] = as_type(answer, dict, "/data")
+        said = member(data, "state", str, "/data")
+        known = STATES.get(said.strip().lower())
+        if known is None:
+            return None
+        return ServerReport(
+            state=known,
+            version=_shown(data.get("version")),
+            documents=_shown(data.get("max_analyzable_documents")),
+        )
+
+    async def touch(self, channel: ServerChannel, server: Server) -> str:
+        """Ask for the state, whatever it is."""
+        await _asked(channel, "getState", {})
+        return "getState was answered"
+
+    async def examine(
+        self, open_channel: OpenChannel, server: Server
+    ) -> AsyncIterator[ConformanceStep]:
+        """Yield the steps of a wrong key, an unknown type and a request without documents."""
+        yield await _wrong_key(open_channel())
+        yield await _unknown_type(open_channel(), server)
+        yield await _no_documents(open_channel())
+
+
+BECALM: Final = Becalm()
+
+
+def _shown(value: Any) -> str:
+    """Return what a server says of itself, as it is shown; empty where it cannot be."""
+    shown = isinstance(value, str | int) and str(value).isprintable()
+    return str(value)[:MOST_VERSION] if shown else ""
+
+
+def check_callback(callback: Callback, article: ArticleId, server: Server, limits: Limits) -> None:
+    """Raise `PeerError` where a callback cannot be read; its time grows with the body."""
+    options = read_options(server.options, BecalmOptions)
+    BecalmReading("", article, options, limits, Report()).read(callback)
+
+
+def document(article: ArticleId, text: str) -> Mapping[str, str]:
+    """Return an article with its text, as it is sent, or fetched."""
+    title, _, rest = text.partition("\n")
+    return {
+        "document_id": article,
+        "source": NAME,
+        "title": title,
+        "abstractText": rest,
+        "text": text,
+    }
+
+
+async def _called_back(
+    channel: ServerChannel,
+    about: Exchanged,
+    text: str,
+    options: BecalmOptions,
+    types: Sequence[str],
+) -> Callback:
+    """Return the callback to a request; a server may bring it before it has acknowledged."""
+    one, served = document(about.article, text), None
+    if options.documents == "fetch":
+        served = msgspec.json.encode(one)
+        one = {name: one[name] for name in ("document_id", "source")}
+    async with channel.communication(about, served) as communication:
+        refused, acknowledged = "", None
+        if not communication.resumed:
+            expires = datetime.fromtimestamp(communication.expires_at, UTC)
+            parameters = {
+                "communication_id": communication.id,
+                "expired": f"{expires:%Y-%m-%d %H:%M:%S}Z",
+                "types": types,
+                "documents": [one],
+            }
+            try:
+                await _asked(channel, "getAnnotations", parameters)
+            except PeerError as error:
+                if not communication.answered:
+                    raise
+                refused = str(error)
+            else:
+                acknowledged = await communication.acknowledged()
+        after = "" if acknowledged is None else f" after {acknowledged:.1f} s"
+        callback = await communication.answer(f"acknowledged{after}, but no saveAnnotations")
+    if acknowledged is not None and acknowledged > SOON:
+        message = f"came{after}: acknowledge first, then annotate"
+        channel.report.note("acknowledgement", message)
+    if refused:
+        channel.report.note("acknowledgement", f"{refused}; but the answer came")
+    return callback
+
+
+async def _asked(
+    channel: ServerChannel, method: str, parameters: Mapping[str, Any], key: str | None = None
+) -> Mapping[str, Any]:
+    """Return what a request was acknowledged with; raises `PeerError` where it was refused."""
+    login = {channel.login.name: channel.login.secret} if channel.login else {KEY: ""}
+    if key is not None:
+        login = dict.fromkeys(login, key)
+    body = {
+        "name": NAME,
+        "method": method,
+        **login,
+        "custom_parameters": {},
+        "parameters": parameters,
+    }
+    request = Request(msgspec.json.encode(body), CONTENT_TYPE, statuses=None, accept=ACCEPT)
+    response = await channel.send(request, whole_body(channel.limits))
+    if not 200 <= response.status < 300:
+        raise failed(response)
+    size = len(response.value)
+    value = await channel.work(read_json, response.value, channel.limits, size=size)
+    answer = as_type(value, dict, "")
+    if not member(answer, "success", bool, ""):
+        code = answer.get("errorCode", answer.get("status"))
+        words = (answer.get("errorName"), answer.get("message"))
+        said = ": ".join(clean(word) for word in words if isinstance(word, str) and word)
+        known = code if isinstance(code, int | str) else "refused"
+        raise FaultError(Fault(code=known, string=said or "success is false"))
+    return answer
+
+
+# -- conformance -----------------------------------------------------------------------------------
+
+
+async def _wrong_key(channel: ServerChannel) -> ConformanceStep:
+    """Return the step of a request with a wrong key: it must be refused."""
+    name = "wrong key"
+    if channel.login is None:
+        message = "the hub sends no becalm_key: register the server with auth = body"
+        return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
+    try:
+        await _asked(channel, "getState", {}, _WRONG_KEY)
+    except PeerError as error:
+        return ConformanceStep(name=name, state=StepState.PASSED, message=f"refused: {error}")
+    message = "a wrong becalm_key was answered with success: anybody can use the server"
+    return ConformanceStep(name=name, state=StepState.WARNING, message=message)
+
+
+async def _unknown_type(channel: ServerChannel, server: Server) -> ConformanceStep:
+    """Return the step of a type that no server knows: it must be ignored."""
+    name, article, text = "unknown type", ArticleId("conformance-type"), "MDM2\nbinds p53."
+    options = read_options(server.options, BecalmOptions)
+    about = Exchanged(article=article, number=1)
+    types = [*options.types, _UNKNOWN_TYPE]
+    try:
+        await _called_back(channel, about, text, options, types)
+    except PeerError as error:
+        message = f"a type that it does not know: {error}; it should be ignored"
+        return ConformanceStep(
+            name=name, state=StepState.WARNING, message=message, outcome=error.outcome
+        )
+    return ConformanceStep(name=name, state=StepState.PASSED, message="ignored")
+
+
+async def _no_documents(channel: ServerChannel) -> ConformanceStep:
+    """Return the step of a request without documents: it must be refused in BeCalm's way."""
+    name = "no documents"
+    about = Exchanged(article=ArticleId("conformance-none"), number=1)
+    try:
+        async with channel.communication(about) as communication:
+            parameters = {"communication_id": communication.id, "types": [], "documents": []}
+            await _asked(channel, "getAnnotations", parameters)
+    except PeerError as error:
+        refused = error.outcome is Outcome.FAULT
+        state = StepState.PASSED if refused else StepState.WARNING
+        message = f"refused: {error}" if refused else f"expected success: false; {error}"
+        return ConformanceStep(name=name, state=state, message=message)
+    message = "acknowledged, though there is nothing to annotate"
+    return ConformanceStep(name=name, state=StepState.WARNING, message=message)

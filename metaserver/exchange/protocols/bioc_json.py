@@ -1,0 +1,448 @@
+"""BioC-JSON over REST: an article as a collection of passages, which comes back annotated.
+
+The answer comes at once, or (`style = session`, as PubTator's services for texts) the server
+answers with the number of a session, and its result is looked for at `result_url`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+import msgspec
+
+from metaserver.base.conformance import ConformanceStep, StepState
+from metaserver.base.errors import PeerError
+from metaserver.base.records import Server, ServerReport
+from metaserver.base.states import Outcome
+from metaserver.exchange.protocols.findings import Findings, gene_name
+from metaserver.exchange.protocols.json_body import (
+    ACCEPT,
+    CONTENT_TYPE,
+    array,
+    as_type,
+    failed,
+    member,
+    read_json,
+    whole_body,
+)
+from metaserver.exchange.protocols.offsets import Places
+from metaserver.exchange.protocols.options import AnswerOptions, Words, read_options
+from metaserver.exchange.protocols.plugin import (
+    ArticleCall,
+    OpenChannel,
+    Request,
+    Response,
+    ServerChannel,
+)
+from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.usage import DECLARED
+from metaserver.exchange.wire.values import Limits, Value
+
+SESSION: Final = "{session}"
+WAITING: Final = frozenset({202, 404})
+_WORD: Final = re.compile(rb'\s*([^\s\x00-\x1f\x7f-\xff<>[\]{}"]+)(?:\s|\Z)')
+_LONGEST: Final = 200
+"""Characters of the number of a session."""
+_BETWEEN: Final = re.compile(r"[,;|]")
+_NUMBER: Final = re.compile(r"[0-9]{1,10}")
+GENE: Final = "Gene"
+"""The type of annotations whose identifiers are NCBI Gene ids, if they are numbers (PubTator)."""
+_TRUE: Final = frozenset({"1", "true", "yes"})
+
+
+class BiocOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Options of a BioC-JSON server."""
+
+    style: Literal["sync", "session"] = "sync"
+    result_url: str = ""  # of a session's result, with {session} in it
+    id_keys: Words = ("identifier", "UniProt", "uniprot")
+    gene_keys: Words = ("NCBI Gene", "NCBI_Gene", "NCBI GENE")
+    score_keys: Words = ("score", "confidence")
+    pair_types: Words = ("ppi", "PPI", "interaction", "bind", "Association")
+    relevance_keys: Words = ("interaction", "relevant")
+    poll_origins: Words = ()
+    looks_a_second: Looks = 3.0  # at jobs of one host
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_origins(self.poll_origins)
+        if self.style == "session" and SESSION not in self.result_url:
+            raise ValueError(f"a session needs result_url with {SESSION} in it")
+
+    def score(self, infons: Mapping[str, Any]) -> float | None:
+        """Return the score among the infons, on the scale of the contract; None without one."""
+        scores = (self.scaled(infons.get(key)) for key in self.score_keys)
+        return next((score for score in scores if score is not None), None)
+
+
+class _Begun(msgspec.Struct):
+    """A session that has begun."""
+
+    id: str | int
+
+
+class BiocJson:
+    """BioC-JSON over REST, as the services of the PubTator family speak it."""
+
+    name: Final = "bioc"
+    title: Final = "BioC-JSON"
+    reports_state: Final = False
+    calls_back: Final = False
+
+    def check(self, server: Server) -> None:
+        """Raise `ValueError` where the options are not valid."""
+        read_options(server.options, BiocOptions)
+
+    async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
+        """Send the article as a collection, and read the annotations that come back."""
+        options = read_options(call.server.options, BiocOptions)
+        text = await call.text.plain()
+        sent = await _submit(channel, call.article, text)
+        response = await _result(channel, call.server, options, sent)
+        body = response.value
+
+        def read() -> Value:
+            reading = BiocReading(text, call.article, options, channel.limits, channel.report)
+            return reading.read(read_json(body, channel.limits), len(body))
+
+        return await channel.work(read, size=max(len(body), len(text)))
+
+    async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
+        """Return None: the protocol has no states."""
+        return None
+
+    async def touch(self, channel: ServerChannel, server: Server) -> str:
+        """Send an empty document: any answer but a failure of the server shows that it is there."""
+        response = await _submit(channel, "probe", "")
+        if response.status >= 500:
+            raise failed(response)
+        return f"the protocol has no states; an empty document was answered by {response.status}"
+
+    async def examine(
+        self, open_channel: OpenChannel, server: Server
+    ) -> AsyncIterator[ConformanceStep]:
+        """Yield the steps of a document that comes back as it was sent."""
+        options = read_options(server.options, BiocOptions)
+        yield await _comes_back(open_channel(), server, options)
+
+
+BIOC_JSON: Final = BiocJson()
+
+
+def collection(article: str, text: str) -> dict[str, Any]:
+    """Return an article as a collection: offsets are those of the text, title and rest passages."""
+    title, _, rest = text.partition("\n")
+    passages = [_passage("title", 0, title)]
+    if rest:
+        passages.append(_passage("abstract", len(title) + 1, rest))
+    document = {"id": article, "infons": {}, "passages": passages}
+    empty: dict[str, Any] = {"annotations": [], "relations": []}
+    return {
+        "source": "BCMS",
+        "date": "",
+        "key": "bcms.key",
+        "infons": {},
+        "documents": [document | empty],
+    }
+
+
+def _passage(kind: str, offset: int, text: str) -> dict[str, Any]:
+    return {
+        "infons": {"type": kind},
+        "offset": offset,
+        "text": text,
+        "sentences": [],
+        "annotations": [],
+        "relations": [],
+    }
+
+
+async def _submit(channel: ServerChannel, article: str, text: str) -> Response[bytes]:
+    login = {channel.login.name: channel.login.secret} if channel.login else {}
+    body = msgspec.json.encode(collection(article, text) | login)
+    request = Request(body, CONTENT_TYPE, statuses=None, accept=ACCEPT)
+    return await channel.send(request, whole_body(channel.limits))
+
+
+async def _result(
+    channel: ServerChannel, server: Server, options: BiocOptions, sent: Response[bytes]
+) -> Response[bytes]:
+    """Return the answer with the annotations; raises `PeerError` where there is none."""
+    if sent.status not in (200, 201, 202):
+        raise failed(sent)
+    if options.style == "sync":
+        return sent
+    body = sent.value
+    session = await channel.work(session_of, body, size=len(body))
+    address = options.result_url.replace(SESSION, quote(session, safe=""))
+    place = job_address(address, server.url, server.url, options.poll_origins, "result_url")
+    pause = 1 / options.looks_a_second
+    request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT, pause=pause)
+    pauses, headers, state = Pauses(), sent.headers, "session begun"
+    while True:
+        await channel.wait(pauses.next(headers), state)
+        response = await channel.send(request, whole_body(channel.limits))
+        if response.status == 200:
+            return response
+        if response.status not in WAITING:
+            raise failed(response)
+        headers, state = response.headers, f"not ready ({response.status})"
+
+
+def session_of(body: bytes) -> str:
+    """Return the number of a session: JSON, the id in an object, else the first word."""
+    try:
+        found = msgspec.json.decode(body, type=_Begun | str)
+        session = str(found.id if isinstance(found, _Begun) else found)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        word = _WORD.match(body)
+        session = word[1].decode() if word else ""
+    if not 0 < len(session) <= _LONGEST or set(session) <= {"."}:
+        shown = body[:200].decode("utf-8", "replace")
+        expected = f"the number of a session, of {_LONGEST} characters at most"
+        raise PeerError(Outcome.SHAPE, f"expected {expected}, got {shown!r}")
+    return session
+
+
+class BiocReading:
+    """The reading of one answer; `read` raises `PeerError` for another shape."""
+
+    def __init__(
+        self, text: str, article: str, options: BiocOptions, limits: Limits, report: Report
+    ) -> None:
+        self._text = text
+        self._article = article
+        self._options = options
+        self._limits = limits
+        self._report = report
+        self._found = Findings(text, report, limits)
+        self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by annotation
+        self._whole = Places(text, options.offsets)
+
+    def read(self, value: Any, size: int) -> Value:
+        """Return the values of the contract in a collection, which came in so many bytes."""
+        self._found.size = size
+        pointer, document = self.document(value)
+        passages = list(_objects(document, "passages", pointer))
+        for at, passage in passages:
+            self._passage(at, passage)
+        for at, holder in [(pointer, document), *passages]:
+            for where, relation in _objects(holder, "relations", at):
+                self._relation(where, relation)
+        infons = _infons(document, pointer)
+        for key in self._options.relevance_keys:
+            if key in infons:
+                relevant = str(infons[key]).lower() in _TRUE
+                score = self._options.score(infons)
+                self._found.interaction = (relevant, 1.0 if score is None else score)
+        self._found.meta = {key: infons[key] for key in DECLARED if key in infons}
+        return self._found.answer()
+
+    def document(self, value: Any) -> tuple[str, Mapping[str, Any]]:
+        """Return our document with its pointer: in a collection, in a list, or by itself.
+
+        It is the one with our id, or the only one if that has none.
+        """
+        pointer = ""
+        if isinstance(value, dict) and "passages" not in value:
+            key = next((key for key in ("documents", "PubTator3") if key in value), "documents")
+            value, pointer = member(value, key, list, ""), f"/{key}"
+        if isinstance(value, dict):
+            documents: Sequence[tuple[str, Mapping[str, Any]]] = [(pointer, value)]
+        else:
+            documents = list(_each(as_type(value, list, pointer), pointer))
+        own = [one for one in documents if str(one[1].get("id")) == self._article]
+        if len(own) == 1:
+            return own[0]
+        if len(documents) != 1:
+            message = f"{pointer or '/'}: {len(documents)} documents, {len(own)} of them ours"
+            raise PeerError(Outcome.SHAPE, message)
+        [(pointer, document)] = documents
+        if document.get("id") not in (None, ""):
+            message = f"{pointer}/id: {str(document['id'])!r:.60} is not what was sent"
+            raise PeerError(Outcome.SHAPE, message)
+        return pointer, document
+
+    def _passage(self, pointer: str, passage: Mapping[str, Any]) -> None:
+        start = member(passage, "offset", int, pointer)
+        text = passage.get("text")
+        if isinstance(text, str) and (text.strip() or not passage.get("sentences")):
+            places = Places(text, self._options.offsets)
+        else:  # shared: many such passages must not take the time of as many texts
+            text, start, places = self._text, 0, self._whole
+        annotations = list(_objects(passage, "annotations", pointer))
+        for at, sentence in _objects(passage, "sentences", pointer):
+            annotations += _objects(sentence, "annotations", at)
+        shift = self._shift(start, text, places, [one for _, one in annotations])
+        if shift:
+            self._report.note(f"{pointer}/annotations", f"offsets in the passage: moved by {shift}")
+        for at, annotation in annotations:
+            self._annotation(at, annotation, start - shift, start, places)
+
+    def _shift(
+        self, start: int, text: str, places: Places, annotations: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Return the offset of a passage whose annotations count from its own beginning, else 0."""
+        located = [
+            (location.get("offset"), one.get("text"))
+            for one in annotations
+            if (location := _first_location(one)) is not None
+        ]
+        own = [
+            isinstance(at, int)
+            and isinstance(words, str)
+            and text.startswith(words, places.code_point(at))
+            and not self._text.startswith(words, places.code_point(at - start) + start)
+            for at, words in located
+        ]
+        return start if start and own and all(own) else 0
+
+    def _annotation(
+        self,
+        pointer: str,
+        annotation: Mapping[str, Any],
+        origin: int,
+        place: int,
+        places: Places,
+    ) -> None:
+        """Read an annotation whose offsets count from `origin`, in a passage at `place`."""
+        options, infons = self._options, _infons(annotation, pointer)
+        score = options.score(infons)
+        locations = list(_objects(annotation, "locations", pointer))
+        if len(locations) > 1:
+            self._report.note(f"{pointer}/locations", "in pieces: the first is read")
+        words = annotation.get("text")
+        if locations:
+            at, location = locations[0]
+            first = member(location, "offset", int, at) - origin
+            last = first + member(location, "length", int, at)
+            self._found.mention(
+                pointer,
+                places.code_point(first) + place,
+                places.code_point(last) + place,
+                str(infons.get("type") or "unknown"),
+                score,
+                words if isinstance(words, str) and len(locations) == 1 else None,
+            )
+        name = str(annotation.get("id", ""))
+        for accession in dict.fromkeys(self._named(infons, pointer)):
+            if name:
+                self._accessions[name].append(accession)
+            self._found.normalization(accession, score)
+
+    def _named(self, infons: Mapping[str, Any], pointer: str) -> Iterator[str]:
+        """Yield the accessions that the infons name."""
+        for key in dict.fromkeys((*self._options.id_keys, *self._options.gene_keys)):
+            texts = _BETWEEN.split(str(infons.get(key) or ""), self._limits.values)
+            genes = key in self._options.gene_keys or infons.get("type") == GENE
+            for text in filter(None, map(str.strip, texts)):
+                accession = self._accession(text, f"{pointer}/infons/{key}", genes=genes)
+                if accession is None:
+                    self._report.note(f"{pointer}/infons/{key}", "names no UniProt accession")
+                else:
+                    yield accession
+
+    def _accession(self, text: str, pointer: str, *, genes: bool) -> str | None:
+        """Return the accession in a text; where `genes`, a number is an NCBI Gene id."""
+        if genes and _NUMBER.fullmatch(text):
+            text = gene_name(int(text))
+        return self._found.accession(text, pointer)
+
+    def _relation(self, pointer: str, relation: Mapping[str, Any]) -> None:
+        infons = _infons(relation, pointer)
+        if str(infons.get("type", "")) not in self._options.pair_types:
+            return
+        ends: list[Sequence[str]] = [
+            self._accessions.get(str(node.get("refid", "")), ())
+            for _, node in _objects(relation, "nodes", pointer)
+        ]
+        if not ends:
+            ends = [self._role(infons, role, pointer) for role in ("role1", "role2")]
+        score = self._options.score(infons)
+        known = [end for end in ends if end]
+        if len(known) < max(2, len(ends)):
+            self._report.note(pointer, "relates what has no accession")
+        for one_end, other_end in combinations(known, 2):
+            for one in one_end:
+                for other in other_end:
+                    self._found.pair(one, other, score)
+
+    def _role(self, infons: Mapping[str, Any], role: str, pointer: str) -> Sequence[str]:
+        """Return the accession of a role such as `Gene|P04637` or `Gene|7157`."""
+        kind, _, text = str(infons.get(role, "")).rpartition("|")
+        accession = self._accession(text, f"{pointer}/infons/{role}", genes=kind == GENE)
+        return () if accession is None else (accession,)
+
+
+def _first_location(annotation: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the location of an annotation that is read, None where it has no such."""
+    locations = annotation.get("locations")
+    first = locations[0] if isinstance(locations, list) and locations else None
+    return first if isinstance(first, dict) else None
+
+
+def _objects(
+    holder: Mapping[str, Any], name: str, pointer: str
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects of an array with their pointers; an absent array is empty."""
+    return _each(array(holder, name, pointer), f"{pointer}/{name}")
+
+
+def _each(values: Sequence[Any], pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for place, value in enumerate(values):
+        yield f"{pointer}/{place}", as_type(value, dict, f"{pointer}/{place}")
+
+
+def _infons(holder: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+    found = holder.get("infons")
+    return {} if found is None else as_type(found, dict, f"{pointer}/infons")
+
+
+def _passage_text(passage: Mapping[str, Any], pointer: str) -> str:
+    """Return a passage's text: its own, or if that is missing or blank, its sentences."""
+    text = str(passage.get("text") or "")
+    if text.strip() or not passage.get("sentences"):
+        return text
+    sentences = _objects(passage, "sentences", pointer)
+    return " ".join(str(one.get("text") or "") for _, one in sentences)
+
+
+async def _comes_back(
+    channel: ServerChannel, server: Server, options: BiocOptions
+) -> ConformanceStep:
+    """Return the step of a document: its id and texts must come back as they were sent.
+
+    A text that was changed is a warning, another document a failure.
+    """
+    name, article, text = "document comes back", "conformance-bioc", "α-Synuclein\nbinds 𝛽 Parkin."
+    expected = [one["text"] for one in collection(article, text)["documents"][0]["passages"]]
+    try:
+        sent = await _submit(channel, article, text)
+        response = await _result(channel, server, options, sent)
+        body = response.value
+
+        def read() -> tuple[StepState, str]:
+            reading = BiocReading(text, article, options, channel.limits, channel.report)
+            pointer, document = reading.document(read_json(body, channel.limits))
+            passages = _objects(document, "passages", pointer)
+            found = [_passage_text(passage, at) for at, passage in passages]
+            whole = "".join(found).casefold()
+            if whole.strip() and not any(word in whole for word in ("synuclein", "parkin")):
+                return StepState.FAILED, "its passages have no name of the article that was sent"
+            wrong = [] if document.get("id") else ["it has no id"]
+            if found != expected:
+                message = "its passages have another text: offsets are moved to where the words are"
+                wrong.append(message)
+            return StepState.WARNING if wrong else StepState.PASSED, "; ".join(wrong) or "unchanged"
+
+        state, message = await channel.work(read, size=len(body))
+    except PeerError as error:
+        state = StepState.FAILED if error.outcome is Outcome.SHAPE else StepState.WARNING
+        return ConformanceStep(name=name, state=state, message=str(error), outcome=error.outcome)
+    return ConformanceStep(name=name, state=state, message=message)

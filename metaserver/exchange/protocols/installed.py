@@ -1,0 +1,34 @@
+"""The installed protocols: those of this package, and plug-ins of others.
+
+A plug-in is registered by its name under the entry point group `metaserver.exchange.protocols`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Final
+
+from metaserver.exchange.protocols.becalm import BECALM
+from metaserver.exchange.protocols.bioc_json import BIOC_JSON
+from metaserver.exchange.protocols.plugin import ServerProtocol
+from metaserver.exchange.protocols.pubannotation import PUBANNOTATION
+from metaserver.exchange.protocols.xmlrpc import XMLRPC
+
+GROUP: Final = "metaserver.protocols"
+OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON, BECALM)
+
+
+def protocol_title(name: str) -> str:
+    """Return a protocol's name for readers; its own name where it is not installed any more."""
+    found = installed_protocols().get(name)
+    return found.title if found else name
+
+
+@cache
+def installed_protocols() -> Mapping[str, ServerProtocol]:
+    """Return every installed protocol by name, this package's first."""
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    own = {protocol.name: protocol for protocol in OWN}
+    return own | {entry.name: entry.load() for entry in found if entry.name not in own}

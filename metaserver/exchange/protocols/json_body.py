@@ -1,0 +1,180 @@
+"""JSON of servers: read with bounds, and its values read as types, with JSON Pointers to problems.
+
+Both raise `PeerError`: `syntax` for what is not JSON (RFC 8259), `too_large` beyond the limits,
+`shape` for a value of another type, at its pointer (RFC 6901).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final, NoReturn, TypeVar
+
+from metaserver.base.errors import PeerError
+from metaserver.base.states import Outcome
+from metaserver.exchange.protocols.plugin import Response
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.values import FORBIDDEN, INT64, Fault, FaultError, Limits
+
+CONTENT_TYPE: Final = "application/json; charset=utf-8"
+ACCEPT: Final = "application/json"
+BEFORE_VALUES: Final = (",", "[", "{")
+"""Each value but the outermost comes after one of these, if any is in its array or object."""
+SHOWN: Final = 200
+"""Characters of a text that is shown where JSON was expected."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NAMES: Final[Mapping[type, str]] = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+    type(None): "null",
+}
+T = TypeVar("T")
+
+
+class WholeBody:
+    """A reader that collects a body, to be parsed when it is complete."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._body = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+        self._body += data
+        if len(self._body) > self._max_bytes:
+            raise PeerError(Outcome.TOO_LARGE, f"more than {self._max_bytes:,} bytes")
+
+    def close(self) -> bytes:
+        """Return the body."""
+        return bytes(self._body)
+
+
+def whole_body(limits: Limits) -> Any:
+    """Return a factory of readers of whole bodies."""
+
+    def make(_content_type: str, _report: Report) -> WholeBody:
+        return WholeBody(limits.bytes)
+
+    return make
+
+
+def read_json(body: bytes, limits: Limits) -> Any:
+    """Return the value of a JSON text; its time grows with the size of the body."""
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PeerError(
+            Outcome.SYNTAX, f"not UTF-8: {error.reason} at byte {error.start}"
+        ) from error
+    if sum(map(text.count, BEFORE_VALUES)) > limits.values:
+        raise PeerError(Outcome.TOO_LARGE, f"more than {limits.values:,} values")
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_integer
+        )
+    except json.JSONDecodeError as error:
+        shown = "" if text.lstrip().startswith(("{", "[{")) else f": {text[:SHOWN].strip()!r}"
+        place = f"line {error.lineno}, column {error.colno}"
+        raise PeerError(Outcome.SYNTAX, f"not JSON: {error.msg}: {place}{shown}") from error
+    except RecursionError as error:
+        raise PeerError(Outcome.SYNTAX, f"nested deeper than {limits.depth}") from error
+    _require_plain(value, limits)
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise PeerError(Outcome.SYNTAX, "not JSON: a name occurs twice in an object")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise PeerError(Outcome.SYNTAX, f"not JSON: {name}")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 20 or not -INT64 <= (number := int(digits)) < INT64:
+        raise PeerError(Outcome.SYNTAX, "an integer beyond 64 bits")
+    return number
+
+
+def _require_plain(value: Any, limits: Limits) -> None:
+    """Refuse what cannot be stored: deep nesting, infinite numbers, halves of characters."""
+    rest = [(value, 0)]
+    while rest:
+        one, depth = rest.pop()
+        if isinstance(one, str):
+            if not one.isascii() and _SURROGATE.search(one):
+                raise PeerError(Outcome.SYNTAX, "a string with half of a surrogate pair")
+        elif isinstance(one, float):
+            if not isfinite(one):
+                raise PeerError(Outcome.SYNTAX, "a number beyond the range of doubles")
+        elif isinstance(one, list | dict):
+            if depth >= limits.depth:
+                raise PeerError(Outcome.SYNTAX, f"nested deeper than {limits.depth}")
+            inner = one.values() if isinstance(one, dict) else one
+            rest.extend((each, depth + 1) for each in inner)
+            if isinstance(one, dict):
+                rest.extend((name, depth) for name in one)
+
+
+def as_type(value: Any, kind: type[T], pointer: str) -> T:
+    """Return a value that must be of a type."""
+    if type(value) is not kind:
+        found = _NAMES.get(type(value), "something else")
+        shown = f" {value!r:.40}" if isinstance(value, str | int | float) else ""
+        message = f"{pointer or '/'}: expected {_NAMES[kind]}, got {found}{shown}"
+        raise PeerError(Outcome.SHAPE, message)
+    return value
+
+
+def member(struct: Mapping[str, Any], name: str, kind: type[T], pointer: str) -> T:
+    """Return a required member; `pointer` is the object's own."""
+    if name not in struct:
+        raise PeerError(Outcome.SHAPE, f"{pointer}/{name}: missing; expected {_NAMES[kind]}")
+    return as_type(struct[name], kind, f"{pointer}/{name}")
+
+
+def array(struct: Mapping[str, Any], name: str, pointer: str) -> list[Any]:
+    """Return a member that is an array; an absent one, or null, is empty."""
+    value = struct.get(name)
+    return [] if value is None else as_type(value, list, f"{pointer}/{name}")
+
+
+def number(value: Any) -> float | None:
+    """Return a number, also one that is written as a string; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except ValueError:
+        return None
+    return found if isfinite(found) else None
+
+
+def clean(text: str) -> str:
+    """Return a text without characters that XML cannot carry."""
+    return FORBIDDEN.sub("\ufffd", text)
+
+
+def failed(response: Response[bytes]) -> PeerError:
+    """Return the error of an answer whose status says that there is no result.
+
+    An object with a message is an error of the protocol; anything else is one of HTTP.
+    """
+    try:
+        found = json.loads(response.value[:10_000])
+    except (ValueError, RecursionError):
+        found = None
+    text = found.get("message", found.get("error")) if isinstance(found, dict) else None
+    if isinstance(text, str):
+        return FaultError(Fault(code=response.status, string=clean(text)))
+    return PeerError(Outcome.HTTP, f"HTTP status {response.status}; expected a result")

@@ -1,0 +1,119 @@
+"""Waits between two looks at a job: as the server asks, else growing; and where a job may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from typing import Annotated, Final
+
+from msgspec import Meta
+from yarl import URL
+
+from metaserver.base.errors import PeerError
+from metaserver.base.states import Outcome
+
+LEAST: Final = 0.34
+"""Seconds between two looks at one job: services of NCBI allow three requests a second."""
+FIRST: Final = 1.0
+MOST: Final = 10.0
+
+_MAX_LENGTH: Final = 40  # characters; a date of any form that HTTP has is shorter
+_SECONDS: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_MAX_ADDRESS: Final = 2_000
+
+
+Looks = Annotated[float, Meta(gt=0, le=20)]
+"""Looks a second at the jobs of one host, by all servers and lanes together."""
+
+
+class Pauses:
+    """The waits of one job, in seconds: as the server asks, else from `FIRST` doubled to `MOST`."""
+
+    def __init__(self) -> None:
+        self._next = FIRST
+
+    def next(self, headers: Mapping[str, str], expected: object = None) -> float:
+        """Return the next wait; `expected` is a number of seconds that the answer itself has."""
+        asked = retry_after(headers)
+        if asked is None and isinstance(expected, int | float) and isfinite(expected):
+            asked = float(expected)
+        if asked is not None:
+            return max(LEAST, asked)
+        pause, self._next = self._next, min(MOST, self._next * 2)
+        return pause
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of `Retry-After` (RFC 9110, 10.2.3), None where there is none.
+
+    A date is compared with the server's own `Date` where it sends one: its clock may be wrong.
+    """
+    text = headers.get("Retry-After", "").strip()
+    if len(text) > _MAX_LENGTH:
+        return None
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    until = _moment(text)
+    if until is None:
+        return None
+    now = _moment(headers.get("Date", "")) or datetime.now(UTC)
+    return max(0.0, (until - now).total_seconds())
+
+
+def job_address(
+    location: object,
+    at: str | URL,
+    registered: str,
+    origins: Collection[str],
+    name: str = "Location",
+) -> str:
+    """Return where a job is: at the registered scheme, host and port, or at one of `origins`.
+
+    Raises `PeerError` for any other place: a server must not choose where the hub connects to.
+    """
+    if not isinstance(location, str) or not location:
+        raise PeerError(Outcome.HTTP, f"a job without {name}")
+    try:
+        if len(location) > _MAX_ADDRESS:
+            raise ValueError(name)  # before it is normalised
+        place = URL(at).join(URL(location))
+        usable = place.user is None and place.scheme in ("http", "https") and bool(place.host)
+        known = {origin_of(URL(one)) for one in (registered, *origins)}
+        allowed = usable and origin_of(place) in known
+    except ValueError:
+        usable = allowed = False
+    if not usable:
+        raise PeerError(Outcome.HTTP, f"{name} is no address")
+    if not allowed:
+        origin = str(place.origin())[:200]
+        raise PeerError(
+            Outcome.HTTP, f"{name} is at {origin}; poll_origins of its options allow it"
+        )
+    return str(place)
+
+
+def check_origins(origins: Collection[str]) -> None:
+    """Raise `ValueError` for one of `poll_origins` that no job can be at."""
+    for origin in origins:
+        place = URL(origin)
+        if place.scheme not in ("http", "https") or not place.host:
+            raise ValueError(f"poll_origins: expected https://HOST:PORT, got {origin[:80]!r}")
+
+
+def origin_of(url: URL) -> tuple[str, str | None, int | None]:
+    """Return the scheme, host and port of an address: what a server's secrets may be sent to."""
+    return url.scheme, url.host, url.port
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the moment of an HTTP date, in UTC; None where it is not valid."""
+    if not 0 < len(text) <= _MAX_LENGTH:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -1,0 +1,419 @@
+"""PubAnnotation's annotators: an article as JSON, the answer at once or after looks at a job.
+
+Two kinds of jobs are in use: 303 with a `Location` that is 404 until the result is there, and 201
+with a `Location` of a task that says where its result is (docs/protocols.md has the sources).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.conformance import ConformanceStep, StepState
+from metaserver.base.errors import PeerError
+from metaserver.base.records import Server, ServerReport
+from metaserver.base.states import Outcome
+from metaserver.exchange.protocols.findings import Findings
+from metaserver.exchange.protocols.json_body import (
+    ACCEPT,
+    CONTENT_TYPE,
+    array,
+    as_type,
+    clean,
+    failed,
+    member,
+    read_json,
+    whole_body,
+)
+from metaserver.exchange.protocols.offsets import Places, Unit
+from metaserver.exchange.protocols.options import AnswerOptions, Words, read_options
+from metaserver.exchange.protocols.parts import best, parts_of, pass_on, summed
+from metaserver.exchange.protocols.plugin import (
+    ArticleCall,
+    OpenChannel,
+    Request,
+    Response,
+    ServerChannel,
+)
+from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.usage import META
+from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
+
+SOURCE: Final = "BCMS"
+PLAIN: Final = "text/plain; charset=utf-8"
+WAITING: Final = frozenset({202, 404})
+"""The statuses of a result that is not there yet."""
+PROTEIN: Final = "protein"
+LEAST_PART: Final = 1_000
+"""The fewest characters that a server may be sent at a time."""
+
+
+class PubAnnotationOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Options of a PubAnnotation server."""
+
+    body: Literal["json", "text"] = "json"
+    id_predicates: Words = ("id", "uniprot")
+    score_predicates: Words = ("score", "confidence")
+    pair_predicates: Words = ("interactsWith", "bindsTo", "ppi")
+    relevance_predicates: Words = ("interaction", "relevant")
+    poll_origins: Words = ()  # where jobs may be, besides the server's own origin
+    max_chars: Annotated[int, Meta(ge=0, le=10**9)] = 0  # of a request; longer texts in parts
+    looks_a_second: Looks = 3.0  # at jobs of one host
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_origins(self.poll_origins)
+        if 0 < self.max_chars < LEAST_PART:
+            raise ValueError(f"max_chars must be 0 (any length) or at least {LEAST_PART}")
+
+
+class PubAnnotation:
+    """PubAnnotation's protocol of annotation servers."""
+
+    name: Final = "pubannotation"
+    title: Final = "PubAnnotation"
+    reports_state: Final = False
+    calls_back: Final = False
+
+    def check(self, server: Server) -> None:
+        """Raise `ValueError` where the options are not valid."""
+        read_options(server.options, PubAnnotationOptions)
+
+    async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
+        """Send the article, wait for the job where there is one, and read the annotations."""
+        options = read_options(call.server.options, PubAnnotationOptions)
+        text = await call.text.plain()
+        notes = Report()
+        found = Findings(text, notes, channel.limits)
+        for begin, part in parts_of(text, options.max_chars):
+            sent = await _submit(channel, options, {"text": part, "sourceid": call.article})
+            response = await _result(channel, call.server, options, sent)
+            body, found.begin = response.value, begin
+            size = max(len(body), len(part))
+            await channel.work(
+                read_part, body, part, options, channel.limits, notes, found, size=size
+            )
+        answer = await channel.work(found.answer, size=found.size)
+        pass_on(notes, channel.report)
+        return answer
+
+    async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
+        """Return None: the protocol has no states."""
+        return None
+
+    async def touch(self, channel: ServerChannel, server: Server) -> str:
+        """Send an empty text: any answer but a failure of the server shows that it is there."""
+        options = read_options(server.options, PubAnnotationOptions)
+        response = await _submit(channel, options, {"text": ""})
+        if response.status >= 500:
+            raise failed(response)
+        return f"the protocol has no states; an empty text was answered by {response.status}"
+
+    async def examine(
+        self, open_channel: OpenChannel, server: Server
+    ) -> AsyncIterator[ConformanceStep]:
+        """Yield the steps of unknown members, and of a result that is read twice."""
+        options = read_options(server.options, PubAnnotationOptions)
+        text = "MDM2 binds p53."
+        yield await _further_member(open_channel(), server, options, text)
+        yield await _read_twice(open_channel(), server, options, text)
+
+
+PUBANNOTATION: Final = PubAnnotation()
+
+
+async def _submit(
+    channel: ServerChannel, options: PubAnnotationOptions, values: Mapping[str, str]
+) -> Response[bytes]:
+    if options.body == "text" and channel.login is None:
+        body, kind = values["text"].encode(), PLAIN
+    else:
+        login = {channel.login.name: channel.login.secret} if channel.login else {}
+        body = msgspec.json.encode({**values, "sourcedb": SOURCE, **login})
+        kind = CONTENT_TYPE
+    request = Request(body, kind, statuses=None, accept=ACCEPT)
+    return await channel.send(request, whole_body(channel.limits))
+
+
+async def _get(channel: ServerChannel, url: str, options: PubAnnotationOptions) -> Response[bytes]:
+    pause = 1 / options.looks_a_second
+    request = Request(None, "", method="GET", url=url, statuses=None, accept=ACCEPT, pause=pause)
+    return await channel.send(request, whole_body(channel.limits))
+
+
+async def _result(
+    channel: ServerChannel, server: Server, options: PubAnnotationOptions, sent: Response[bytes]
+) -> Response[bytes]:
+    """Return the answer with the result; raises `PeerError` where there is none."""
+    if sent.status == 200:
+        return sent
+    if sent.status not in (201, 202, 303):
+        raise failed(sent)
+    place = _place(sent, server, options)
+    if sent.status == 303:
+        return await _when_there(channel, place, sent, options)
+    return await _of_task(channel, server, options, place, sent)
+
+
+def _place(sent: Response[bytes], server: Server, options: PubAnnotationOptions) -> str:
+    location = sent.headers.get("Location")
+    return job_address(location, sent.url, server.url, options.poll_origins)
+
+
+async def _when_there(
+    channel: ServerChannel, place: str, sent: Response[bytes], options: PubAnnotationOptions
+) -> Response[bytes]:
+    """Look at the place of a result until it is there."""
+    pauses, headers = Pauses(), sent.headers
+    state = "accepted"
+    while True:
+        await channel.wait(pauses.next(headers), state)
+        response = await _get(channel, place, options)
+        if response.status == 200:
+            return response
+        if response.status not in WAITING:
+            raise _lost(response)
+        headers, state = response.headers, f"not ready ({response.status})"
+
+
+async def _of_task(
+    channel: ServerChannel,
+    server: Server,
+    options: PubAnnotationOptions,
+    place: str,
+    sent: Response[bytes],
+) -> Response[bytes]:
+    """Look at a task until it is done, and fetch its result."""
+    pauses, headers, expected = Pauses(), sent.headers, None
+    state = "accepted"
+    while True:
+        await channel.wait(pauses.next(headers, expected), state)
+        response = await _get(channel, place, options)
+        if response.status in WAITING:
+            headers, expected = response.headers, None
+            continue
+        if response.status != 200:
+            raise _lost(response)
+        body = response.value
+        task = await channel.work(read_json, body, channel.limits, size=len(body))
+        if isinstance(task, list) or "denotations" in as_type(task, dict, ""):
+            return response  # the place of the task became that of the result
+        state = member(task, "status", str, "")
+        if state == "ERROR":
+            raise FaultError(
+                Fault(code="ERROR", string=clean(str(task.get("error_message") or "")))
+            )
+        if state == "DONE":
+            result = job_address(
+                task.get("result_location"),
+                place,
+                server.url,
+                options.poll_origins,
+                "result_location",
+            )
+            return await _fetched(channel, result, options)
+        headers, expected = response.headers, task.get("ETR")
+
+
+async def _fetched(
+    channel: ServerChannel, place: str, options: PubAnnotationOptions
+) -> Response[bytes]:
+    response = await _get(channel, place, options)
+    if response.status != 200:
+        raise _lost(response)
+    return response
+
+
+def _lost(response: Response[bytes]) -> PeerError:
+    """Return the error of a job without a result; in either dialect 410 says that it had one."""
+    if response.status == 410:
+        return FaultError(Fault(code=410, string="the result is gone already"))
+    return failed(response)
+
+
+def read_part(
+    body: bytes,
+    text: str,
+    options: PubAnnotationOptions,
+    limits: Limits,
+    report: Report,
+    found: Findings,
+) -> None:
+    """Add the annotations of one part of an article to those found; notes go to the report."""
+    value = read_json(body, limits)
+    found.size += len(body)
+    pointer = ""
+    if isinstance(value, list) and len(value) == 1:  # as batches are answered
+        value, pointer = value[0], "/0"
+    document = as_type(value, dict, pointer)
+    places = _Places(document.get("text"), text, options.offsets, f"{pointer}/text")
+    earlier, found.interaction = found.interaction, None
+    _Reading(document, pointer, options, found, places, report).read()
+    found.interaction = best((earlier, found.interaction))
+
+
+class _Places:
+    """The code points of our text, by offsets in the text that the server answered with."""
+
+    def __init__(self, echoed: Any, text: str, unit: Unit, pointer: str) -> None:
+        theirs = text if echoed is None else as_type(echoed, str, pointer)
+        self._returns: Sequence[int] = ()
+        if theirs.rstrip() != text.rstrip():
+            if theirs.replace("\r\n", "\n").rstrip() != text.rstrip():
+                raise PeerError(Outcome.SHAPE, f"{pointer}: answered about another text")
+            self._returns = [at for at, letter in enumerate(theirs) if letter == "\r"]
+        self._places = Places(theirs, unit)
+
+    def code_point(self, offset: int) -> int:
+        """Return the code point in our text."""
+        place = self._places.code_point(offset)
+        return place - bisect_left(self._returns, place)
+
+
+class _Reading:
+    """The reading of one document."""
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        pointer: str,
+        options: PubAnnotationOptions,
+        found: Findings,
+        places: _Places,
+        report: Report,
+    ) -> None:
+        self._document = document
+        self._pointer = pointer
+        self._options = options
+        self._found = found
+        self._places = places
+        self._report = report
+        self._accessions: defaultdict[str, dict[str, None]] = defaultdict(dict)  # by denotation
+        self._scores: dict[str, float] = {}  # by denotation or relation
+        self._relevance: list[tuple[str, Any]] = []
+
+    def read(self) -> None:
+        """Read attributes first: denotations and relations depend on them."""
+        for at, one in self._members("attributes"):
+            self._attribute(at, one)
+        for at, one in self._members("denotations"):
+            self._denotation(at, one)
+        for at, one in self._members("relations"):
+            self._relation(at, one)
+        for subject, value in self._relevance:
+            score = self._scores.get(subject, 1.0)
+            relevant = value if isinstance(value, bool) else str(value).lower() in ("1", "true")
+            self._found.interaction = (relevant, score)
+        meta = self._document.get(META)
+        self._found.meta = summed(self._found.meta, meta if isinstance(meta, dict) else None)
+
+    def _members(self, name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        pointer = f"{self._pointer}/{name}"
+        return [
+            (f"{pointer}/{place}", as_type(one, dict, f"{pointer}/{place}"))
+            for place, one in enumerate(array(self._document, name, self._pointer))
+        ]
+
+    def _attribute(self, at: str, one: Mapping[str, Any]) -> None:
+        options, subject = self._options, _name(one, "subj")
+        predicate, value = member(one, "pred", str, at), one.get("obj")
+        if predicate in options.relevance_predicates:
+            self._relevance.append((_name(one, "id"), value))
+        elif not subject and predicate in (*options.id_predicates, *options.score_predicates):
+            self._report.note(f"{at}/subj", "missing: it is of no denotation or relation")
+        elif predicate in options.id_predicates:
+            accession = self._found.accession(as_type(value, str, f"{at}/obj"), f"{at}/obj")
+            if accession is None:
+                self._report.note(f"{at}/obj", "names no UniProt accession")
+            else:
+                self._accessions[subject][accession] = None
+        elif predicate in options.score_predicates:
+            score = options.scaled(value)
+            if score is None:
+                self._report.note(f"{at}/obj", "is no number")
+            else:
+                self._scores[subject] = score
+
+    def _denotation(self, at: str, one: Mapping[str, Any]) -> None:
+        name, kind = _name(one, "id"), member(one, "obj", str, at)
+        span, where = one.get("span"), f"{at}/span"
+        if isinstance(span, list) and span:
+            if len(span) > 1:
+                self._report.note(where, "in pieces: the first is read")
+            span, where = span[0], f"{where}/0"
+        span = as_type(span, dict, where)
+        begin = self._places.code_point(member(span, "begin", int, where))
+        end = self._places.code_point(member(span, "end", int, where))
+        score = self._scores.get(name)
+        accession = self._found.accession(kind, f"{at}/obj")
+        named = self._accessions[name] if name else {}
+        if accession is not None:
+            named[accession] = None
+            kind = PROTEIN
+        self._found.mention(at, begin, end, kind, score)
+        for accession in named:
+            self._found.normalization(accession, score)
+
+    def _relation(self, at: str, one: Mapping[str, Any]) -> None:
+        if member(one, "pred", str, at) not in self._options.pair_predicates:
+            return
+        ends = [self._accessions.get(_name(one, name), ()) for name in ("subj", "obj")]
+        if not all(ends):
+            self._report.note(at, "relates what has no accession")
+        score = self._scores.get(_name(one, "id"))
+        for one_end, other_end in product(*ends):
+            self._found.pair(one_end, other_end, score)
+
+
+def _name(one: Mapping[str, Any], member: str) -> str:
+    """Return the id of a denotation or relation; those without one have an empty id."""
+    found = one.get(member)
+    return "" if found is None else str(found)
+
+
+async def _further_member(
+    channel: ServerChannel, server: Server, options: PubAnnotationOptions, text: str
+) -> ConformanceStep:
+    """Return the step of a member that the server does not know: it must be ignored."""
+    name = "further member"
+    if options.body == "text":
+        return ConformanceStep(name=name, state=StepState.SKIPPED, message="the text alone is sent")
+    try:
+        sent = await _submit(channel, options, {"text": text, "bcms_further": "1"})
+        await _result(channel, server, options, sent)
+    except PeerError as error:
+        message = f"a member that it does not know: {error}; it should be ignored"
+        return ConformanceStep(
+            name=name, state=StepState.WARNING, message=message, outcome=error.outcome
+        )
+    return ConformanceStep(name=name, state=StepState.PASSED, message="ignored")
+
+
+async def _read_twice(
+    channel: ServerChannel, server: Server, options: PubAnnotationOptions, text: str
+) -> ConformanceStep:
+    """Return the step of a job whose result is read a second time: it must be gone, or the same."""
+    name = "result read twice"
+    try:
+        sent = await _submit(channel, options, {"text": text})
+        if sent.status == 200:
+            message = "answered at once: there is no job"
+            return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
+        first = await _result(channel, server, options, sent)
+        again = await _get(channel, str(first.url), options)
+    except PeerError as error:
+        return ConformanceStep(
+            name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome
+        )
+    if again.status == 200 and again.value != first.value:
+        message = "the second look at a result gave another one"
+        return ConformanceStep(name=name, state=StepState.FAILED, message=message)
+    message = f"the second look was answered by {again.status}"
+    return ConformanceStep(name=name, state=StepState.PASSED, message=message)

@@ -1,0 +1,227 @@
+"""Fast path for the usual answer: from its text straight to checked payloads, without values.
+
+Patterns match the few forms that XML-RPC libraries write: a response of one struct, whose members
+are the arrays of tasks. A form is matched as a whole or not at all, and every value in it is of the
+agreed type, or 1 for 1.0. Any other answer is declined (`None`), and left to the decoder and
+`validation.check`. So the only requirement is that what is taken here is what they would have
+returned, problems included: `benchmarks/fuzz_decoding.py` compares the two.
+
+Between tags there is nothing but white space, names, scalars and words without `<` and `>`: no
+CDATA section, comment or attribute, and every `<member>` is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Protocol
+
+from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.records import TaskName
+from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.validation import Part, Vocabulary, checked_answer
+from metaserver.exchange.wire.values import Limits
+
+SPACE: Final = r"[ \t\r\n]*+"
+_DEPTH: Final = 3  # struct, array, struct
+_CHARACTERS: Final = r"[^\x00-\x08\x0b\x0c\x0e-\x1f<>&\ud800-\udfff\ufffe\uffff]*+"
+_REFERENCE: Final = r"&(?:amp|lt|gt|quot|apos|#3[2-9]|#[4-9][0-9]);"
+_WORDS: Final = f"{_CHARACTERS}(?:{_REFERENCE}{_CHARACTERS})*"  # of a string that is not kept
+_END: Final = "</data>"
+
+_DECLARATION: Final = (
+    r"""<\?xml version=(["'])1\.0\1(?: encoding=(["'])(?i:(utf-8)|us-ascii|iso-8859-1)\2)? ?\?>"""
+)
+_OPENING: Final = re.compile(
+    rf"(?:{_DECLARATION}{SPACE})?<methodResponse>{SPACE}<params>{SPACE}<param>{SPACE}<value>{SPACE}"
+    rf"<struct>{SPACE}",
+    re.ASCII,
+)
+_ARRAY: Final = re.compile(
+    rf"<member>{SPACE}<name>([0-9A-Z_a-z]+)</name>{SPACE}<value>{SPACE}<array>{SPACE}"
+    rf"(?:<data>{SPACE}|(<data/>))"
+)
+_ARRAY_END: Final = re.compile(rf"{SPACE}</array>{SPACE}</value>{SPACE}</member>{SPACE}")
+_CLOSING: Final = re.compile(
+    rf"</struct>{SPACE}</value>{SPACE}</param>{SPACE}</params>{SPACE}</methodResponse>[\0 \t\r\n]*+"
+)
+
+
+class UsualPart(Part, Protocol):
+    """The port to a task whose usual member of an answer can be checked as text.
+
+    A task that has no `check_usual` is served by the decoder, and so is the whole of an answer that
+    has its member.
+    """
+
+    def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> Any | None:
+        """Return the payload of an array in its usual form; None declines it.
+
+        `array` is the text between `<data>` and `</data>`. What is returned and reported must be
+        what `check` returns and reports of the array's values; a report is dropped with a None.
+        """
+
+
+def usual_answer(
+    body: bytes | bytearray, parts: Sequence[Part], vocabulary: Vocabulary, limits: Limits
+) -> CheckedAnswer | None:
+    """Return the checked answer in a body of the usual form; None for any other.
+
+    `limits.bytes` is left to the caller; so is the charset of the header, which must be in `UTF8`.
+    """
+    if limits.depth < _DEPTH or len(body) > limits.values:  # fewer values than bytes
+        return None
+    try:
+        arrays = _arrays(body.decode())
+    except UnicodeDecodeError:
+        return None
+    if arrays is None:
+        return None
+    report = Report()
+    payloads: dict[TaskName, Any] = {}
+    kept = 0
+    for part in parts:
+        array = arrays.pop(part.key, None)
+        if array is None:
+            continue
+        check = getattr(part, "check_usual", None)  # of a `UsualPart`
+        payload = check and check(array, report, vocabulary)
+        if payload is None:
+            return None
+        payloads[part.name] = payload
+        kept += part.count(payload)
+    return None if arrays else checked_answer(report, payloads, kept)
+
+
+def _arrays(text: str) -> dict[str, str] | None:
+    """Return the text of each member's array; None where the message is of another form."""
+    opening = _OPENING.match(text)
+    if opening is None or not (text.isascii() or opening[3] or not opening[2]):
+        return None
+    place = opening.end()
+    arrays: dict[str, str] = {}
+    while found := _ARRAY.match(text, place):
+        start = found.end()
+        end = start if found[2] else text.find(_END, start)
+        behind = _ARRAY_END.match(text, end if found[2] else end + len(_END))
+        if end < 0 or behind is None or found[1] in arrays:
+            return None
+        arrays[found[1]] = text[start:end]
+        place = behind.end()
+    return arrays if _CLOSING.fullmatch(text, place) else None
+
+
+def _string(characters: str) -> str:
+    """Return the pattern of a string, with a type or without: its tags match by looking ahead."""
+    return (
+        rf"<value>(?:{SPACE}<string>(?=[^<]*+</string>)|(?=[^<]*+</value>))"
+        rf"{characters}(?:</string>{SPACE})?</value>"
+    )
+
+
+_ACCESSION: Final = _string("([ !-%'-;=?-~]++)")
+_INTEGER: Final = (
+    rf"<value>{SPACE}(?:<int>(?=[^<]*+</int>)|<i4>(?=[^<]*+</i4>))"
+    rf"([-+]?[0-9]{{1,18}})</(?:int|i4)>{SPACE}</value>"
+)
+_DOUBLE: Final = (  # always a number, and finite
+    r"[-+]?(?:[0-9]{1,99}(?:\.[0-9]*+)?|\.[0-9]++)(?:[Ee](?:-[0-9]++|\+?[0-9]{1,2}))?"
+)
+CONFIDENCE: Final = (
+    rf"<value>{SPACE}(?:<double>({_DOUBLE})</double>|(<int>1</int>|<i4>1</i4>)){SPACE}</value>"
+)
+"""A confidence: a double in any notation, in group 1, or 1 as an int, in group 2."""
+
+_IGNORED: Final[Mapping[type, str]] = {
+    str: _string(_WORDS),
+    int: _INTEGER.replace("([-+]", "(?:[-+]"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HitColumns:
+    """The values of an array's hits: `names` a field, `ranks` None where no hit has one.
+
+    Of `confidences`, `integers` are the places of those that were sent as an int.
+    """
+
+    names: Sequence[Sequence[str]]
+    ranks: Sequence[int] | None
+    confidences: Sequence[float]
+    integers: Sequence[int]
+
+
+@dataclass(frozen=True)
+class HitPattern:
+    """The pattern of an array of hits, each a struct with its members in any order.
+
+    `fields` have accessions; the `optional` members are matched by their types and dropped.
+    """
+
+    fields: Sequence[str]
+    optional: Mapping[str, type]
+
+    @cached_property
+    def _hit(self) -> re.Pattern[str]:
+        """The pattern of one hit; groups: fields, rank, the two of a confidence, optional names."""
+        members = [
+            *((re.escape(name), _ACCESSION) for name in self.fields),
+            ("rank", _INTEGER),
+            ("confidence", CONFIDENCE),
+            *(
+                (f"({re.escape(name)})", _IGNORED[kind])
+                for name, kind in self.optional.items()
+                if kind in _IGNORED
+            ),
+        ]
+        member = "|".join(rf"{name}</name>{SPACE}{value}" for name, value in members)
+        return re.compile(
+            rf"<value>{SPACE}<struct>{SPACE}"
+            rf"(?:<member>{SPACE}<name>(?:{member}){SPACE}</member>{SPACE})*"
+            rf"</struct>{SPACE}</value>{SPACE}"
+        )
+
+    def read(self, array: str) -> HitColumns | None:
+        """Return the hits of an array's text; None where a part of it does not match.
+
+        A hit without a required member is not matched, nor is one with a member twice: there are
+        more `<member>`s then than groups with a value.
+        """
+        between, *columns = _columns(self._hit, array)
+        width = len(self.fields)
+        names, (ranks, doubles, ones), dropped = (
+            columns[:width],
+            columns[width : width + 3],
+            columns[width + 3 :],
+        )
+        size = len(doubles)
+        unranked = ranks.count(None)
+        members = size * (width + 2) - unranked + sum(size - each.count(None) for each in dropped)
+        if (
+            any(between)
+            or any(None in each for each in names)
+            or unranked not in (0, size)
+            or array.count("<member>") != members
+        ):
+            return None
+        integers: Sequence[int] = ()
+        if None in doubles:
+            integers = [place for place, double in enumerate(doubles) if double is None]
+            if any(ones[place] is None for place in integers):
+                return None
+        return HitColumns(
+            names=names,
+            ranks=None if unranked else list(map(int, ranks)),
+            confidences=[float(double or 1) for double in doubles]
+            if integers
+            else list(map(float, doubles)),
+            integers=integers,
+        )
+
+
+def _columns(pattern: re.Pattern[str], text: str) -> list[list[Any]]:
+    """Return what is between a pattern's matches, then the values of each of its groups."""
+    pieces = pattern.split(text)
+    return [pieces[place :: pattern.groups + 1] for place in range(pattern.groups + 1)]

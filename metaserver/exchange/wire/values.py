@@ -1,0 +1,103 @@
+"""XML-RPC values and messages in Python, and the limits on a peer's messages.
+
+WireError (a `PeerError`: the attempt fails with its outcome code)
+└── FaultError    the peer answered with a fault; carries code and string
+EncodeError (a `HubError`)    a value of the hub's that XML-RPC cannot carry
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from metaserver.base.errors import HubError, PeerError
+from metaserver.base.states import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A placeholder for an answer's value that could not be read; `kind` is the type it names.
+
+    It has no type of the contract, so that only an answer that needs the value fails.
+    """
+
+    kind: str
+
+    def __str__(self) -> str:
+        return f"unreadable {self.kind}"
+
+
+Value: TypeAlias = (
+    "bool | int | float | str | bytes | datetime | Sequence[Value] | Mapping[str, Value] "
+    "| Unreadable | None"
+)
+"""An XML-RPC value; the decoder builds `list` for an array and `dict` for a struct."""
+
+CHUNK = 65_536
+"""The most bytes that are passed to a parser or taken from a decompressor at once."""
+
+MAX_FAULT_STRING = 2_000
+
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+"""A character XML 1.0 cannot carry (XML 1.0, production 2)."""
+
+INT32 = 2**31
+INT64 = 2**63
+"""Bounds of integers: n fits where -INT <= n < INT; beyond 32 bits it is sent as `i8`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Caps on one message: `bytes` after decompression, `values` of any kind, `depth` of nesting.
+
+    `depth` counts structs and arrays, the parameter list not among them.
+    """
+
+    bytes: int = 64 * 2**20
+    values: int = 2_000_000
+    depth: int = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodCall:
+    """A request: the method's name and its parameters in order."""
+
+    method: str
+    params: Sequence[Value]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodResponse:
+    """An answer that is not a fault: its one value."""
+
+    value: Value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """An answer that is a fault; a code that is not a number stays a string."""
+
+    code: int | str
+    string: str
+
+
+Message: TypeAlias = MethodCall | MethodResponse | Fault
+
+
+class WireError(PeerError):
+    """A peer's message is not XML-RPC (`syntax`) or exceeds a limit (`too_large`)."""
+
+
+class FaultError(WireError):
+    """The peer answered with a fault; the message has its code and its string, cut at 2,000."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        super().__init__(Outcome.FAULT, f"{fault.code}: {fault.string[:MAX_FAULT_STRING]}")
+
+
+class EncodeError(HubError):
+    """A value that XML-RPC cannot carry: its type, its size, its depth or a forbidden character."""

@@ -1,0 +1,203 @@
+"""Conformance runs of registered servers, one at a time for each server."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.conformance import (
+    NO_PHASE,
+    Conformance,
+    ConformanceStep,
+    ConformanceVerdict,
+    Terms,
+)
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import Server, ServerName
+from metaserver.base.servers import RegisteredServer
+from metaserver.config import Settings
+from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.client import HttpClient, HttpLimits
+from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.validation import Vocabulary
+from metaserver.phases.jobs import Progress
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import conformance_runs, servers
+from metaserver.store.store import Store
+from metaserver.tasks.plugin import AnsweredTask, answered_tasks
+from metaserver.uniprot.vocabulary import FormatVocabulary
+
+STEP_SECONDS = 0.5
+"""Seconds after which a job counts the steps of its run again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conditions:
+    """The conditions of a test: the tasks, the release and the limits of one phase.
+
+    `phase_id` is None where no phase is planned.
+    """
+
+    terms: Terms
+    phase_id: int | None
+    tasks: Sequence[AnsweredTask]
+    vocabulary: Vocabulary
+    limits: HttpLimits
+    completion: Completion | None
+
+    @classmethod
+    def of(cls, server: Server, running: RunningPhase | None, settings: Settings) -> Conditions:
+        """Return the conditions of a phase; without one, those of the hub's own settings."""
+        settings = running.settings if running else settings
+        tasks = running.answered if running else list(answered_tasks().values())
+        names = [task.name for task in tasks if not server.tasks or task.name in server.tasks]
+        return cls(
+            terms=Terms(
+                phase=running.name if running else NO_PHASE,
+                tasks=tuple(names),
+                release=running.phase.release if running else "",
+                timeout=settings.limits.timeout,
+                answer_bytes=settings.limits.answer_bytes,
+            ),
+            phase_id=running.phase.id if running else None,
+            tasks=tasks,
+            vocabulary=running.vocabulary if running else FormatVocabulary(),
+            limits=settings.http_limits(),
+            completion=settings.completion(),
+        )
+
+
+@dataclass(kw_only=True, slots=True)
+class RunningTest:
+    """A conformance run under way: its server, its terms, the steps so far.
+
+    `task` ends with its report. `job` is the id of the background job that waits for it.
+    """
+
+    server: Server
+    terms: Terms
+    steps: list[ConformanceStep] = field(default_factory=list)
+    task: asyncio.Task[Conformance]
+    job: str = ""
+
+    async def ended(self, progress: Progress) -> Conformance:
+        """Return its report, as the work of a job."""
+        while not self.task.done():
+            progress.step, progress.done = "testing", len(self.steps)
+            await asyncio.wait([self.task], timeout=STEP_SECONDS)
+        return self.task.result()
+
+
+class ConformanceRunner:
+    """The runner of servers' conformance runs, which stores their reports."""
+
+    def __init__(self, store: Store, client: HttpClient) -> None:
+        self._store = store
+        self._client = client
+        self._running: dict[ServerName, RunningTest] = {}
+
+    def begin(self, registered: RegisteredServer, conditions: Conditions) -> RunningTest:
+        """Begin a server's run, or join the same one that is under way.
+
+        Raises `RefusedError` while another one of the server is under way.
+        """
+        server = registered.server
+        known = self._running.get(server.name)
+        if known is not None and not known.task.done():
+            return _joined(known, server, conditions.terms)
+        steps: list[ConformanceStep] = []
+        run = conformance(
+            self._client.bounded(conditions.limits),
+            server,
+            conditions.tasks,
+            conditions.vocabulary,
+            time_limit=conditions.terms.timeout,
+            completion=conditions.completion,
+            on_step=steps.append,
+        )
+        task = asyncio.create_task(
+            self._keep(registered, conditions, run), name=f"test {server.name}"
+        )
+        test = RunningTest(server=server, terms=conditions.terms, steps=steps, task=task)
+        self._running[server.name] = test
+        task.add_done_callback(functools.partial(self._forget, server.name))
+        return test
+
+    def under_way(self, name: ServerName) -> RunningTest | None:
+        """Return a server's run that is under way, None where there is none."""
+        return self._running.get(name)
+
+    async def close(self) -> None:
+        """Cancel the runs under way; nothing of them is stored."""
+        tasks = [test.task for test in self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def report(
+        self, registered: RegisteredServer, phase_id: int | None
+    ) -> Conformance | None:
+        """Return the report of a server's last run for a phase, None before the first."""
+        async with self._store.reading() as connection:
+            found = await conformance_runs.report(connection, registered.id, phase_id)
+        return None if found is None else msgspec.json.decode(found, type=Conformance)
+
+    async def _keep(
+        self,
+        registered: RegisteredServer,
+        conditions: Conditions,
+        run: Coroutine[Any, Any, Conformance],
+    ) -> Conformance:
+        report = msgspec.structs.replace(await run, terms=conditions.terms)
+        await run_uncancelled(self._store_report(registered, conditions, report))
+        return report
+
+    async def _store_report(
+        self, registered: RegisteredServer, conditions: Conditions, report: Conformance
+    ) -> None:
+        """Store a report, unless the server was changed meanwhile."""
+        verdict = ConformanceVerdict(
+            terms=conditions.terms,
+            at=report.at,
+            passed=report.passed,
+            reasons=tuple(report.reasons()),
+        )
+        async with self._store.writing() as connection:
+            now = await servers.get(connection, registered.server.name)
+            if now is None or now.server != registered.server:
+                return
+            await conformance_runs.put(
+                connection,
+                registered.id,
+                conditions.phase_id,
+                verdict=msgspec.json.encode(verdict),
+                report=msgspec.json.encode(report),
+            )
+
+    def _forget(self, name: ServerName, task: asyncio.Task[Conformance]) -> None:
+        self._running.pop(name, None)
+        if not task.cancelled():
+            task.exception()  # retrieved, so that asyncio does not log it: its awaiter gets it
+
+
+def _joined(known: RunningTest, server: Server, terms: Terms) -> RunningTest:
+    """Return a run under way for a request of the same one; raises `RefusedError` otherwise."""
+    if (known.server, known.terms) == (server, terms):
+        return known
+    phase = f" for phase {known.terms.phase}" if known.terms.phase else ""
+    other = phase if known.terms.phase != terms.phase else " as it was before a change"
+    raise RefusedError(
+        Refusal.STATE, f"it is being tested{other}: wait until that has ended", field="server"
+    )
+
+
+def verdict(registered: RegisteredServer, phase: str) -> ConformanceVerdict | None:
+    """Return the verdict of a server's last run for a phase, None before the first."""
+    found = registered.verdicts.get(phase)
+    return None if found is None else msgspec.json.decode(found, type=ConformanceVerdict)

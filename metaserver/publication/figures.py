@@ -1,0 +1,92 @@
+"""Figures of a package: SVG and PDF by matplotlib where it is installed, else SVG alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from metaserver.publication.folder import PackageFolder
+from metaserver.publication.source import PhaseSource
+from metaserver.publication.tables import BoardTables
+from scoring import ActGold, ActScorecard, ItemGold, ItemScorecard, drawings, figures, plots
+from scoring.analysis import article_difficulty, article_ranks
+from scoring.charts import Chart
+from scoring.corpora import count_items
+from scoring.usefulness import AUTHOR_MINUTES, Usefulness
+
+
+class Figure(NamedTuple):
+    """A chart with the name of its files and a line on it."""
+
+    name: str
+    chart: Chart
+    about: str
+
+
+def has_matplotlib() -> bool:
+    """Return whether figures can be drawn for print."""
+    return find_spec("matplotlib") is not None
+
+
+def board_figures(found: BoardTables, *, gold: bool) -> Iterator[Figure]:
+    """Yield the figures of a board whose runs are ranked lists.
+
+    The curves of ACT are for packages with the gold: a step is the rank of a relevant article.
+    """
+    task, view = found.frozen.name, found.view
+    if not found.cards:
+        return
+    if gold or not isinstance(found.cards[0], ActScorecard):
+        curves = figures.curves(found.cards)
+        yield Figure(f"{task}/{view}-curves", curves, f"{task}: precision and recall, {view} hits")
+    scatter = figures.scatter(found.cards)
+    yield Figure(f"{task}/{view}-scatter", scatter, f"{task}: ranking against finding, {view} hits")
+    if found.comparison is not None:
+        intervals = figures.intervals(found.comparison)
+        yield Figure(f"{task}/{view}-intervals", intervals, f"{task}: intervals, {view} hits")
+
+
+def task_figures(
+    source: PhaseSource, found: BoardTables, useful: Sequence[Usefulness], *, gold: bool
+) -> Iterator[Figure]:
+    """Yield the figures of a task's articles; those that reveal the gold only with it."""
+    task = found.frozen.name
+    ranked = source.ranked_gold(task)
+    if ranked is None or not found.cards:
+        return
+    signature = str(found.cards[0].signature)
+    if gold and isinstance(ranked, ItemGold):
+        items = [card for card in found.cards if isinstance(card, ItemScorecard)]
+        levels = article_difficulty(ranked, items)
+        chart = figures.difficulty(levels, positives=0, signature=signature)
+        yield Figure(f"{task}/articles", chart, f"{task}: how hard the articles were")
+        counts = figures.corpus(count_items(ranked), None, [], signature)
+        yield Figure(f"{task}/corpus", counts, f"{task}: what the articles have")
+    elif gold and isinstance(ranked, ActGold):
+        lists = [card for card in found.cards if isinstance(card, ActScorecard)]
+        ranks = article_ranks(ranked, lists)
+        chart = figures.difficulty(ranks, positives=ranked.positives, signature=signature)
+        yield Figure(f"{task}/articles", chart, f"{task}: how hard the articles were")
+    if useful:
+        beta = found.cards[0].signature.beta
+        chart = figures.usefulness(useful, None, AUTHOR_MINUTES, beta, signature)
+        yield Figure(f"{task}/usefulness", chart, f"{task}: what a curator finds by screening")
+
+
+def write_figure(folder: PackageFolder, figure: Figure, *, printed: bool) -> None:
+    """Write a figure; `printed` as SVG and PDF by matplotlib."""
+    name = f"figures/{figure.name}"
+    if not printed:
+        folder.write(f"{name}.svg", drawings.svg(figure.chart), figure.about)
+        return
+    names = [name + suffix for suffix in (".svg", ".pdf")]
+    plots.save(figure.chart, *(folder.new(one, figure.about) for one in names))
+    for one in names:
+        folder.written(one)
+
+
+def on_page(chart: Chart) -> str:
+    """Return a chart as a part of the report."""
+    return drawings.svg(replace(chart, signature=""), standalone=False)

@@ -1,0 +1,79 @@
+"""The folder of a package: its files with a line on each, bounded in size."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from metaserver.base import private
+from metaserver.base.errors import HubError
+from metaserver.base.private import FOLDER_MODE
+from metaserver.publication.zips import CHECKSUMS
+from scoring.tables import Table, csv_table, latex_float, latex_table
+
+MOST_BYTES = 2**31
+"""The most bytes of a package's files."""
+
+
+class PackageFolder:
+    """A new folder that at most `most` bytes are written into; `about` describes each file."""
+
+    def __init__(self, folder: Path, most: int = MOST_BYTES) -> None:
+        self.place = folder
+        self._most = most
+        self.about: dict[str, str] = {}
+        self._size = 0
+        folder.mkdir(mode=FOLDER_MODE, parents=True)
+
+    def write(self, name: str, text: str | Iterable[str], about: str) -> None:
+        """Write a file; `HubError` where the package would become too large."""
+        with private.create(self.new(name, about)) as out:
+            for part in [text] if isinstance(text, str) else text:
+                data = part.encode()
+                self._count(len(data))
+                out.write(data)
+
+    def new(self, name: str, about: str) -> Path:
+        """Return the path of a file that the caller writes, and then calls `written`."""
+        path = self.place / name
+        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        self.about[name] = about
+        return path
+
+    def written(self, name: str) -> None:
+        """Count a file that another has written, and keep it for its owner alone."""
+        path = self.place / name
+        path.chmod(private.FILE_MODE)
+        self._count(path.stat().st_size)
+
+    def table(
+        self,
+        name: str,
+        table: Table,
+        about: str,
+        *,
+        printed: Table | None = None,
+        bold: Collection[tuple[int, int]] = (),
+        comments: Iterable[str] = (),
+    ) -> None:
+        """Write a table as CSV with all digits, and as LaTeX: the `printed` one, best in bold."""
+        self.write(f"{name}.csv", csv_table(table) + "\n", about)
+        tabular = latex_table(printed or table, bold)
+        label = f"tab:{name.removeprefix('tables/').replace('/', '-')}"
+        lines = [*(f"% {one}" for one in comments), latex_float(tabular, about, label)]
+        self.write(f"{name}.tex", "\n".join(lines) + "\n", f"{about} (LaTeX, booktabs)")
+
+    def finish(self) -> None:
+        """Write the checksums of all files."""
+        lines = []
+        for name in sorted(self.about):
+            with (self.place / name).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            lines.append(f"{digest}\t{(self.place / name).stat().st_size}\t{name}\n")
+        self.write(CHECKSUMS, lines, "SHA-256 and size of every file")
+
+    def _count(self, size: int) -> None:
+        self._size += size
+        if self._size > self._most:
+            raise HubError(f"a package has more than {self._most:,} bytes: nothing was made")

@@ -1,0 +1,1 @@
+"""Operations on results packages and data packages."""

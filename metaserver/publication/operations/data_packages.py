@@ -1,0 +1,320 @@
+"""Data packages: a phase's articles and gold as files, which its organiser releases to teams."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.data_packages import DataPackage, PackedData
+from metaserver.base.errors import HubError, Refusal, RefusedError
+from metaserver.base.private import FOLDER_MODE
+from metaserver.base.states import JobState, PhaseState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import OnePhase, PhaseField
+from metaserver.operations.jobs import JobDetail, begun_alone, newest
+from metaserver.operations.kept import DATA, fetch, keep, kept_file, offer
+from metaserver.operations.table import operation
+from metaserver.phases.jobs import Progress
+from metaserver.phases.runtime import RunningPhase
+from metaserver.publication.data import DataOrder, MadeData
+from metaserver.publication.operations.data_rules import check_release, data_maker, offered
+from metaserver.publication.operations.results import (
+    License,
+    PackageContent,
+    PackagePart,
+    read_part,
+)
+from metaserver.store import data_packages, kept_files
+from metaserver.store.kept_files import KeptFile
+
+KIND = "data-package.release"
+SHARE_SECONDS = 2.0
+"""Seconds between two looks for packages that other processes have released, or need."""
+
+log = logging.getLogger(__name__)
+
+
+class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A data package to be made and released.
+
+    That of a training phase has the gold that there is, that of a test phase only with `gold`.
+    """
+
+    phase: PhaseField
+    gold: Annotated[bool, Meta(description="With the gold of a test phase that is frozen")] = False
+    without_gold: Annotated[bool, Meta(description="Without the gold of a training phase")] = False
+    test_articles: Annotated[
+        bool, Meta(description="Confirmed: teams would have the test articles beforehand")
+    ] = False
+    public: Annotated[bool, Meta(description="For everybody, not for teams alone")] = False
+    license: License = ""
+    terms: Annotated[
+        str, Meta(max_length=10_000, description="The rules for its use, in words, for its README")
+    ] = ""
+
+
+class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The data package of a phase; only what is `released` can be read.
+
+    `size` is that of its zip in bytes, `sha256` the checksum of the zip, `gold` the version of each
+    task's gold in it; `outdated` says what changed since, or to organisers that
+    its file is gone. `job` is the last release that
+    was begun since the hub was started, for organisers alone.
+    """
+
+    phase: str
+    released: bool
+    released_at: float | None = None
+    public: bool = False
+    size: int = 0
+    sha256: str = ""
+    files: int = 0
+    articles: int = 0
+    gold: dict[str, int] = {}
+    license: str = ""
+    outdated: str = ""
+    job: JobDetail | None = None
+
+
+@operation("DataPackage.release", "POST /phases/{phase}/data", Role.ORGANISER, report=MadeData)
+async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobDetail:
+    """Make a phase's data package, and release it to teams: texts, BioC, gold, checksums.
+
+    It replaces the phase's last one. The gold of a test phase is released from its freeze on, its
+    articles before that only where this is confirmed.
+    """
+    running = hub.phase(request.phase)
+    if request.gold and request.without_gold:
+        raise RefusedError(Refusal.INVALID, "choose one of the two", field="without_gold")
+    await _check(hub, running, request)
+    work = partial(_release, hub, caller, request)
+    job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
+    if not is_new:
+        message = f"the data of phase {job.subject} are being packed: wait, or cancel its job"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    return job
+
+
+async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -> None:
+    others = [one for one in hub.scheduler.phases.values() if one.name != running.name]
+    await asyncio.to_thread(
+        check_release,
+        running,
+        others,
+        hub.clock(),
+        gold=_with_gold(running, request),
+        confirmed=request.test_articles,
+    )
+
+
+def _with_gold(running: RunningPhase, request: DataRelease) -> bool:
+    training = running.phase.plan.kind is PhaseState.TRAINING
+    return request.gold or (training and bool(running.gold) and not request.without_gold)
+
+
+async def _release(
+    hub: HubContext, caller: Caller, request: DataRelease, progress: Progress
+) -> MadeData:
+    """Make the package, check again that it may be released, then store that it is."""
+    gold = _with_gold(hub.phase(request.phase), request)
+    order = DataOrder(phase=request.phase, gold=gold, license=request.license, terms=request.terms)
+    made = await data_maker(hub).make(order, progress)
+    try:
+        kept = await offer(hub, DATA + made.sha256, data_maker(hub).place(made.sha256), progress)
+        progress.fix("storing")
+        await _check(hub, hub.phase(request.phase), request)
+        await run_uncancelled(_store(hub, caller, request, made, kept))
+    finally:
+        await sweep_data(hub)
+    return made
+
+
+async def _store(
+    hub: HubContext,
+    caller: Caller,
+    request: DataRelease,
+    made: MadeData,
+    kept: KeptFile | None,
+) -> None:
+    running = hub.phase(request.phase)
+    async with running.scoring:  # its gold does not change meanwhile
+        versions = {task: version.version for task, version in running.gold.items()}
+        if made.corpus_id != running.phase.corpus_id or (made.gold and made.gold != versions):
+            message = f"the plan or the gold of phase {running.name} changed meanwhile: try again"
+            raise RefusedError(Refusal.STATE, message, field="phase")
+        package = DataPackage(
+            **{name: getattr(made, name) for name in PackedData.__struct_fields__},
+            license=request.license,
+            public=request.public,
+            confirmed=request.test_articles,
+            released_at=hub.clock(),
+        )
+        async with hub.store.writing() as connection:
+            await keep(connection, kept)
+            await data_packages.put(connection, running.phase.id, package)
+            await audit_log(
+                connection,
+                caller,
+                KIND,
+                running.name,
+                gold=made.gold,
+                public=request.public,
+                test_articles=request.test_articles,
+                sha256=made.sha256,
+            )
+        hub.phase(running.name).data = package
+
+
+@operation("DataPackage.withdraw", "DELETE /phases/{phase}/data", Role.ORGANISER)
+async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
+    """Withdraw a phase's data package: nobody can read it any more; copies stay with teams."""
+    running = hub.phase(request.phase)
+    if running.data is None:
+        message = f"no data of phase {running.name} are released"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    async with hub.store.writing() as connection:
+        await data_packages.delete(connection, running.phase.id)
+        await audit_log(connection, caller, "data-package.withdraw", running.name)
+    running.data = None
+    await sweep_data(hub)
+
+
+@operation("DataPackage.get", "GET /phases/{phase}/data", None)
+async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
+    """Return what a phase's data package is, once it is released."""
+    running = hub.phase(request.phase)
+    package = offered(hub, running)
+    job = await _last_job(hub, running.name) if caller.organiser else None
+    if package is None:
+        lost = _lost(hub, running) if caller.organiser else ""
+        return DataDetail(phase=running.name, released=False, outdated=lost, job=job)
+    return DataDetail(
+        phase=running.name,
+        released=True,
+        released_at=package.released_at,
+        public=package.public,
+        size=package.size,
+        sha256=package.sha256,
+        files=package.files,
+        articles=package.articles,
+        gold=package.gold,
+        license=package.license,
+        outdated=_outdated(running, package),
+        job=job,
+    )
+
+
+def _lost(hub: HubContext, running: RunningPhase) -> str:
+    """Return that a release has no file, empty where it has one or there is none."""
+    known = running.data
+    if known is None or data_maker(hub).place(known.sha256).is_file():
+        return ""
+    return "the file of what was released is gone, as after a restore: nobody can read it"
+
+
+def _outdated(running: RunningPhase, package: DataPackage) -> str:
+    newer = [
+        f"{task} has gold version {newest.version} by now, the package version {known}"
+        for task, newest in running.gold.items()
+        if (known := package.gold.get(task, newest.version)) != newest.version
+    ]
+    return "; ".join(newer)
+
+
+async def _last_job(hub: HubContext, phase: str) -> JobDetail | None:
+    """Return the last release of a phase that did not end well or is under way."""
+    last = await newest(hub, KIND, phase)
+    return None if last is None or last.state is JobState.DONE else last
+
+
+@operation("DataPackage.read", "GET /phases/{phase}/data/content", None)
+async def read(hub: HubContext, caller: Caller, request: PackagePart) -> PackageContent:
+    """Return a part of a phase's data package, a zip: at most 1 MiB from `offset` on."""
+    name = hub.phase(request.phase).name
+    return await read_part(name, data_of(hub, caller, name), request.offset)
+
+
+def data_of(hub: HubContext, caller: Caller, phase: str) -> Path:
+    """Return the file of a package; `RefusedError` for who may not read it, or where none is."""
+    hub.require_announced(caller, phase)
+    running = hub.phase(phase)
+    package = offered(hub, running)
+    if package is None:
+        message = f"the data of phase {running.name} are not released"
+        raise RefusedError(Refusal.UNKNOWN, message, field="phase")
+    if not package.public:
+        caller.require_role(Role.TEAM)
+    return data_maker(hub).place(package.sha256)
+
+
+class KeptData(AbstractAsyncContextManager[None]):
+    """The context of data packages: as it begins, files that no release has are deleted.
+
+    They are what a killed hub leaves. It is no generator, as `KeptPackages` is none.
+    """
+
+    def __init__(self, hub: HubContext) -> None:
+        self._hub = hub
+        self._sharing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        data_maker(self._hub).clear_drafts()
+        await sweep_data(self._hub)
+        if not self._hub.member.is_alone:
+            self._sharing = asyncio.create_task(_share_data(self._hub), name="data packages")
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._sharing is not None:
+            self._sharing.cancel()
+            await asyncio.wait([self._sharing])
+
+
+async def _share_data(hub: HubContext) -> None:
+    """Share the packages that are released with the other processes, until cancelled."""
+    shared: set[str] = set()  # those that are here and in the store, by checksum
+    while True:
+        try:
+            for running in list(hub.scheduler.phases.values()):
+                if running.data is not None:
+                    await _share_one(hub, running.data.sha256, shared)
+        except (HubError, OSError) as error:
+            log.warning("a data package is not shared: %s", error)
+        await asyncio.sleep(SHARE_SECONDS)
+
+
+async def _share_one(hub: HubContext, checksum: str, shared: set[str]) -> None:
+    """Fetch a package from the store, or put one there that a hub of one process has released."""
+    name, path = DATA + checksum, data_maker(hub).place(checksum)
+    is_here = path.is_file()
+    if is_here and checksum in shared:
+        return
+    kept = await kept_file(hub, name)
+    if is_here:
+        shared.add(checksum)
+        if kept is None:
+            kept = await offer(hub, name, path, Progress())
+            async with hub.store.writing() as connection:
+                await keep(connection, kept)
+    elif kept is not None:
+        await asyncio.to_thread(path.parent.mkdir, mode=FOLDER_MODE, parents=True, exist_ok=True)
+        await fetch(hub, kept, path)
+
+
+async def sweep_data(hub: HubContext) -> None:
+    """Delete the files of packages that no release has."""
+    async with hub.store.reading() as connection:
+        known = await data_packages.checksums(connection)
+    await asyncio.to_thread(data_maker(hub).keep, set(known))
+    if not hub.member.is_alone:
+        async with hub.store.writing() as connection:
+            known = await data_packages.checksums(connection)
+            await kept_files.keep_only(connection, DATA, {DATA + one for one in known})

@@ -1,0 +1,105 @@
+"""Rules for data packages: what may be in one, and when it is offered.
+
+The gold of a test phase is a secret until its freeze, its articles until the organiser confirms
+otherwise; the same holds for articles that another phase shares with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+from pathlib import Path
+
+from metaserver.base.data_packages import DataPackage
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import ArticleId
+from metaserver.base.states import PhaseState
+from metaserver.operations.context import HubContext
+from metaserver.phases.archiver import OVER
+from metaserver.phases.runtime import RunningPhase
+from metaserver.publication.data import FOLDER, DataMaker
+from metaserver.tasks.plugin import CorpusTask, LabelledTask
+
+MOST_NAMED = 3
+
+
+def guarded(running: RunningPhase, now: float) -> bool:
+    """Return whether a phase is a test phase that is not over."""
+    return running.phase.plan.kind is PhaseState.TEST and running.phase.state(now) not in OVER
+
+
+def data_maker(hub: HubContext) -> DataMaker:
+    """Return the maker of data packages, which knows their files."""
+    return DataMaker(hub.store.place, Path(hub.settings.folder) / FOLDER)
+
+
+def offered(hub: HubContext, running: RunningPhase) -> DataPackage | None:
+    """Return a phase's released package; None without its file, or while it is a secret again.
+
+    A phase can become a test phase, be opened again, or be given another corpus. A hub that was
+    restored from a copy of its store has no files until packages are released again.
+    """
+    package = running.data
+    if package is None or package.corpus_id != running.phase.corpus_id:
+        return None
+    if guarded(running, hub.clock()) and (package.gold or not package.confirmed):
+        return None
+    return package if data_maker(hub).place(package.sha256).is_file() else None
+
+
+def check_release(
+    running: RunningPhase,
+    others: Collection[RunningPhase],
+    now: float,
+    *,
+    gold: bool,
+    confirmed: bool,
+) -> None:
+    """Raise `RefusedError` where a package may not be released; slow for large gold.
+
+    `others` are the other phases, `confirmed` that teams would have test articles beforehand.
+    """
+    hidden = guarded(running, now)
+    if gold and hidden:
+        message = f"phase {running.name} is a test phase: its gold is released from its freeze on"
+        raise RefusedError(Refusal.STATE, message, field="gold")
+    if gold and not running.gold:
+        message = f"phase {running.name} has no gold"
+        raise RefusedError(Refusal.STATE, message, field="gold")
+    own = set(running.positions)
+    labelled = _gold_articles(running) if gold else set()
+    for other in others:
+        if not guarded(other, now):
+            continue
+        theirs = set(other.positions) | _gold_articles(other)
+        if shared := labelled & theirs:
+            message = (
+                f"the gold has {_named(shared)} of the test phase {other.name}, which is not"
+                " frozen: release the articles alone"
+            )
+            raise RefusedError(Refusal.STATE, message, field="without_gold")
+        if (shared := own & theirs) and not confirmed:
+            raise _unconfirmed(f"it has {_named(shared)} of the test phase {other.name}")
+    if hidden and not confirmed:
+        raise _unconfirmed(f"phase {running.name} is a test phase")
+
+
+def _unconfirmed(reason: str) -> RefusedError:
+    message = f"{reason}: confirm that teams would have these test articles beforehand"
+    return RefusedError(Refusal.STATE, message, field="test_articles")
+
+
+def _gold_articles(running: RunningPhase) -> Set[ArticleId]:
+    found: set[ArticleId] = set()
+    for scored in running.boards.scoreboard.scored():
+        if isinstance(scored.plugin, CorpusTask):
+            found.update(scored.plugin.gold_articles(scored.gold))
+        elif isinstance(scored.plugin, LabelledTask):
+            found.update(scored.plugin.labels(scored.gold))
+        found.update(scored.outside)
+    return found
+
+
+def _named(articles: Set[ArticleId]) -> str:
+    first: Sequence[str] = sorted(articles)[:MOST_NAMED]
+    more = len(articles) - len(first)
+    return f"articles {', '.join(first)}" + (f" and {more:,} more" if more else "")

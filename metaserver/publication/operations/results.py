@@ -1,0 +1,227 @@
+"""Results packages: all that a paper on a phase needs, made in the background, then fetched."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.records import PhaseName
+from metaserver.base.states import JobState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import END, OnePhase, PhaseField
+from metaserver.operations.jobs import JobDetail, begun_alone, newest
+from metaserver.operations.kept import clear_workplaces, copy_of, keep, kept_file, offer, workplace
+from metaserver.operations.table import operation
+from metaserver.phases.archiver import OVER
+from metaserver.phases.jobs import Job, Progress
+from metaserver.publication.making import PackageOrder
+from metaserver.publication.packing import FOLDER, PackageReport, Packaging
+from metaserver.store.kept_files import KeptFile
+
+KIND = "results-package.make"
+MOST_READ = 2**20
+"""The bytes of a package that one answer has."""
+
+License = Annotated[
+    str,
+    Meta(
+        pattern=rf"^(https?://[!-~]+)?{END}",
+        max_length=200,
+        description="The URL of the licence that it shall be under; none: not said",
+    ),
+]
+
+
+class NewPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A results package to be made."""
+
+    phase: PhaseField
+    gold: Annotated[bool, Meta(description="With the gold, and what reveals it")] = False
+    license: License = ""
+
+
+class PackagePart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a phase's package."""
+
+    phase: PhaseField
+    offset: Annotated[int, Meta(ge=0, le=2**40, description="Its first byte")] = 0
+
+
+class PackageDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The results package of a phase that was begun last; `job` is null before the first.
+
+    `size` is that of its zip in bytes, 0 while there is none.
+    """
+
+    phase: str
+    job: JobDetail | None
+    size: int
+
+
+class PackageContent(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a package's zip from `offset` on; `size` is that of the whole zip."""
+
+    phase: str
+    offset: int
+    size: int
+    content: bytes
+
+
+@operation(
+    "ResultsPackage.make",
+    "POST /phases/{phase}/results-package",
+    Role.ORGANISER,
+    report=PackageReport,
+)
+async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetail:
+    """Make the results package of a phase that is frozen or closed.
+
+    It has tables, figures, pairwise tests, response statistics, runs, signatures and a report; the
+    gold only where it is asked for. It replaces the phase's last package.
+    """
+    running = hub.phase(request.phase)
+    if running.state not in OVER:
+        message = (
+            f"phase {running.name} is {running.state}: its results are final once it is frozen"
+        )
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    if not running.gold:
+        message = f"phase {running.name} has no gold: nothing was scored"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    order = PackageOrder(phase=running.name, gold=request.gold, license=request.license)
+    work = partial(_make, hub, caller, order)
+    job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
+    if not is_new:
+        message = f"the package of phase {job.subject} is being made: wait, or cancel its job"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    known = hub.jobs.get(job.job)
+    assert known is not None
+    hub.last_packages[running.name] = known
+    return job
+
+
+async def _make(
+    hub: HubContext, caller: Caller, order: PackageOrder, progress: Progress
+) -> PackageReport:
+    """Make the package, then its audit entry, before which nobody can fetch it."""
+    packaging = _packaging(hub)
+    packed = await packaging.make(order, progress)
+    try:
+        kept = await offer(hub, _name(order.phase), packaging.package(order.phase), progress)
+        progress.fix("storing")
+        await run_uncancelled(_note(hub, caller, order, kept))
+    except BaseException:
+        packaging.package(order.phase).unlink(missing_ok=True)
+        raise
+    if kept is not None:
+        packaging.package(order.phase).unlink(missing_ok=True)  # all have it from the store
+    return packed
+
+
+def _name(phase: str) -> str:
+    return f"{FOLDER}/{phase}"
+
+
+async def _note(
+    hub: HubContext, caller: Caller, order: PackageOrder, kept: KeptFile | None
+) -> None:
+    async with hub.store.writing() as connection:
+        await keep(connection, kept)
+        await audit_log(connection, caller, KIND, order.phase, gold=order.gold)
+
+
+@operation("ResultsPackage.get", "GET /phases/{phase}/results-package", Role.ORGANISER)
+async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDetail:
+    """Return the state of a phase's results package; pages link to the zip itself."""
+    name = hub.phase(request.phase).name
+    if not hub.member.is_alone:
+        kept = await kept_file(hub, _name(name))
+        last = await newest(hub, KIND, name)
+        return PackageDetail(phase=name, job=last, size=0 if kept is None else kept.size)
+    job, place = hub.last_packages.get(name), await _place(hub, name)
+    return PackageDetail(
+        phase=name,
+        job=None if job is None else JobDetail.of(job),
+        size=0 if place is None else place.stat().st_size,
+    )
+
+
+@operation("ResultsPackage.read", "GET /phases/{phase}/results-package/content", Role.ORGANISER)
+async def read(hub: HubContext, _caller: Caller, request: PackagePart) -> PackageContent:
+    """Return a part of a phase's results package, a zip: at most 1 MiB from `offset` on."""
+    name = hub.phase(request.phase).name
+    place = await _place(hub, name)
+    if place is None:
+        message = f"there is no package of phase {name}: make one first"
+        raise RefusedError(Refusal.UNKNOWN, message, field="phase")
+    return await read_part(name, place, request.offset)
+
+
+async def read_part(phase: str, place: Path, offset: int) -> PackageContent:
+    """Return a part of a package's file."""
+    content, size = await asyncio.to_thread(_read, place, offset)
+    return PackageContent(phase=phase, offset=offset, size=size, content=content)
+
+
+def _read(place: Path, offset: int) -> tuple[bytes, int]:
+    with place.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(offset)
+        return file.read(MOST_READ), size
+
+
+async def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None:
+    """Return the file of a package, None where there is none; `RefusedError` for non-organisers.
+
+    It is for pages alone, which send it in one piece.
+    """
+    caller.require_role(Role.ORGANISER)
+    return await _place(hub, hub.phase(phase).name)
+
+
+class KeptPackages(AbstractAsyncContextManager[None]):
+    """The context for the length of which packages are kept; at its end jobs are cancelled.
+
+    It is no generator: a hub that is stopped while it starts closes all of these at once, the
+    inner before the outer.
+    """
+
+    def __init__(self, hub: HubContext) -> None:
+        self._hub = hub
+
+    async def __aenter__(self) -> None:
+        clear_workplaces(self._hub, FOLDER)
+
+    async def __aexit__(self, *_: object) -> None:
+        for job in self._hub.last_packages.values():
+            await _end(self._hub, job)
+        _packaging(self._hub).clear()
+
+
+async def _end(hub: HubContext, job: Job) -> None:
+    if job.ended_at is None:
+        if not job.progress.fixed:
+            hub.jobs.cancel(job)
+        await job.ended()
+
+
+def _packaging(hub: HubContext) -> Packaging:
+    return Packaging(hub.store.place, workplace(hub, FOLDER), hub.settings)
+
+
+async def _place(hub: HubContext, phase: PhaseName) -> Path | None:
+    if not hub.member.is_alone:
+        return await copy_of(hub, _name(phase))
+    job = hub.last_packages.get(phase)
+    place = _packaging(hub).package(phase)
+    done = job is not None and job.state is JobState.DONE
+    return place if done and place.is_file() else None

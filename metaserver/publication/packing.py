@@ -1,0 +1,96 @@
+"""Packages made in jobs, each in a process of its own; the last one of each phase is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from metaserver.base.errors import HubError
+from metaserver.base.private import FOLDER_MODE
+from metaserver.config import Settings
+from metaserver.phases.jobs import OnProgress, Progress
+from metaserver.phases.processes import in_process
+from metaserver.publication.making import PackageOrder, make_package
+from metaserver.publication.zips import CHECKSUMS, CHUNK, ZipWriter
+from metaserver.store.place import StorePlace
+
+FOLDER = "results"
+
+
+class PackageReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A package that was made: its phase, its files, the bytes of its zip, whether it has gold."""
+
+    phase: str
+    files: int
+    size: int
+    gold: bool
+
+
+class Packaging:
+    """Maker of packages, which keeps the last one of each phase; `folder` is its own."""
+
+    def __init__(self, store: StorePlace, folder: Path, settings: Settings) -> None:
+        self._store = store
+        self._folder = folder
+        self._settings = settings
+
+    def package(self, phase: str) -> Path:
+        """Return the path of a phase's package, once it is whole."""
+        return self._folder / f"{phase}.zip"
+
+    def clear(self) -> None:
+        """Delete all packages, also one that a killed hub began."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def make(self, order: PackageOrder, progress: Progress) -> PackageReport:
+        """Make a package in place of the phase's last one; of one that fails nothing is left."""
+        out = self.package(order.phase)
+        draft = self._folder / f".{order.phase}"
+        out.unlink(missing_ok=True)
+        shutil.rmtree(draft, ignore_errors=True)
+        self._folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        try:
+            given = (self._store, self._settings, order, draft, out)
+            return await in_process(_make, given, progress)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _make(
+    store: StorePlace,
+    settings: Settings,
+    order: PackageOrder,
+    draft: Path,
+    out: Path,
+    *,
+    on_progress: OnProgress,
+) -> PackageReport:
+    """Make a package and zip it, in a process of its own."""
+    files = asyncio.run(make_package(store, settings, order, draft / "package", on_progress))
+    on_progress(Progress(step="packing"))
+    try:
+        zip_folder(draft / "package", draft / "package.zip")
+        size = (draft / "package.zip").stat().st_size
+        (draft / "package.zip").replace(out)
+    except OSError as error:
+        raise HubError(f"the package cannot be written: {error.strerror}") from error
+    return PackageReport(phase=order.phase, files=files, size=size, gold=order.gold)
+
+
+def zip_folder(folder: Path, out: Path) -> None:
+    """Write a package's folder as a zip, the same files as the same bytes."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
+    writer = ZipWriter(out)
+    try:
+        for name in names:
+            if name == CHECKSUMS or not (folder / name).is_file():
+                continue  # the writer makes the same one
+            with writer.entry(name) as entry, (folder / name).open("rb") as file:
+                while data := file.read(CHUNK):
+                    entry.write(data)
+        writer.finish()
+    finally:
+        writer.abandon()

@@ -1,0 +1,93 @@
+"""The data package of a phase: released to teams, looked at, withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from metaserver.base.errors import RefusedError
+from metaserver.base.states import PhaseState
+from metaserver.operations.fields import OnePhase
+from metaserver.operations.jobs import JobDetail
+from metaserver.operations.phases import PhaseDetail
+from metaserver.publication.operations import data_packages
+from metaserver.publication.operations.data_packages import DataRelease, KeptData
+from metaserver.publication.pages.packages import PackagePages
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.jobs import job_path
+from metaserver.web.organise.overview import phase_path
+from metaserver.web.ui.forms import Wording
+
+WORDING = {
+    "without_gold": Wording(label="Without the gold", help="The articles alone."),
+    "gold": Wording(label="With the gold", help="Only once the phase is frozen."),
+    "test_articles": Wording(
+        label="Teams shall have the test articles beforehand",
+        help="Needed where its articles are those of a test phase that is not over: teams can then"
+        " prepare answers, and the test of their servers on unseen articles is lost.",
+    ),
+    "public": Wording(label="For everybody", help="Else for signed-in teams alone."),
+    "license": Wording(label="Licence", help="Its URL; empty: not said."),
+    "terms": Wording(
+        label="Rules", kind="long", help="What teams may do with it; part of its README."
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataPages(PackagePages):
+    """The handlers of data packages."""
+
+    kind = "data"
+
+    def _more(self, one: str) -> list[web.RouteDef]:
+        return [
+            web.get(f"{one}/withdraw", self.ask_withdraw),
+            web.post(f"{one}/withdraw", self.withdraw),
+        ]
+
+    def _kept(self) -> AbstractAsyncContextManager[None]:
+        return KeptData(self.console.hub)
+
+    def _form(self, phase: PhaseDetail) -> OperationForm:
+        """Return the form of a phase: gold is asked about where it is not as usual."""
+        gold = "without_gold" if phase.kind is PhaseState.TRAINING else "gold"
+        names = (gold, "test_articles", "public", "license", "terms")
+        return OperationForm(request=DataRelease, names=names, wording=WORDING)
+
+    async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
+        asked = OnePhase(phase=phase.phase)
+        return {"package": await self.console.ask(request, data_packages.get, asked)}
+
+    def _make(self, request: web.Request, values: Mapping[str, Any]) -> Awaitable[JobDetail]:
+        return self.console.submit(request, data_packages.release, values)
+
+    def _after(self, job: JobDetail) -> str:
+        return job_path(job)
+
+    async def ask_withdraw(self, request: web.Request) -> web.Response:
+        """Ask whether a package is to be withdrawn."""
+        return await self._ask_withdraw(request)
+
+    async def _ask_withdraw(
+        self, request: web.Request, refused: RefusedError | None = None
+    ) -> web.Response:
+        phase = await self._phase(request)
+        return self.console.answer(
+            "organise_withdraw.html",
+            status=refused.refusal if refused else 200,
+            phase=phase,
+            form=OperationForm(request=OnePhase, names=()).form(refused=refused),
+        )
+
+    async def withdraw(self, request: web.Request) -> web.Response:
+        """Withdraw a package, and lead back to its page."""
+        asked = OnePhase(phase=request.match_info["phase"])
+        done = await tried(self.console.ask(request, data_packages.withdraw, asked))
+        if isinstance(done, RefusedError):
+            return await self._ask_withdraw(request, done)
+        raise web.HTTPSeeOther(f"{phase_path(asked.phase)}/data")

@@ -1,0 +1,96 @@
+"""The base of the pages of phases' packages: what there is, and a form that begins another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from metaserver.base.errors import RefusedError
+from metaserver.operations import phases
+from metaserver.operations.fields import OnePhase
+from metaserver.operations.jobs import JobDetail
+from metaserver.operations.phases import PhaseDetail
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.ui.console import ConsoleContext, posted
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackagePages(ABC):
+    """The handlers of packages of one kind; `kind` ends their address and names their template."""
+
+    console: ConsoleContext
+    kind: ClassVar[str]
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = f"/organise/phases/{{phase}}/{self.kind}"
+        return [web.get(one, self.show), web.post(one, self.begin), *self._more(one)]
+
+    async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
+        """Keep packages for as long as an application serves."""
+        async with self._kept():
+            yield
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the state of a phase's package, and the form."""
+        return await self._show(request)
+
+    async def _show(
+        self,
+        request: web.Request,
+        sent: MultiMapping[Any] | None = None,
+        refused: RefusedError | None = None,
+    ) -> web.Response:
+        phase = await self._phase(request)
+        return self.console.answer(
+            f"organise_{self.kind}.html",
+            status=refused.refusal if refused else 200,
+            phase=phase,
+            form=self._form(phase).form(sent, refused),
+            **await self._shown(request, phase),
+        )
+
+    async def begin(self, request: web.Request) -> web.Response:
+        """Begin to make a package, and lead to where its job is shown."""
+        sent = await posted(request)
+        phase = await self._phase(request)
+        values = {**self._form(phase).values(sent), "phase": phase.phase}
+        done = await tried(self._make(request, values))
+        if isinstance(done, RefusedError):
+            return await self._show(request, sent, done)
+        raise web.HTTPSeeOther(self._after(done))
+
+    async def _phase(self, request: web.Request) -> PhaseDetail:
+        """Return the phase that an address names."""
+        asked = OnePhase(phase=request.match_info["phase"])
+        return await self.console.ask(request, phases.get, asked)
+
+    @abstractmethod
+    def _more(self, one: str) -> list[web.RouteDef]:
+        """Return further routes, which begin with an address."""
+
+    @abstractmethod
+    def _kept(self) -> AbstractAsyncContextManager[None]:
+        """Return the context for the length of which packages are kept."""
+
+    @abstractmethod
+    def _form(self, phase: PhaseDetail) -> OperationForm:
+        """Return the form of a phase."""
+
+    @abstractmethod
+    async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
+        """Return what else the page shows."""
+
+    @abstractmethod
+    def _make(self, request: web.Request, values: Mapping[str, Any]) -> Awaitable[JobDetail]:
+        """Begin a package."""
+
+    @abstractmethod
+    def _after(self, job: JobDetail) -> str:
+        """Return the address where a job is shown."""

@@ -1,0 +1,91 @@
+"""The results package of a phase: asked for, watched, fetched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from metaserver.base.states import PhaseState
+from metaserver.operations.fields import OnePhase
+from metaserver.operations.jobs import JobDetail
+from metaserver.operations.phases import PhaseDetail
+from metaserver.publication.operations import results
+from metaserver.publication.operations.results import (
+    KeptPackages,
+    NewPackage,
+    PackageDetail,
+    package_of,
+)
+from metaserver.publication.pages.packages import PackagePages
+from metaserver.web.access.downloads import stored_zip
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.organise.form_helpers import OperationForm
+from metaserver.web.organise.overview import phase_path
+from metaserver.web.ui.forms import Wording
+from metaserver.web.ui.live import LiveParts
+
+PARTS = "organise_results_parts.html"
+FORM = OperationForm(
+    request=NewPackage,
+    names=("gold", "license"),
+    wording={
+        "gold": Wording(
+            label="With the gold",
+            help="And with the tables that reveal it, such as which articles of ACT are relevant.",
+        ),
+        "license": Wording(
+            label="Licence", help="Its URL, for the metadata of a deposit; empty: not said."
+        ),
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsPages(PackagePages):
+    """The handlers of results packages."""
+
+    kind = "results"
+
+    def _more(self, one: str) -> list[web.RouteDef]:
+        return [web.get(f"{one}/package", self.fetch)]
+
+    def _kept(self) -> AbstractAsyncContextManager[None]:
+        return KeptPackages(self.console.hub)
+
+    def _form(self, phase: PhaseDetail) -> OperationForm:
+        return FORM
+
+    async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
+        return {
+            "over": phase.state in (PhaseState.FROZEN, PhaseState.CLOSED),
+            "package": await self._package(request, phase.phase),
+            "now": time.time(),
+        }
+
+    def _make(self, request: web.Request, values: Mapping[str, Any]) -> Awaitable[JobDetail]:
+        return self.console.submit(request, results.make, values)
+
+    def _after(self, job: JobDetail) -> str:
+        return f"{phase_path(job.subject)}/results"
+
+    async def _package(self, request: web.Request, phase: str) -> PackageDetail:
+        return await self.console.ask(request, results.get, OnePhase(phase=phase))
+
+    async def fetch(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the package."""
+        phase = request.match_info["phase"]
+        package = await package_of(self.console.hub, caller_of(request), phase)
+        if package is None:
+            raise web.HTTPNotFound(text="There is no package: make one first.")
+        return await stored_zip(request, package, f"results-{phase}.zip")
+
+    async def parts(self, request: web.Request, phase: str) -> LiveParts:
+        """Return the live part of the page."""
+        package = await self._package(request, phase)
+        part = self.console.templates.part(PARTS, "package", package, time.time())
+        return LiveParts(html={"package": part})

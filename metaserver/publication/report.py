@@ -1,0 +1,128 @@
+"""The report of a package: one page that needs nothing else, for readers of any screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from metaserver.base.methods import HEADINGS
+from metaserver.publication.figures import Figure, on_page
+from metaserver.publication.methods import DescribedRun
+from metaserver.publication.tables import BoardTables
+from scoring.charts import Chart
+from scoring.comparison_report import comparison_table, notes
+from scoring.tables import Table, shown
+
+MOST_PAIRS = 120
+"""Pairs of runs that are shown on the page; of more there is the file."""
+MOST_FIGURES = 40
+"""Figures on the page; all are among the files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewPart:
+    """A board in one view on the page; `pairs` is None where there are none, or too many."""
+
+    view: str
+    signature: str
+    table: Table
+    bold: set[tuple[int, int]]
+    notes: Sequence[str]
+    pairs: Table | None
+    pairs_file: str
+    figures: Sequence[Figure]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPart:
+    """A task on the page: its views, the raw one first, and its figures."""
+
+    name: str
+    title: str
+    gold_version: int
+    views: Sequence[ViewPart]
+    figures: Sequence[Figure]
+
+
+def view_part(found: BoardTables, figures: Sequence[Figure]) -> ViewPart:
+    """Return a board as the page shows it."""
+    comparison = found.comparison
+    pairs = list(comparison.pairs) if comparison else []
+    assert comparison is not None or not pairs
+    return ViewPart(
+        view=found.view,
+        signature=found.signature,
+        table=found.printed,
+        bold=found.bold,
+        notes=[*([found.note] if found.note else []), *(notes(comparison) if comparison else [])],
+        pairs=(
+            comparison_table(comparison, "pairs", counted=True)
+            if comparison is not None and 0 < len(pairs) <= MOST_PAIRS
+            else None
+        ),
+        pairs_file=f"tables/{found.name}-pairs.csv" if pairs else "",
+        figures=figures,
+    )
+
+
+def report_page(
+    *,
+    title: str,
+    facts: Mapping[str, str],
+    tasks: Sequence[TaskPart],
+    responses: Table,
+    responses_chart: Chart | None,
+    methods: Sequence[DescribedRun],
+    files: Mapping[str, str],
+    commands: Sequence[str],
+    gold: bool,
+    printed: bool,
+) -> str:
+    """Return the page as HTML."""
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=title,
+            facts=facts,
+            tasks=tasks,
+            responses=responses,
+            responses_chart=responses_chart,
+            methods=[one for one in methods if one.method],
+            undescribed=[one.run for one in methods if not one.method],
+            headings=HEADINGS,
+            files=files,
+            commands=commands,
+            gold=gold,
+            printed=printed,
+            drawn=_Drawn(),
+            shown=shown,
+        )
+    )
+
+
+class _Drawn:
+    """The drawing of charts on the page, the first `MOST_FIGURES` of them."""
+
+    def __init__(self) -> None:
+        self._left = MOST_FIGURES
+
+    def __call__(self, chart: Chart) -> Markup:
+        """Return a chart, empty once there are enough."""
+        self._left -= 1
+        return Markup(on_page(chart)) if self._left >= 0 else Markup()  # noqa: S704 (our own SVG)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("metaserver.publication"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )

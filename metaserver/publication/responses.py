@@ -1,0 +1,171 @@
+"""Response statistics of a phase's servers: the overview's times, and the TIPS measures.
+
+They are those of docs/monitoring.md, over all attempts of the phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import ServerName
+from metaserver.base.states import ANSWERED
+from metaserver.boards.measures import (
+    UPTIME_STATES,
+    Availability,
+    Timing,
+    Tips,
+    availability,
+    timings,
+    tips,
+)
+from metaserver.boards.tally import TOTAL, Ended, Tally
+from metaserver.publication.source import PhaseSource
+from metaserver.store import states
+from metaserver.store.reader import ReadStore
+from scoring.charts import Chart, Panel, Scale, Series
+from scoring.tables import Cell, Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerResponses:
+    """The statistics of a server in a phase; times in seconds.
+
+    `began` and `ended` are Unix seconds, None without attempts; `times` are of attempts that
+    brought a response or timed out.
+    """
+
+    server: ServerName
+    articles: int
+    tally: Tally
+    began: float | None
+    ended: float | None
+    times: Timing | None
+    availability: Availability
+    tips: Tips
+
+
+async def read_responses(store: ReadStore, source: PhaseSource) -> Sequence[ServerResponses]:
+    """Return the statistics of every server of the phase, in the order of their names."""
+    return [
+        await _responses(store, source, server, source.lanes[server])
+        for server in sorted(source.lanes)
+    ]
+
+
+async def _responses(
+    store: ReadStore, source: PhaseSource, server: ServerName, key: LaneKey
+) -> ServerResponses:
+    limit, corpus = source.settings.limits.timeout, source.corpus
+    hits = await store.hits_kept(key)
+    tally, began, ended = Tally(), None, 0.0
+    async for stored in store.attempts(key, server, corpus):
+        one = Ended.of(
+            stored.attempt,
+            hits=hits.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
+            article_bytes=corpus.wire_bytes[stored.position],
+            final=stored.final,
+        )
+        tally.add(one, limit)
+        began = stored.attempt.started_at if began is None else began
+        ended = max(ended, one.at)
+    async with store.reading() as connection:
+        changes = await states.list_changes(connection, key)
+    known = [(one.at, UPTIME_STATES[one.state]) for one in changes]
+    since = began if began is not None else 0.0
+    return ServerResponses(
+        server=server,
+        articles=len(corpus),
+        tally=tally,
+        began=began,
+        ended=ended if began is not None else None,
+        times=timings(tally, limit).get(TOTAL),
+        availability=availability(known, since, ended) if began is not None else Availability(),
+        tips=tips(tally),
+    )
+
+
+def responses_table(found: Sequence[ServerResponses]) -> Table:
+    """Return the statistics, a row a server; times in seconds."""
+    header: list[Cell] = [
+        "server", "articles", "answered", "given up", "attempts", "timed out",
+        "median (s)", "p95 (s)", "p99 (s)", "articles/min", "uptime", "MTBF (s)", "MTTR (s)",
+        "MAD", "MTDV (s/B)", "MTDV (B/s)", "MTSA (s)", "ART (s)",
+    ]  # fmt: skip
+    return [header, *(_row(one) for one in found)]
+
+
+def _row(one: ServerResponses) -> Sequence[Cell]:
+    times, uptime, mean = one.times, one.availability, one.tips
+    percentiles: Sequence[Cell] = [None] * 3
+    if times is not None:
+        percentiles = [times.p50.seconds, times.p95.seconds, times.p99.seconds]
+    minutes = ((one.ended or 0.0) - (one.began or 0.0)) / 60
+    return [
+        one.server,
+        one.articles,
+        one.tally.answered,
+        one.tally.given_up,
+        sum(one.tally.outcomes.values()),
+        one.tally.timed_out,
+        *percentiles,
+        one.tally.answered / minutes if minutes > 0 else None,
+        uptime.uptime,
+        uptime.mtbf,
+        uptime.mttr,
+        mean.mad,
+        mean.mtdv_seconds_per_byte,
+        mean.mtdv_bytes_per_second,
+        mean.mtsa,
+        mean.art,
+    ]
+
+
+def outcomes_table(found: Sequence[ServerResponses]) -> Table:
+    """Return the number of attempts of each outcome, a row a server and outcome."""
+    header: list[Cell] = ["server", "outcome", "attempts"]
+    return [
+        header,
+        *(
+            [one.server, outcome.value, count]
+            for one in found
+            for outcome, count in sorted(one.tally.outcomes.items())
+        ),
+    ]
+
+
+def responses_chart(found: Sequence[ServerResponses]) -> Chart | None:
+    """Return the median of each server with its 95th percentile, None where nobody answered."""
+    timed = [(one.server, one.times) for one in found if one.times is not None][::-1]
+    if not timed:
+        return None
+    ends = [(times.p50.seconds, times.p95.seconds) for _, times in timed]
+    series = Series(
+        name="median to 95th percentile",
+        x=[low for low, _ in ends],
+        y=list(range(len(timed))),
+        kind="points",
+        style=0,
+        ends=ends,
+        ends_of="x",
+        texts=[server for server, _ in timed],
+    )
+    lowest = min(low for low, _ in ends)
+    highest = max(high for _, high in ends)
+    panel = Panel(
+        x=Scale(
+            label="seconds an article: median, and up to the 95th percentile",
+            low=max(lowest / 2, 1e-4),
+            high=max(2 * highest, 1e-3),
+            logarithmic=True,
+        ),
+        y=Scale(
+            label="",
+            low=-0.5,
+            high=len(timed) - 0.5,
+            names=[server for server, _ in timed],
+        ),
+        series=[series],
+    )
+    return Chart(title="Response times of the servers", signature="", panels=[panel])

@@ -1,0 +1,136 @@
+"""The runs of a package as result files, its gold, and the files of the gold's views."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from metaserver.base.boards import PUBLIC, RAW
+from metaserver.base.lanes import LaneKey
+from metaserver.base.records import ArticleId, ServerName, TaskName
+from metaserver.phases.jobs import RowCounter
+from metaserver.phases.restore import stored_answers
+from metaserver.publication.folder import PackageFolder
+from metaserver.publication.source import PhaseSource
+from metaserver.store import runs
+from metaserver.store.reader import ReadStore
+from metaserver.store.runs import OfflineRun
+from metaserver.tasks.plugin import Payload, answered_tasks, offline_tasks
+from metaserver.uniprot import Release
+from metaserver.uniprot.views import gold_species, ortholog_lines
+from scoring import ItemGold
+from scoring.files import gold_lines
+from scoring.views import members
+
+SUFFIXES = {b"PK": ".zip", b"\x1f\x8b": ".gz", b"<": ".xml"}
+"""The ends of uploaded files' names, by what the files begin with."""
+
+Answers = Sequence[tuple[ArticleId, Payload]]
+
+
+async def write_runs(
+    folder: PackageFolder, store: ReadStore, source: PhaseSource, counted: RowCounter
+) -> Mapping[TaskName, set[str]]:
+    """Write the runs of the boards as result files; return the accessions in those of each task."""
+    found: dict[TaskName, set[str]] = {task: set() for task in source.frozen}
+    for server, key in source.lanes.items():
+        for task, given in (await _answers(store, source, server, key, counted)).items():
+            found[task] |= _write_run(folder, source, task, server, given)
+    for run in source.offline:
+        if run.task in offline_tasks():
+            await _write_upload(folder, store, source, run)
+        elif run.task in found:
+            async with store.reading() as connection:
+                packed = await runs.packed_payloads(connection, run)
+            unpacked = await asyncio.to_thread(runs.unpack_payloads, packed)
+            found[run.task] |= _write_run(folder, source, run.task, run.name, [*unpacked.items()])
+    return found
+
+
+async def _answers(
+    store: ReadStore, source: PhaseSource, server: ServerName, key: LaneKey, counted: RowCounter
+) -> Mapping[TaskName, Answers]:
+    """Return the answers of a server to the tasks that have boards."""
+    found: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
+    async for some in stored_answers(store, source.corpus, server, key):
+        for answer in some:
+            for task, payload in answer.payloads.items():
+                if task in source.frozen:
+                    found.setdefault(task, []).append((answer.article, payload))
+        counted.count(len(some))
+    return found
+
+
+def _write_run(
+    folder: PackageFolder, source: PhaseSource, task: TaskName, name: ServerName, answers: Answers
+) -> set[str]:
+    """Write a run; return the accessions in it, where it is a run of ranked accessions."""
+    ranked = isinstance(source.ranked_gold(task), ItemGold)
+    accessions: set[str] = set()
+
+    def lines() -> Iterator[str]:
+        for line in answered_tasks()[task].result_lines(answers):
+            if ranked:
+                accessions.update(line.split("\t")[1:-2])
+            yield line
+
+    folder.write(f"runs/{task}/{name}.tsv", lines(), f"{task}: the run {name} as a result file")
+    return accessions
+
+
+async def _write_upload(
+    folder: PackageFolder, store: ReadStore, source: PhaseSource, run: OfflineRun
+) -> None:
+    """Write a run of an offline task as it was uploaded: it was scored as a whole."""
+    async with store.reading() as connection:
+        content = await runs.content(connection, source.phase.id, run.name) or b""
+    suffix = next((end for begin, end in SUFFIXES.items() if content.startswith(begin)), ".tsv")
+    name = f"runs/{run.task}/{run.name}{suffix}"
+    folder.new(name, f"{run.task}: the run {run.name} as it was uploaded").write_bytes(content)
+    folder.written(name)
+
+
+def write_gold(
+    folder: PackageFolder,
+    source: PhaseSource,
+    release: Release,
+    accessions: Mapping[TaskName, set[str]],
+) -> None:
+    """Write the gold that was scored on, and what `scoring` needs for its views."""
+    for task, version in source.gold.items():
+        ranked = source.ranked_gold(task)
+        about = f"{task}: gold, version {version.version}"
+        if ranked is None:
+            name = f"gold/{task}{PurePath(version.source).suffix[:9] or '.tsv'}"
+            path = folder.new(name, about)
+            path.write_bytes(version.content)
+            folder.written(name)
+            continue
+        folder.write(f"gold/{task}.tsv", gold_lines(ranked), about)
+        if isinstance(ranked, ItemGold) and source.frozen[task].views.keys() - {RAW, PUBLIC}:
+            _write_views(folder, ranked, release, accessions[task])
+
+
+def _write_views(
+    folder: PackageFolder, gold: ItemGold, release: Release, accessions: set[str]
+) -> None:
+    """Write the homologs and the species that the views of this gold and these runs need."""
+    own = sorted({one for items in gold.items.values() for item in items for one in members(item)})
+    species = gold_species(release, own)
+    others = sorted(accessions - species.keys())
+    taxa = species | dict(zip(others, release.entries.taxa(others), strict=True))
+    folder.write(
+        f"gold/{gold.task}.map.tsv",
+        ortholog_lines(release, own),
+        f"{gold.task}: homologs of the gold's accessions (scoring evaluate --map)",
+    )
+    folder.write(
+        f"gold/{gold.task}.taxa.tsv",
+        (
+            f"{accession}\t{taxon}\n"
+            for accession, taxon in taxa.items()
+            if taxon or accession in species
+        ),
+        f"{gold.task}: species of the accessions (scoring evaluate --taxa)",
+    )

@@ -1,0 +1,284 @@
+"""Tables of a package: the boards as they were frozen, pairwise tests, articles, usefulness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from metaserver.base.boards import FrozenBoard, View
+from metaserver.base.scores import RunIntervals
+from metaserver.base.usage import RunUsage
+from metaserver.publication.folder import PackageFolder
+from metaserver.publication.source import PhaseSource
+from scoring import ActGold, ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
+from scoring.analysis import article_difficulty, article_ranks
+from scoring.article_rows import rows_of
+from scoring.comparison_report import comparison_table, letters_of
+from scoring.errors import OptionError
+from scoring.overview import overview_latex, task_table, views_table
+from scoring.report import record_table
+from scoring.resampling import ACT_MEASURES, ITEM_MEASURES
+from scoring.significance import MOST_PAIRED, Comparison, Interval, compare
+from scoring.tables import Cell, Table, best_cells, csv_table
+from scoring.tasks import Task
+from scoring.usefulness import Usefulness, usefulness, usefulness_table
+
+GOLD_COLUMNS = frozenset({"relevant", "correct", "doubtful", "high"})
+"""The columns of ACT articles that reveal the gold."""
+
+DECLARED: Sequence[Cell] = (
+    *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
+    "declared_articles",
+)
+"""The columns with what runs took, an article on average, as their teams declare."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardTables:
+    """A board with what was found out about its runs; `printed` is for papers and the report.
+
+    `cards` are those of the runs that have a place, `below` those of runs below the least coverage.
+    `comparison` is None where runs of the task cannot be compared; `measure` is what it compares,
+    and `note` says why it is not that of the ranking.
+    """
+
+    frozen: FrozenBoard
+    view: View
+    table: Table
+    printed: Table
+    bold: set[tuple[int, int]]
+    cards: Sequence[Scorecard]
+    below: Sequence[Scorecard]
+    comparison: Comparison | None
+    note: str = ""
+
+    @property
+    def signature(self) -> str:
+        """The signature of the board."""
+        return self.frozen.views[self.view].signature
+
+    @property
+    def name(self) -> str:
+        """The beginning of the names of its files."""
+        return f"{self.frozen.name}/{self.view}"
+
+
+def board_tables(source: PhaseSource, frozen: FrozenBoard, view: View) -> BoardTables:
+    """Return the tables of a board: as it was frozen, its runs compared with one another."""
+    gold, runs = source.ranked_gold(frozen.name, view), source.cards(frozen.name, view)
+    cards = [run.card for run in runs if not run.below]
+    comparison, note = None, ""
+    if gold is not None and cards:
+        measure = _compared_measure(gold, frozen.order)
+        comparison = compare(gold, cards, measure=measure, pairs=1 < len(cards) <= MOST_PAIRED)
+        note = _why_other(frozen, measure)
+    printed = _printed(frozen, view, comparison)
+    placed = 1 + sum(row.place is not None for row in frozen.views[view].rows)
+    best = {column.heading: column.rising for column in frozen.columns if not column.count}
+    return BoardTables(
+        frozen=frozen,
+        view=view,
+        table=_board(frozen, view, comparison),
+        printed=printed,
+        bold=best_cells(printed[:placed], best),
+        cards=cards,
+        below=[run.card for run in runs if run.below],
+        comparison=comparison,
+        note=note,
+    )
+
+
+def _compared_measure(gold: Gold, order: Sequence[str]) -> str:
+    """Return the first of a board's measures that has a value on resamples."""
+    known = ACT_MEASURES if isinstance(gold, ActGold) else ITEM_MEASURES
+    return next((one for one in order if one in known), known[0])
+
+
+def _why_other(frozen: FrozenBoard, measure: str) -> str:
+    """Return why runs are compared by another measure than the ranking's; empty where not."""
+    if measure == frozen.order[0]:
+        return ""
+    headings = {column.key: column.heading for column in frozen.columns}
+    first, other = headings[frozen.order[0]], headings[measure]
+    return (
+        f"note: places are by {first}, which is not resampled: intervals, tests and"
+        f" letters are of {other}"
+    )
+
+
+def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
+    """Return a board with every digit."""
+    intervals, letters = _found(frozen, view, comparison)
+    header: list[Cell] = ["place", "run", "team", "offline", "articles_scored", "articles_in_gold"]
+    header += [column.key for column in frozen.columns]
+    header += ["low", "high", "best_rank", "worst_rank"] * bool(intervals)
+    header += ["letters"] * bool(letters)
+    declared = any(row.usage for row in frozen.views[view].rows)
+    header += DECLARED if declared else ()
+    rows: list[Sequence[Cell]] = [header]
+    for row in frozen.views[view].rows:
+        one = intervals.get(row.run)
+        ends = (one.low, one.high, one.best_rank, one.worst_rank) if one else (None,) * 4
+        rows.append(
+            [
+                row.place, row.run, row.team, int(row.offline), row.articles_scored,
+                row.articles_in_gold,
+                *(row.values.get(column.key) for column in frozen.columns),
+                *(ends if intervals else ()),
+                *([letters.get(row.run, "")] if letters else ()),
+                *(_declared(row.usage) if declared else ()),
+            ]
+        )  # fmt: skip
+    return rows
+
+
+def _declared(usage: RunUsage | None) -> Sequence[Cell]:
+    found = usage or RunUsage(articles=0)
+    return [found.tokens_in, found.tokens_out, found.cost, found.currency, found.articles]
+
+
+def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
+    """Return a board as a paper prints it: n/N and intervals in one column each."""
+    intervals, letters = _found(frozen, view, comparison)
+    header: list[Cell] = ["run", "place", "team", "answered"]
+    header += [column.heading for column in frozen.columns]
+    header += ["95 % interval"] * bool(intervals)
+    header += ["letters"] * bool(letters)
+    rows: list[Sequence[Cell]] = [header]
+    for row in frozen.views[view].rows:
+        one = intervals.get(row.run)
+        rows.append(
+            [
+                row.run,
+                "" if row.place is None else row.place,
+                row.team,
+                f"{row.articles_scored}/{row.articles_in_gold}",
+                *(row.values.get(column.key) for column in frozen.columns),
+                *([f"[{one.low:.3f}, {one.high:.3f}]" if one else ""] if intervals else ()),
+                *([letters.get(row.run, "")] if letters else ()),
+            ]
+        )
+    return rows
+
+
+def _found(
+    frozen: FrozenBoard, view: View, comparison: Comparison | None
+) -> tuple[Mapping[str, Interval | RunIntervals], Mapping[str, str]]:
+    """Return intervals and letters by run; of tasks that are not compared, the frozen intervals."""
+    if comparison is None:
+        rows = frozen.views[view].rows
+        return {row.run: row.interval for row in rows if row.interval is not None}, {}
+    letters = letters_of(comparison) if comparison.pairs else {}
+    return {one.run: one for one in comparison.intervals}, letters
+
+
+def write_board(folder: PackageFolder, found: BoardTables, *, gold: bool) -> None:
+    """Write a board's tables: the board, its pairwise tests, and the scores of each article."""
+    name, what = f"tables/{found.name}", f"{found.frozen.title}, {found.view} hits"
+    folder.table(
+        name,
+        found.table,
+        f"{found.frozen.name}: {what}",
+        printed=found.printed,
+        bold=found.bold,
+        comments=[found.signature],
+    )
+    if found.comparison is not None and found.comparison.pairs:
+        pairs = comparison_table(found.comparison, "pairs", counted=False)
+        folder.table(
+            f"{name}-pairs",
+            pairs,
+            f"{found.frozen.name}: paired tests of the runs' {found.comparison.measure}",
+            printed=comparison_table(found.comparison, "pairs", counted=True),
+            comments=[str(found.comparison.signature)],
+        )
+    cards = [*found.cards, *found.below]
+    if cards and (gold or isinstance(cards[0], ActScorecard)):
+        folder.write(
+            f"{name}-articles.csv",
+            _article_lines(cards, gold=gold),
+            f"{found.frozen.name}: each run's scores of each article, {found.view} hits",
+        )
+
+
+def _article_lines(cards: Sequence[Scorecard], *, gold: bool) -> chain[str]:
+    """Return the lines of a table of articles, a run's at a time; no label of ACT without gold.
+
+    Those of INT and IPT are for packages with the gold: with the runs beside it, the score of an
+    article says which hits are right.
+    """
+
+    def lines(card: Scorecard, *, first: bool) -> str:
+        act = isinstance(card, ActScorecard)
+        rows = [
+            {k: v for k, v in row.items() if gold or not act or k not in GOLD_COLUMNS}
+            for row in rows_of(card, ())
+        ]
+        if not rows:
+            return ""
+        table: list[Sequence[Cell]] = [
+            *([list(rows[0])] if first else []),
+            *(list(row.values()) for row in rows),
+        ]
+        return csv_table(table) + "\n"
+
+    return chain.from_iterable([lines(card, first=place == 0)] for place, card in enumerate(cards))
+
+
+def write_difficulty(
+    folder: PackageFolder, source: PhaseSource, found: BoardTables, *, gold: bool
+) -> None:
+    """Write how hard the articles of a task are, over its runs.
+
+    Without the gold that is the mean rank of ACT alone, which is of the runs and not of the gold.
+    """
+    ranked = source.ranked_gold(found.frozen.name)
+    assert ranked is not None
+    if isinstance(ranked, ItemGold):
+        if not gold:
+            return
+        items = [card for card in found.cards if isinstance(card, ItemScorecard)]
+        table = record_table(article_difficulty(ranked, items))
+    else:
+        lists = [card for card in found.cards if isinstance(card, ActScorecard)]
+        table = record_table(article_ranks(ranked, lists))
+        if not gold:
+            shown = [n for n, name in enumerate(table[0]) if name not in GOLD_COLUMNS]
+            table = [[row[n] for n in shown] for row in table]
+    folder.write(
+        f"tables/{found.frozen.name}/difficulty.csv",
+        csv_table(table) + "\n",
+        f"{found.frozen.name}: how hard each article was over all runs",
+    )
+
+
+def write_usefulness(
+    folder: PackageFolder, gold: ItemGold, found: BoardTables
+) -> Sequence[Usefulness]:
+    """Write what a curator finds by screening; none where a run has the name of the ideal one."""
+    items = [card for card in found.cards if isinstance(card, ItemScorecard)]
+    try:
+        useful = usefulness(gold, items)
+    except OptionError:
+        return []
+    folder.table(
+        f"tables/{found.frozen.name}/usefulness",
+        usefulness_table(useful, items[0].signature.beta),
+        f"{found.frozen.name}: what a curator finds who screens the first candidates",
+        comments=[found.signature],
+    )
+    return useful
+
+
+def write_overview(folder: PackageFolder, found: Sequence[BoardTables]) -> None:
+    """Write the tables of an overview paper: one a task, and the best run of each view."""
+    by_task: dict[str, list[Scorecard]] = {}
+    for one in found:
+        by_task.setdefault(one.frozen.name, []).extend(one.cards)
+    tables = [task_table(Task(task), cards) for task, cards in by_task.items() if cards]
+    items = [card for one in found for card in one.cards if isinstance(card, ItemScorecard)]
+    for part in [*tables, *([views_table(items)] if items else [])]:
+        name = f"tables/overview/{part.name}"
+        folder.write(f"{name}.csv", csv_table(part.table) + "\n", part.caption)
+        folder.write(f"{name}.tex", overview_latex(part, "tab:overview") + "\n", part.caption)

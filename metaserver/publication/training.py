@@ -1,0 +1,212 @@
+"""The training of a consensus model, with the report that says what it is worth.
+
+It reads the store by itself: its work is done in a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from metaserver.base.consensus import (
+    CalibrationBin,
+    MethodQuality,
+    ModelGold,
+    ModelMember,
+    TeamContribution,
+    TrainingReport,
+)
+from metaserver.base.errors import HubError
+from metaserver.config import Settings
+from metaserver.phases.jobs import OnProgress, Progress, RowCounter, ignore_progress
+from metaserver.publication.panels import TrainingOrder, TrainingPanel, read_panel
+from metaserver.store.reader import open_reader
+from scoring import Run
+from scoring.consensus import (
+    ConsensusModel,
+    CrossValidation,
+    TeamChoice,
+    contributions,
+    cross_validate,
+    model_text,
+    score_hits,
+    train_model,
+)
+from scoring.consensus.making import member_auc
+from scoring.consensus.measures import BETA, BINS, calibration_error
+from scoring.consensus.model import LEARNED
+from scoring.consensus.votes import CUTOFF
+from scoring.errors import FormatError, OptionError
+from scoring.files import item_hits
+from scoring.scorecard import Signature
+
+COMPARED = ("stacked", "maxent", "rrf1", "votes")
+"""The methods of a report."""
+CRITERION = "auc_ipr"
+"""The measure by which a team's run is chosen."""
+
+
+class TrainedModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that was trained; `content` is its file."""
+
+    task: str
+    method: str
+    golds: tuple[ModelGold, ...]
+    members: tuple[ModelMember, ...]
+    report: TrainingReport
+    content: bytes
+
+
+def train(
+    store: Path, settings: Settings, order: TrainingOrder, *, on_progress: OnProgress
+) -> TrainedModel:
+    """Train a model from the store of a hub; raises `HubError` where it cannot be learned."""
+    return asyncio.run(_train(store, settings, order, on_progress))
+
+
+async def _train(
+    store: Path, settings: Settings, order: TrainingOrder, on_progress: OnProgress
+) -> TrainedModel:
+    counted = RowCounter(Progress(), on_progress)
+    async with open_reader(store) as reader:
+        panel = await read_panel(reader, settings, order, counted)
+    return trained(panel, order.method, counted)
+
+
+def trained(panel: TrainingPanel, method: str, counted: RowCounter | None = None) -> TrainedModel:
+    """Return the model of a panel; raises `HubError` where nothing can be learned from it."""
+    counted = counted or RowCounter(Progress(), ignore_progress)
+    steps = (f"{one.phase} {one.version}" for one in panel.golds)
+    try:
+        counted.begin("training")
+        choice = _choice(panel)
+        model = train_model(
+            panel.gold,
+            panel.runs,
+            teams=[panel.teams[run.name] for run in panel.runs],
+            method=method,
+            articles="all",
+            choice=choice,
+            label=", ".join(steps)[:200],
+        )
+        content = model_text(model).encode()
+        report = _report(panel, model, choice, counted)
+    except (OptionError, FormatError) as error:
+        raise HubError(f"no model of {panel.gold.task} can be learned: {error}") from error
+    return TrainedModel(
+        task=panel.gold.task,
+        method=model.method,
+        golds=panel.golds,
+        members=_members(panel, model),
+        report=report,
+        content=content,
+    )
+
+
+def _choice(panel: TrainingPanel) -> TeamChoice | None:
+    """Return the choice of each team's best run, None where each team has one run."""
+    teams = [panel.teams[run.name] for run in panel.runs]
+    if len(set(teams)) == len(teams):
+        return None
+    signature = Signature(task=panel.gold.task, gold=None, articles="all", cutoff=CUTOFF, beta=BETA)
+    cards = [score_hits(panel.gold, item_hits(run), run.name, signature) for run in panel.runs]
+    return TeamChoice(teams, cards, panel.gold, CRITERION)
+
+
+def _members(panel: TrainingPanel, model: ConsensusModel) -> tuple[ModelMember, ...]:
+    by_name: Mapping[str, Run] = {run.name: run for run in panel.runs}
+    return tuple(
+        ModelMember(
+            server=one.name,
+            team=one.team,
+            auc_ipr=member_auc(panel.gold, by_name[one.name], panel.gold.articles),
+            version=panel.versions.get(one.name, ""),
+        )
+        for one in model.members
+    )
+
+
+def _report(
+    panel: TrainingPanel, model: ConsensusModel, choice: TeamChoice | None, counted: RowCounter
+) -> TrainingReport:
+    methods: list[MethodQuality] = []
+    own: CrossValidation | None = None
+    for method in dict.fromkeys((model.method, *COMPARED)):
+        counted.begin(f"cross-validating {method}")
+        try:
+            validated = _validated(panel, choice, method)
+        except OptionError:
+            if method == model.method:
+                raise
+            continue  # too little to learn from: the table is without it
+        methods.append(_quality(method, validated))
+        own = own or validated
+    assert own is not None
+    counted.begin("comparing the teams")
+    assert model.quality is not None
+    return TrainingReport(
+        articles=model.articles,
+        left_out=panel.left_out,
+        best_member=model.quality.best_member,
+        methods=tuple(sorted(methods, key=lambda one: -one.auc_ipr)),
+        calibration=_calibration(own) if model.calibrated else (),
+        contributions=tuple(_contributions(own, panel.teams)),
+    )
+
+
+def _validated(panel: TrainingPanel, choice: TeamChoice | None, method: str) -> CrossValidation:
+    return cross_validate(
+        panel.gold, panel.runs, method=method, articles="all", choice=choice, thresholds=True
+    )
+
+
+def _quality(method: str, validated: CrossValidation) -> MethodQuality:
+    if method not in LEARNED:
+        return MethodQuality(
+            method=method, auc_ipr=validated.macro("auc_ipr"), f_score=validated.macro("f_score")
+        )
+    listed = sum(map(len, validated.hits(short=True).values()))
+    correct = validated.votes.correct.astype(float)
+    return MethodQuality(
+        method=method,
+        auc_ipr=validated.macro("auc_ipr"),
+        f_score=validated.macro("f_score"),
+        short_f_score=validated.macro("f_score", short=True),
+        candidates=listed / len(validated.votes.articles),
+        calibration_error=calibration_error(validated.probabilities, correct),
+    )
+
+
+def _calibration(validated: CrossValidation) -> tuple[CalibrationBin, ...]:
+    """Return what was said and what was right, by tenths of the probability; no empty ones."""
+    said, correct = validated.probabilities, validated.votes.correct.astype(float)
+    tenth = np.minimum((said * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(tenth, minlength=BINS)
+    return tuple(
+        CalibrationBin(
+            candidates=int(counts[place]),
+            probability=float(said[tenth == place].mean()),
+            correct=float(correct[tenth == place].mean()),
+        )
+        for place in np.flatnonzero(counts).tolist()
+    )
+
+
+def _contributions(
+    validated: CrossValidation, teams: Mapping[str, str]
+) -> Sequence[TeamContribution]:
+    return [
+        TeamContribution(
+            team=one.team,
+            value=one.value,
+            low=one.low,
+            high=one.high,
+            missing=one.missing,
+            alone=one.alone,
+        )
+        for one in contributions(validated, teams)
+    ]

@@ -1,0 +1,148 @@
+"""Reading of untrusted packages: they are bounded before anything is unpacked."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from metaserver.base.errors import InputError
+from metaserver.publication.zips import CHECKSUMS
+
+CHUNK = 2**16
+MAX_DIRECTORY = 2**23
+"""The most bytes of a zip's directory, which is read completely, with 46 bytes or more an entry."""
+MAX_ENTRIES = 100_000
+MAX_CHECKSUMS = 2**24
+MAX_CONTENT = 2**28
+"""The most bytes of an entry, which is read into memory."""
+MAX_RATIO = 1_100
+"""The most bytes that a package may unpack to per compressed byte: deflate's limit is 1,032:1.
+
+So no hub's package is refused, however compressible its answers are; entries that share their
+bytes are.
+"""
+SMALL = 2**26
+"""The number of bytes that any package may unpack to."""
+_ENCRYPTED = 0x1
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ValueError, OSError,
+    NotImplementedError,
+)  # fmt: skip
+
+
+class Checksum(NamedTuple):
+    """The checksum and the size that an entry must have."""
+
+    sha256: str
+    size: int
+
+
+class _Bounded(io.BufferedReader):
+    """A file that refuses reads of more bytes than a zip's directory may have."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = os.fstat(self.fileno()).st_size - self.tell()
+        if size > MAX_DIRECTORY:
+            raise zipfile.BadZipFile(f"its directory is larger than {MAX_DIRECTORY:,} bytes")
+        return super().read(size)
+
+
+class ZipReader:
+    """A reader of entries, each verified by its checksum; raises `InputError`."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        try:
+            self._file = _Bounded(io.FileIO(place))
+        except OSError as error:
+            raise InputError(place, error.strerror or str(error)) from error
+        try:
+            self._zip = zipfile.ZipFile(self._file)
+            self._require_plausible(place.stat().st_size)
+            self._sums = self._read_checksums()
+        except InputError:
+            self.close()
+            raise
+        except _BROKEN as error:
+            self.close()
+            raise InputError(place, f"not a complete zip file: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sums
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the entries that have a checksum."""
+        return list(self._sums)
+
+    def checksum_line(self, name: str) -> str:
+        """Return an entry's line among the checksums."""
+        known = self._sum(name)
+        return f"{known.sha256}\t{known.size}\t{name}\n"
+
+    def read(self, name: str) -> bytes:
+        """Return an entry's content, of at most 256 MiB."""
+        if self._sum(name).size > MAX_CONTENT:
+            raise InputError(self._place, f"{name} has more than {MAX_CONTENT >> 20} MiB")
+        return b"".join(self._chunks(name))
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        expected, sha, size = self._sum(name), hashlib.sha256(), 0
+        with self._reading(name), self._zip.open(name) as file:
+            while chunk := file.read(CHUNK):
+                sha.update(chunk)
+                size += len(chunk)
+                if size > expected.size:
+                    break
+                yield chunk
+        if (sha.hexdigest(), size) != expected:
+            raise InputError(self._place, f"{name} is not as it was written: the checksum differs")
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except _BROKEN as error:
+            raise InputError(self._place, f"{name} cannot be read: {error}") from error
+
+    def _sum(self, name: str) -> Checksum:
+        if name not in self._sums:
+            raise InputError(self._place, f"there is no {name} in it")
+        return self._sums[name]
+
+    def _require_plausible(self, size: int) -> None:
+        """Refuse a package that no hub makes, by its directory alone."""
+        entries = self._zip.infolist()
+        if len(entries) > MAX_ENTRIES:
+            raise InputError(self._place, f"holds more than {MAX_ENTRIES:,} entries")
+        if len({entry.filename for entry in entries}) < len(entries):
+            raise InputError(self._place, "an entry comes twice")
+        if any(one.flag_bits & _ENCRYPTED or one.compress_type not in _METHODS for one in entries):
+            raise InputError(self._place, "an entry is encrypted, or not compressed by deflate")
+        unpacked = sum(entry.file_size for entry in entries)
+        if unpacked > max(SMALL, MAX_RATIO * size):
+            message = f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO:,} times its size"
+            raise InputError(self._place, message)
+
+    def _read_checksums(self) -> Mapping[str, Checksum]:
+        try:
+            if self._zip.getinfo(CHECKSUMS).file_size > MAX_CHECKSUMS:
+                raise InputError(self._place, f"{CHECKSUMS} is too large")
+            with self._zip.open(CHECKSUMS) as file:
+                rows = [line.rstrip("\n").split("\t") for line in io.TextIOWrapper(file, "utf-8")]
+            return {name: Checksum(sha256, int(size)) for sha256, size, name in rows}
+        except _BROKEN as error:
+            message = f"not a package of a hub: {CHECKSUMS} is missing or broken"
+            raise InputError(self._place, message) from error

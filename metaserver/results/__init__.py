@@ -1,4 +1,0 @@
-"""Results packages: all that a paper on a phase needs, as files, from its freeze on.
-
-It may import scoring, phases, curation and all below.
-"""

@@ -1,0 +1,205 @@
+"""Forms as events: each form makes one event, or is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from metaserver.base.curations import CurationStanding
+from metaserver.base.errors import RefusedError
+from metaserver.curation.basis import ShownCandidate
+from metaserver.curation.candidates import CandidateVote
+from metaserver.curation.exports.finished import CuratedProtein
+from metaserver.curation.mentions import CandidateSpan, EvidenceSpan
+from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
+from metaserver.curation.pages.acts import event_of
+from metaserver.curation.pages.rows import marked_text, rows_of
+from metaserver.web.ui.assets import Assets
+from metaserver.web.ui.templates import Templates
+
+TEXT = "A title\n\nEGFR binds  Grb2 in cells. EGFR again."
+EGFR, GRB2 = "P00533", "P62993"
+
+
+def vote(server: str, evidence: str = "") -> CandidateVote:
+    return CandidateVote(
+        server=server, rank=1, confidence=0.5, part=0.25, evidence=evidence, taxid=None
+    )
+
+
+def candidate(task: str, *item: str, **values: Any) -> ShownCandidate:
+    given: dict[str, Any] = {
+        "rank": 1,
+        "score": 0.75,
+        "probability": 0.75,
+        "agreement": 0.5,
+        "bias": -1.0,
+        "votes": (vote("a", "EGFR binds Grb2"), vote("b", "not in it")),
+        "new_since": 1,
+        "version": 3,
+        "method": "stacked",
+    }
+    return ShownCandidate(task=task, item=item, **given | values)
+
+
+def decided(task: str, *item: str, **values: Any) -> DecidedItem:
+    given: dict[str, Any] = {
+        "decision": "accepted",
+        "at": 1.0,
+        "implied": False,
+        "by_hand": False,
+        "reason": "",
+        "replaced": (),
+        "evidence": ((0, 7),),
+        "method": "",
+        "type": "",
+        "note": "",
+    }
+    return DecidedItem(task=task, item=item, **given | values)
+
+
+DETAIL = CurationDetail(
+    curation="0" * 16,
+    request="",
+    set="",
+    article="1",
+    title="",
+    notice="",
+    length=len(TEXT),
+    curator="curator ana",
+    state=CurationStanding.OPEN,
+    opened_at=1.0,
+    changed_at=1.0,
+    submitted_at=None,
+    seen=0,
+    active_ms=0,
+    own=True,
+    text=TEXT,
+    version=3,
+    newest_version=3,
+    release="",
+    candidates=(candidate("INT", EGFR), candidate("INT", GRB2, rank=2, probability=None)),
+    opinions=(),
+    proteins={EGFR: CuratedProtein(accession=EGFR, entry_name="EGFR_HUMAN", symbols=("EGFR",))},
+    spans=(
+        CandidateSpan(start=9, end=13, accession=EGFR),
+        CandidateSpan(start=21, end=25, accession=GRB2),
+        CandidateSpan(start=36, end=40, accession=EGFR),
+    ),
+    evidence=(EvidenceSpan(start=9, end=25, item=(EGFR,), servers=("a",)),),
+    decisions=(decided("INT", EGFR), decided("IPT", EGFR, GRB2, by_hand=True, method="MI:0096")),
+    relevant=None,
+    note="",
+    undecided=(),
+    undo="event-0007",
+    redo="",
+)
+
+
+def test_rows_have_what_a_curator_decides_by() -> None:
+    rows = rows_of(DETAIL)
+    egfr, grb2 = rows["INT"]
+    assert (egfr.name, egfr.id, egfr.key) == ("EGFR_HUMAN", f"c-INT-{EGFR}", f"INT:{EGFR}")
+    assert (egfr.decision, egfr.chance, egfr.answered, egfr.mentions) == ("accepted", "0.75", 4, 2)
+    assert [(one.words, one.place) for one in egfr.quotes] == [
+        ("EGFR binds  Grb2", (9, 25)),
+        ("not in it", None),
+    ]
+    assert (grb2.name, grb2.decision, grb2.chance, grb2.written) == (
+        GRB2, "undecided", "0.75", "Grb2",
+    )  # fmt: skip
+    [pair] = rows["IPT"]
+    assert (pair.candidate, pair.method_name, pair.mentions) == (None, "pull down", 3)
+    assert (pair.chance, pair.answered, pair.written) == ("", 0, "EGFR – Grb2")
+
+
+def test_a_candidate_that_is_gone_stays_at_the_end() -> None:
+    new = (candidate("INT", GRB2, version=4), candidate("INT", "Q00987", rank=2, version=4))
+    gone = candidate("INT", EGFR)
+    detail = msgspec.structs.replace(DETAIL, candidates=(*new, gone))
+    assert [row.item for row in rows_of(detail)["INT"]] == [(GRB2,), ("Q00987",), (EGFR,)]
+
+
+def test_marks_are_shaded_by_agreement() -> None:
+    [_, line] = marked_text(DETAIL)
+    assert line.at == 9
+    assert f'<mark class="m a3" data-c="{EGFR}">EGFR</mark> binds' in line.html
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"kind": "undo"}, {"kind": "undo", "detail": {"undoes": "event-0007"}}),
+        ({"kind": "relevant", "relevant": "no"}, {"detail": {"relevant": False}}),
+        ({"kind": "note", "note": "of it"}, {"kind": "note", "detail": {"note": "of it"}}),
+        (
+            {"kind": "reject", "task": "INT", "item": EGFR, "reason": "family"},
+            {"item": [EGFR], "task": "INT"},
+        ),
+        (
+            {"kind": "species", "task": "INT", "item": EGFR, "other": "Q01279"},
+            {"item": ["Q01279"], "detail": {"replaced": [EGFR]}},
+        ),
+    ],
+)
+def test_a_form_is_an_event(form: dict[str, str], expected: dict[str, Any]) -> None:
+    found = msgspec.json.decode(msgspec.json.encode(event_of(form, DETAIL)))
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_what_was_seen_comes_with_a_decision() -> None:
+    event = event_of({"kind": "accept", "task": "INT", "item": EGFR}, DETAIL)
+    detail = event.detail
+    assert (detail.seen_rank, detail.seen_probability, detail.request_version) == (1, 0.75, 3)
+
+
+def test_evidence_is_added_and_taken_away() -> None:
+    given = {"kind": "evidence", "task": "INT", "item": EGFR}
+    words = event_of({**given, "words": " binds Grb2 "}, DETAIL)
+    assert words.detail.evidence == ((0, 7), (14, 25))
+    again = event_of({**given, "place": "0-7"}, DETAIL)
+    assert again.detail.evidence == ()
+
+
+@pytest.mark.slow
+def test_words_are_looked_for_in_time_that_grows_with_the_text_alone() -> None:
+    long = msgspec.structs.replace(DETAIL, text="a " * 1_000_000)
+    given = {"kind": "evidence", "task": "INT", "item": EGFR}
+    found = event_of({**given, "words": "a\n" * 2_000}, long)
+    assert found.detail.evidence[-1] == (0, 3_999)
+    for words in ("a " * 2_000 + "b", "a " * 3_000):  # not there; more than is looked for
+        with pytest.raises(RefusedError):
+            event_of({**given, "words": words}, long)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"kind": "redo"},
+        {"kind": "accept"},
+        {"kind": "accept", "task": "NER", "item": EGFR},
+        {"kind": "accept", "task": "INT", "item": "P1,P2,P3"},
+        {"kind": "evidence", "task": "INT", "item": EGFR, "words": ".*"},
+        {"kind": "evidence", "task": "INT", "item": EGFR},
+    ],
+)
+def test_a_form_that_means_nothing_is_refused(form: dict[str, str]) -> None:
+    with pytest.raises(RefusedError):
+        event_of(form, DETAIL)
+
+
+def test_parts_are_shown_only_where_they_sum_to_a_probability() -> None:
+    templates = Templates.of(Assets.shipped())
+    shown = templates.part("curate_parts.html", "why", candidate("INT", EGFR))
+    assert shown.count("+0.25") == 2
+    assert "-1.00" in shown
+    assert "log-odds of 0.75" in shown
+    plain = vote("a")
+    plain = msgspec.structs.replace(plain, part=None)
+    score = candidate("INT", EGFR, probability=None, bias=None, votes=(plain,), method="rrf1")
+    shown = templates.part("curate_parts.html", "why", score)
+    assert "it is no probability" in shown
+    assert "+0" not in shown

@@ -1,0 +1,64 @@
+"""A package that a hub sent: verified, and written nowhere but into its folder."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from metaserver.base.errors import HubError, InputError
+from metaserver.cli.package import unpack
+from metaserver.publication.folder import PackageFolder
+from metaserver.publication.packing import zip_folder
+from metaserver.publication.zips import CHECKSUMS, ZipWriter
+
+
+def zipped(place: Path, **files: bytes) -> Path:
+    writer = ZipWriter(place)
+    for name, content in files.items():
+        writer.write(name, content)
+    writer.finish()
+    return place
+
+
+def test_a_package_is_the_same_after_its_way(tmp_path: Path) -> None:
+    folder = PackageFolder(tmp_path / "made")
+    folder.table("tables/INT/raw", [["run", "F"], ["=a&b", 0.5], ["c_d", 0.25]], "INT: $ & %")
+    folder.write("report.html", "<p>", "a page")
+    folder.finish()
+    zip_folder(tmp_path / "made", tmp_path / "package.zip")
+    assert unpack(tmp_path / "package.zip", tmp_path / "out") == 4
+    for path in (tmp_path / "made").rglob("*.*"):
+        name = path.relative_to(tmp_path / "made")
+        assert (tmp_path / "out" / name).read_bytes() == path.read_bytes()
+        assert (tmp_path / "out" / name).stat().st_mode & 0o077 == 0
+    assert "'=a&b,0.5" in (tmp_path / "out/tables/INT/raw.csv").read_text()
+    assert r"c\_d" in (tmp_path / "out/tables/INT/raw.tex").read_text()
+    assert r"\caption{INT: \$ \& \%}" in (tmp_path / "out/tables/INT/raw.tex").read_text()
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/etc/x", "a/../../b", ".hidden", "a\\b", "a b"])
+def test_no_file_is_written_beside_the_folder(tmp_path: Path, name: str) -> None:
+    place = zipped(tmp_path / "package.zip", **{"good.txt": b"1", name: b"2"})
+    with pytest.raises(InputError, match="nothing is written"):
+        unpack(place, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_file_than_was_sent_is_refused(tmp_path: Path) -> None:
+    place = zipped(tmp_path / "package.zip", **{"a.txt": b"12345"})
+    with zipfile.ZipFile(place) as package:
+        sums = package.read(CHECKSUMS)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
+        other.writestr("a.txt", b"54321")
+        other.writestr(CHECKSUMS, sums)
+    with pytest.raises(InputError, match="checksum"):
+        unpack(tmp_path / "other.zip", tmp_path / "out")
+
+
+def test_a_package_is_bounded(tmp_path: Path) -> None:
+    folder = PackageFolder(tmp_path / "made", most=100)
+    folder.write("a.txt", "x" * 60, "one")
+    with pytest.raises(HubError, match="more than 100 bytes"):
+        folder.write("b.txt", "x" * 60, "two")
