@@ -28,6 +28,7 @@ from scoring.gold import ItemGold
 from scoring.scorecard import ItemScorecard
 from scoring.tasks import Item, Task, pair
 from scoring.usefulness import IDEAL, usefulness
+from scoring.views import VIEWS
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
 RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\na\tP2\t3\t0.7\nb\tY\t1\t0.7\nb\tP3\t2\t0.6\n"
@@ -276,18 +277,36 @@ def test_the_four_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(capsys.readouterr().out.split("\n\n")) == 4
 
 
-def test_the_best_run_of_each_view(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["report", "--int", "gold.tsv", "poor.tsv", "run.tsv", "--map", "map.tsv"]
-    assert main([*words, "--taxa", "taxa.tsv", "--json"]) == 0
-    views = json.loads(capsys.readouterr().out)["views"]
-    assert [one["view"] for one in views] == ["raw", "mapped", "filtered", "both"]
-    for one in views:
-        files = ["--map", "map.tsv", "--taxa", "taxa.tsv", "--views", one["view"]]
+def test_raw_best_run_is_followed_and_best_of_each_view_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("wrong_species.tsv").write_text("a\tP1\t1\t0.9\na\tP2\t2\t0.8\nb\tY\t1\t0.9\n")
+    runs = ["poor.tsv", "run.tsv", "wrong_species.tsv"]
+    words = ["report", "--int", "gold.tsv", *runs, "--map", "map.tsv", "--taxa", "taxa.tsv"]
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["views"]
+    followed = [("raw", view) for view in VIEWS]
+    assert [(row["chosen_in"], row["view"]) for row in rows] == [
+        *followed,
+        *((view, view) for view in VIEWS[1:]),
+    ]
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    for view in VIEWS:
+        files = ["--map", "map.tsv", "--taxa", "taxa.tsv", "--views", view]
         command = ["evaluate", "--task", "INT", "--gold", "gold.tsv", *files]
-        assert main([*command, "run.tsv", "poor.tsv", "--json"]) == 0
-        scores = json.loads(capsys.readouterr().out)
-        assert one["f_score"] == max(score["macro"]["f_score"] for score in scores)
-        assert one["auc_ipr"] == max(score["macro"]["auc_ipr"] for score in scores)
+        assert main([*command, *runs, "--json"]) == 0
+        evaluated = json.loads(capsys.readouterr().out)
+        scores[view] = {score["run"]: score["macro"] for score in evaluated}
+    for row in rows:
+        for run, measure in (("f_run", "f_score"), ("auc_run", "auc_ipr")):
+            chosen = scores[row["chosen_in"]]
+            assert chosen[row[run]][measure] == max(one[measure] for one in chosen.values())
+            assert row[measure] == scores[row["view"]][row[run]][measure]
+    assert {row["f_run"] for row in rows if row["chosen_in"] == "mapped"} == {"wrong_species"}
+    assert {row["f_run"] for row in rows if row["chosen_in"] == "raw"} != {"wrong_species"}
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert [line for line in ("INT raw mapped", "INT best both") if line not in text] == []
 
 
 def test_a_report_of_nothing_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
