@@ -178,14 +178,13 @@ _CLUSTER_STYLES = {Cluster.EASY: 0, Cluster.HARD: 1, Cluster.DISPUTED: 3, Cluste
 
 def usefulness(
     found: Sequence[Usefulness],
-    authors: Usefulness | None,
+    authors: Sequence[Usefulness],
     author_minutes: float,
-    beta: float,
     signature: str,
 ) -> Chart:
-    """Return recall by the minutes that screening takes, and F by cutoff (Fig. 8 of the overview).
+    """Return recall by minutes of screening; precision, recall and F by cutoff (Fig. 8).
 
-    The line of the ideal system is black, and the authors' time a rule.
+    F has a panel per beta. The line of the ideal system is black, the authors' time a rule.
     """
     by_run: dict[str, list[Usefulness]] = {}
     for one in found:
@@ -193,11 +192,12 @@ def usefulness(
     ideal = by_run.pop(IDEAL)
     styles = best_named([max(one.recall for one in line) for line in by_run.values()], 6)
     lines = [*zip(by_run.items(), styles, strict=True), ((f"{IDEAL} system", ideal), 6)]
+    betas = list(dict.fromkeys(one.beta for one in found))
     times = [
         Series(
             name=name,
-            x=[one.minutes for one in line if one.minutes],
-            y=[one.recall for one in line if one.minutes],
+            x=[one.minutes for one in line if one.minutes and one.beta == betas[0]],
+            y=[one.recall for one in line if one.minutes and one.beta == betas[0]],
             style=style,
         )
         for (name, line), style in lines
@@ -205,25 +205,16 @@ def usefulness(
     times_taken = [author_minutes, *(one.minutes for one in found if one.minutes)]
     rule = f"the authors' {author_minutes:g} minutes"
     times.append(Series(name=rule, x=[author_minutes] * 2, y=[0.0, 1.0], kind="rule", style=7))
-    if authors:
-        times.append(
-            Series(
-                name=f"authors: {authors.run}",
-                x=[authors.minutes],
-                y=[authors.recall],
-                kind="points",
-                style=7,
-                texts=[authors.run],
-            )
-        )
-    cutoffs = [
+    times += [
         Series(
-            name=name,
-            x=[float(one.cutoff or 0) for one in line],
-            y=[one.f_score for one in line],
-            style=style,
+            name=f"authors: {one.run}",
+            x=[one.minutes],
+            y=[one.recall],
+            kind="points",
+            style=7,
+            texts=[one.run],
         )
-        for (name, line), style in lines
+        for one in authors[:1]  # its recall and minutes are the same for each beta
     ]
     first = Panel(
         x=Scale(
@@ -235,13 +226,26 @@ def usefulness(
         y=unit_scale("recall"),
         series=times,
     )
-    second = Panel(
-        x=Scale(label="candidates screened an article (cutoff)", low=0.0),
-        y=unit_scale(f"F, beta {beta:g}"),
-        series=cutoffs,
-    )
+    measures = [("precision", "precision", betas[0]), ("recall", "recall", betas[0])]
+    measures += [(f"F, beta {beta:g}", "f_score", beta) for beta in betas]
+    by_cutoff = [
+        Panel(
+            x=Scale(label="candidates screened an article (cutoff)", low=0.0),
+            y=unit_scale(label),
+            series=[
+                Series(
+                    name=name,
+                    x=[float(one.cutoff or 0) for one in line if one.beta == beta],
+                    y=[getattr(one, measure) for one in line if one.beta == beta],
+                    style=style,
+                )
+                for (name, line), style in lines
+            ],
+        )
+        for label, measure, beta in measures
+    ]
     title = "What a curator finds by screening"
-    return Chart(title=title, signature=signature, panels=[first, second])
+    return Chart(title=title, signature=signature, panels=[first, *by_cutoff])
 
 
 def corpus(

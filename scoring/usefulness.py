@@ -7,7 +7,7 @@ first N candidates of an article, 10 s each, instead of reading for what authors
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scoring.errors import OptionError
 from scoring.gold import ItemGold
 from scoring.intervals import LEVEL, Bounds
-from scoring.ranking import Matches, f_beta, recall
+from scoring.ranking import Matches, f_beta, precision, recall
 from scoring.report import n_of_gold
 from scoring.resampling import resampled
 from scoring.scorecard import ItemScorecard
-from scoring.tables import Table
+from scoring.tables import Cell, Table
 
 CUTOFFS = (1, 2, 3, 5, 10, 15, 20, 30)
 SECONDS = 10.0
@@ -28,25 +28,30 @@ AUTHOR_MINUTES = 15.0
 """Minutes that an author needs for an article."""
 BETA = 10.0
 IDEAL = "ideal"
-"""The name of the system that lists the gold and nothing else."""
+"""The name of the system that lists the gold first, and wrong candidates without end after it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usefulness:
     """A run's gain in the first `cutoff` candidates of each article: means over articles.
 
-    `candidates` are those looked at, which are fewer than the cutoff where lists are shorter;
-    `minutes` is the time that they take. `cutoff` is None for whole lists.
+    `candidates` are those looked at, which are fewer than the cutoff if lists are shorter;
+    `minutes` is the time that they take. `cutoff` is None for whole lists. `f_score` weighs recall
+    by `beta`.
     """
 
     run: str
+    view: str
     articles_scored: int
     articles_in_gold: int
     cutoff: int | None
     candidates: float
     minutes: float
+    precision: float
+    precision_bounds: Bounds | None
     recall: float
     recall_bounds: Bounds | None
+    beta: float
     f_score: float
     f_bounds: Bounds | None
 
@@ -56,109 +61,172 @@ def usefulness(
     runs: Sequence[ItemScorecard],
     *,
     cutoffs: Sequence[int] = CUTOFFS,
+    betas: Sequence[float] | None = None,
     seconds: float = SECONDS,
     resamples: int = 10_000,
     seed: int = 2009,
 ) -> list[Usefulness]:
-    """Return the usefulness of each run at each cutoff, and then that of the ideal system.
+    """Return the usefulness of each run at each cutoff and beta, then that of the ideal system.
 
-    F weighs recall by the beta of the runs' signature. Intervals are of resamples of the articles
-    that a run is scored on, the same resamples for every cutoff; 0 resamples leave them out.
+    `betas` are by default the one of the runs' signature. Intervals are of resamples of the
+    articles that a run is scored on, the same resamples for every cutoff; 0 resamples leave them
+    out. Without runs there is the ideal system alone, and `betas` is required.
     """
     if any(card.run == IDEAL for card in runs):
         raise OptionError(
             f"a run is named {IDEAL!r}, as the ideal system is; expected another name"
         )
-    found = []
-    beta = runs[0].signature.beta
+    useful = _Useful(
+        articles_in_gold=len(gold),
+        seconds=seconds,
+        betas=betas or [runs[0].signature.beta],
+        resamples=resamples,
+        seed=seed,
+    )
+    rows: list[Usefulness] = []
     for card in runs:
-        lists = [score.matches for score in card.articles.values() if score.matches.gold]
-        found += [
-            _useful(card.run, lists, len(gold), cutoff, seconds, beta, resamples, seed)
-            for cutoff in cutoffs
-        ]
-    ideal = [
-        Matches(tuple(range(1, items + 1)), items, items) for items in gold.sizes.tolist() if items
-    ]
-    return found + [
-        _useful(IDEAL, ideal, len(gold), cutoff, seconds, beta, resamples, seed)
-        for cutoff in cutoffs
-    ]
+        for cutoff in cutoffs:
+            rows += useful.rows(card.run, card.signature.view, _lists(card), cutoff)
+    view = runs[0].signature.view if runs else "raw"
+    for cutoff in cutoffs:
+        rows += useful.rows(IDEAL, view, _ideal(gold, cutoff), cutoff)
+    return rows
 
 
 def authors_usefulness(
     gold: ItemGold,
     authors: ItemScorecard,
     *,
+    betas: Sequence[float] | None = None,
     minutes: float = AUTHOR_MINUTES,
     resamples: int = 10_000,
     seed: int = 2009,
-) -> Usefulness:
-    """Return the usefulness of the authors' own answers, which took them `minutes` an article."""
-    lists = [score.matches for score in authors.articles.values() if score.matches.gold]
-    beta = authors.signature.beta
-    found = _useful(authors.run, lists, len(gold), None, 0.0, beta, resamples, seed)
-    return Usefulness(**{**vars(found), "minutes": minutes})
+) -> list[Usefulness]:
+    """Return the usefulness of the authors' own answers at each beta.
 
-
-def _useful(
-    run: str,
-    lists: Sequence[Matches],
-    articles_in_gold: int,
-    cutoff: int | None,
-    seconds: float,
-    beta: float,
-    resamples: int,
-    seed: int,
-) -> Usefulness:
-    cut = [matches.cut(cutoff) for matches in lists]
-    rows = np.array(
-        [(one.hits, recall(one), f_beta(len(one.ranks), one.hits, one.gold, beta)) for one in cut]
-    ).reshape(-1, 3)
-    means = rows.mean(axis=0).tolist() if len(rows) else [0.0, 0.0, 0.0]
-    bounds = _bounds(rows[:, 1:], resamples, seed)
-    return Usefulness(
-        run=run,
-        articles_scored=len(lists),
-        articles_in_gold=articles_in_gold,
-        cutoff=cutoff,
-        candidates=means[0],
-        minutes=means[0] * seconds / 60,
-        recall=means[1],
-        recall_bounds=bounds[0],
-        f_score=means[2],
-        f_bounds=bounds[1],
+    They took the authors `minutes` per article.
+    """
+    useful = _Useful(
+        articles_in_gold=len(gold),
+        seconds=0.0,
+        betas=betas or [authors.signature.beta],
+        resamples=resamples,
+        seed=seed,
     )
+    rows = useful.rows(authors.run, authors.signature.view, _lists(authors), None)
+    return [replace(row, minutes=minutes) for row in rows]
 
 
-def _bounds(
-    rows: NDArray[np.float64], resamples: int, seed: int
-) -> tuple[Bounds | None, Bounds | None]:
+def best_cutoff(gold: ItemGold, beta: float) -> tuple[int, float]:
+    """Return the cutoff at which the ideal system's mean F is highest, and that F.
+
+    It is at most the size of the largest gold: of more candidates all are wrong. Of equal cutoffs
+    the lowest is taken.
+    """
+    sizes = np.array([size for size in gold.sizes.tolist() if size])
+    cutoffs = np.arange(1, sizes.max() + 1)[:, np.newaxis]
+    found = np.minimum(cutoffs, sizes)
+    means = ((1 + beta**2) * found / (beta**2 * sizes + cutoffs)).mean(axis=1)
+    best = int(means.argmax())
+    return best + 1, float(means[best])
+
+
+def _lists(card: ItemScorecard) -> list[Matches]:
+    return [score.matches for score in card.articles.values() if score.matches.gold]
+
+
+def _ideal(gold: ItemGold, cutoff: int) -> list[Matches]:
+    return [
+        Matches(tuple(range(1, items + 1)), max(cutoff, items), items)
+        for items in gold.sizes.tolist()
+        if items
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Useful:
+    """The usefulness of lists, an article each, at one cutoff."""
+
+    articles_in_gold: int
+    seconds: float
+    betas: Sequence[float]
+    resamples: int
+    seed: int
+
+    def rows(
+        self, run: str, view: str, lists: Sequence[Matches], cutoff: int | None
+    ) -> list[Usefulness]:
+        """Return a row for each beta."""
+        cut = [matches.cut(cutoff) for matches in lists]
+        values = np.array(
+            [
+                (
+                    one.hits,
+                    precision(one),
+                    recall(one),
+                    *(f_beta(len(one.ranks), one.hits, one.gold, beta) for beta in self.betas),
+                )
+                for one in cut
+            ]
+        ).reshape(-1, 3 + len(self.betas))
+        means = values.mean(axis=0).tolist() if cut else [0.0] * (3 + len(self.betas))
+        bounds = _bounds(values[:, 1:], self.resamples, self.seed)
+        return [
+            Usefulness(
+                run=run,
+                view=view,
+                articles_scored=len(lists),
+                articles_in_gold=self.articles_in_gold,
+                cutoff=cutoff,
+                candidates=means[0],
+                minutes=means[0] * self.seconds / 60,
+                precision=means[1],
+                precision_bounds=bounds[0],
+                recall=means[2],
+                recall_bounds=bounds[1],
+                beta=beta,
+                f_score=means[column],
+                f_bounds=bounds[column - 1],
+            )
+            for column, beta in enumerate(self.betas, start=3)
+        ]
+
+
+def _bounds(rows: NDArray[np.float64], resamples: int, seed: int) -> list[Bounds | None]:
     if not len(rows) or not resamples:
-        return None, None
+        return [None] * rows.shape[1]
     blocks = resampled(np.random.default_rng(seed), len(rows), resamples)
     drawn = np.concatenate([weights @ rows for weights in blocks]) / len(rows)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).tolist()
-    return Bounds(low[0], high[0]), Bounds(low[1], high[1])
+    return [Bounds(*ends) for ends in zip(low, high, strict=True)]
 
 
-def usefulness_table(rows: Sequence[Usefulness], beta: float) -> Table:
-    """Return the usefulness of runs as a table; `beta` is that of F."""
-    header = ["run", "articles", "cutoff", "candidates", "minutes"]
-    return [
-        [*header, "recall", "95 % of recall", f"F_{beta:g}", f"95 % of F_{beta:g}"],
-        *(
+def usefulness_table(rows: Sequence[Usefulness]) -> Table:
+    """Return the usefulness of runs as a table, one line per run and cutoff; F by beta in columns.
+
+    Views have a column if there is any other than `raw`.
+    """
+    views = any(one.view != "raw" for one in rows)
+    betas = list(dict.fromkeys(one.beta for one in rows))
+    header: list[Cell] = ["run", *["view"] * views, "articles", "cutoff", "candidates", "minutes"]
+    header += ["precision", "95 % of precision", "recall", "95 % of recall"]
+    header += [name for beta in betas for name in (f"F_{beta:g}", f"95 % of F_{beta:g}")]
+    lines: list[list[Cell]] = [header]
+    for first, *others in zip(*[iter(rows)] * len(betas), strict=True):
+        lines.append(
             [
-                one.run,
-                n_of_gold(one),
-                "all" if one.cutoff is None else one.cutoff,
-                one.candidates,
-                one.minutes,
-                one.recall,
-                str(one.recall_bounds or "n/a"),
-                one.f_score,
-                str(one.f_bounds or "n/a"),
+                first.run,
+                *[first.view] * views,
+                n_of_gold(first),
+                "all" if first.cutoff is None else first.cutoff,
+                first.candidates,
+                first.minutes,
+                first.precision,
+                str(first.precision_bounds or "n/a"),
+                first.recall,
+                str(first.recall_bounds or "n/a"),
             ]
-            for one in rows
-        ),
-    ]
+        )
+        for one in (first, *others):
+            lines[-1] += [one.f_score, str(one.f_bounds or "n/a")]
+    return lines

@@ -70,8 +70,7 @@ def task_figures(
         chart = figures.difficulty(ranks, positives=ranked.positives, signature=signature)
         yield Figure(f"{task}/articles", chart, f"{task}: how hard the articles were")
     if useful:
-        beta = found.cards[0].signature.beta
-        chart = figures.usefulness(useful, None, AUTHOR_MINUTES, beta, signature)
+        chart = figures.usefulness(useful, [], AUTHOR_MINUTES, signature)
         yield Figure(f"{task}/usefulness", chart, f"{task}: what a curator finds by screening")
 
 

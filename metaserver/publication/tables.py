@@ -264,7 +264,7 @@ def write_usefulness(
         return []
     folder.table(
         f"tables/{found.frozen.name}/usefulness",
-        usefulness_table(useful, items[0].signature.beta),
+        usefulness_table(useful),
         f"{found.frozen.name}: what a curator finds who screens the first candidates",
         comments=[found.signature],
     )

@@ -27,7 +27,7 @@ from scoring.files import read_gold
 from scoring.gold import ItemGold
 from scoring.scorecard import ItemScorecard
 from scoring.tasks import Item, Task, pair
-from scoring.usefulness import IDEAL, usefulness
+from scoring.usefulness import IDEAL, best_cutoff, usefulness
 from scoring.views import VIEWS
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
@@ -83,7 +83,8 @@ def test_usefulness_by_cutoff(folder: Path, capsys: pytest.CaptureFixture[str]) 
     f_10 = [101 * 1 / (100 * 2 + 2), 101 * 1 / (100 * 1 + 2)]
     assert float(at_2["F_10"]) == pytest.approx(sum(f_10) / 2)
     assert [found[IDEAL, cutoff]["recall"] for cutoff in ("1", "2")] == ["0.75", "1.0"]
-    assert float(found[IDEAL, "30"]["candidates"]) == 1.5
+    assert float(found[IDEAL, "30"]["candidates"]) == 30
+    assert float(found[IDEAL, "2"]["precision"]) == (2 / 2 + 1 / 2) / 2
     assert found["poor", "30"]["articles"] == "1/2"
     assert float(found["authors", "all"]["minutes"]) == 15
     low, high = json.loads(at_2["95 % of recall"])
@@ -105,11 +106,65 @@ def test_usefulness_is_drawn_and_in_every_format(
     assert capsys.readouterr().out.splitlines()[-1].startswith("INT|gold:")
 
 
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.floats(0.5, 20))
+def test_best_cutoff_of_the_ideal_system(sizes: list[int], beta: float) -> None:
+    articles = {
+        str(place): frozenset(f"P{n}" for n in range(size)) for place, size in enumerate(sizes)
+    }
+    gold = ItemGold(task=Task.INT, items=articles)
+    cutoff, best = best_cutoff(gold, beta)
+    cutoffs = range(1, 60)
+    rows = usefulness(gold, [], cutoffs=cutoffs, betas=[beta], resamples=0)
+    expected = []
+    for row in rows:
+        precision = [min(row.cutoff or 0, size) / (row.cutoff or 0) for size in sizes]
+        recall = [min(row.cutoff or 0, size) / size for size in sizes]
+        assert row.precision == pytest.approx(sum(precision) / len(sizes))
+        assert row.recall == pytest.approx(sum(recall) / len(sizes))
+        weighed = [
+            (1 + beta**2) * p * r / (beta**2 * p + r)
+            for p, r in zip(precision, recall, strict=True)
+        ]
+        expected.append(sum(weighed) / len(sizes))
+        assert row.f_score == pytest.approx(expected[-1])
+    assert best == pytest.approx(max(expected))
+    assert expected[cutoff - 1] == pytest.approx(best)
+
+
+def test_ideal_system_needs_no_run_and_has_every_beta(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["usefulness", "--task", "INT", "--gold", "gold.tsv", "--cutoffs", "1-3"]
+    words += ["--beta", "1,10", "--resamples", "0", "--out", "ideal.svg"]
+    assert main([*words, "--format", "csv"]) == 0
+    rows = rows_of(capsys)
+    assert [(row["run"], row["cutoff"]) for row in rows] == [(IDEAL, str(n)) for n in (1, 2, 3)]
+    f_1 = [(2 * 2 / (2 + 2) + 2 * 1 / (1 + 2)) / 2, (2 * 2 / (2 + 3) + 2 * 1 / (1 + 3)) / 2]
+    assert [float(row["F_1"]) for row in rows[1:]] == pytest.approx(f_1)
+    assert "F_10" in rows[0]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "F_10 is highest at cutoff 2:" in text
+    assert len([line for line in text.splitlines() if line.startswith("INT|gold:")]) == 2
+
+
+def test_authors_are_scored_in_the_view_of_the_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*USEFUL, "--taxa", "taxa.tsv", "--authors", "authors.tsv", "--resamples", "0"]
+    assert main([*words, "--json"]) == 0
+    authors = json.loads(capsys.readouterr().out)[-1]
+    assert (authors["view"], authors["candidates"]) == ("filtered", 1.0)  # X is a mouse's
+    assert "view:filtered" in authors["signature"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--cutoff", "3"), "expected --cutoffs"),
         (("--cutoffs", "0"), "expected an integer from 1"),
+        (("--cutoffs", "3-1"), "expected cutoffs that rise"),
+        (("--beta", "1,0"), "expected a number above 0"),
         (("--seconds", "-1"), "expected a number above 0"),
         (("--author-minutes", "soon"), "expected a number above 0"),
         (("--out", "a.bmp"), "a.bmp: expected a name"),
