@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.gold import ItemGold
 from scoring.intervals import Bounds, interval
 from scoring.rows import TabFile
-from scoring.tasks import Accession, Task
+from scoring.tasks import Accession, Item, Task
 from scoring.text import read_bytes
 from scoring.views import members
 
@@ -31,10 +32,16 @@ OTHERS = "others"
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """A distribution over articles: `articles` maps a number to the articles with so many."""
+    """A distribution over articles: `articles` maps a number to the articles with so many.
 
+    `source` names the gold. `total` counts an item once per article that has it (annotations),
+    `distinct` once in all.
+    """
+
+    source: str
     name: str
     total: int
+    distinct: int
     mean: float
     median: float
     most: int
@@ -46,13 +53,30 @@ class Species:
     """The species of a gold: their articles, and how many articles have both of two species.
 
     `names` are those of most articles, then `OTHERS` where there are more; `together` is a square
-    in their order, whose diagonal has the articles of each.
+    in their order, whose diagonal has the articles of each. `annotations` count a protein once per
+    article that has it, `proteins` once in all. `source` names the gold.
     """
 
+    source: str
     names: Sequence[str]
+    annotations: Sequence[int]
     proteins: Sequence[int]
     together: Sequence[Sequence[int]]
     one_species: int  # articles whose proteins are all of one species
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeciesAgreement:
+    """How far two golds agree in their species (caption of Fig. 5 of the BC II.5 overview).
+
+    The proteins whose species occurs in the other gold, over the proteins of both, in [0, 1]:
+    by annotations, and by distinct accessions of each gold.
+    """
+
+    a: str
+    b: str
+    annotations: float
+    accessions: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +92,11 @@ class WordRate:
     bounds: Bounds | None
 
 
-def count_items(gold: ItemGold) -> list[Counts]:
+def count_items(gold: ItemGold, source: str = "") -> list[Counts]:
     """Return the proteins, and for IPT the pairs as well, that the articles have."""
-    found = [_counts("proteins", [len(proteins) for proteins in _proteins(gold)])]
+    found = [_counts(source, "proteins", _proteins(gold))]
     if gold.task is Task.IPT:
-        found.append(_counts("pairs", [len(items) for items in gold.items.values()]))
+        found.append(_counts(source, "pairs", list(gold.items.values())))
     return found
 
 
@@ -81,10 +105,13 @@ def _proteins(gold: ItemGold) -> list[set[Accession]]:
     return [{one for item in items for one in members(item)} for items in gold.items.values()]
 
 
-def _counts(name: str, numbers: Sequence[int]) -> Counts:
+def _counts(source: str, name: str, items: Sequence[Set[Item]]) -> Counts:
+    numbers = [len(of_article) for of_article in items]
     return Counts(
+        source=source,
         name=name,
         total=sum(numbers),
+        distinct=len(set().union(*items)),
         mean=float(np.mean(numbers)),
         median=float(np.median(numbers)),
         most=max(numbers),
@@ -92,28 +119,69 @@ def _counts(name: str, numbers: Sequence[int]) -> Counts:
     )
 
 
-def count_species(gold: ItemGold, taxa: Mapping[Accession, str], most: int = 8) -> Species:
-    """Return the species of a gold, the `most` with most articles apart from the others.
+def count_species(
+    golds: Mapping[str, ItemGold], taxa: Mapping[Accession, str], most: int = 8
+) -> list[Species]:
+    """Return the species of golds by name, the same for all: the `most` with most articles in all.
 
-    A protein of several articles counts once.
+    The others are counted together.
     """
-    proteins = _proteins(gold)
-    kinds = [{taxa[one] for one in found} for found in proteins]
-    order = sorted(Counter(kind for found in kinds for kind in found).items(), key=_most_first)
-    shown = [name for name, _ in order[:most]]
-    names = [*shown, *[OTHERS] * (len(order) > most)]
-    place = {name: shown.index(name) if name in shown else len(shown) for name, _ in order}
-    together = np.zeros((len(names), len(names)), dtype=np.int64)
-    for found in kinds:
-        columns = sorted({place[kind] for kind in found})
-        together[np.ix_(columns, columns)] += 1
-    by_species = Counter(names[place[taxa[one]]] for one in set().union(*proteins))
-    return Species(
-        names=names,
-        proteins=[by_species[name] for name in names],
-        together=together.tolist(),
-        one_species=sum(len(found) == 1 for found in kinds),
-    )
+    kinds = {
+        name: [{taxa[one] for one in found} for found in _proteins(gold)]
+        for name, gold in golds.items()
+    }
+    articles = Counter(kind for gold in kinds.values() for found in gold for kind in found)
+    order = [name for name, _ in sorted(articles.items(), key=_most_first)]
+    names = [*order[:most], *[OTHERS] * (len(order) > most)]
+    place = {name: min(at, most) for at, name in enumerate(order)}
+    species = []
+    for source, gold in golds.items():
+        together = np.zeros((len(names), len(names)), dtype=np.int64)
+        for found in kinds[source]:
+            columns = sorted({place[kind] for kind in found})
+            together[np.ix_(columns, columns)] += 1
+        proteins = _proteins(gold)
+        annotations = Counter(place[taxa[one]] for found in proteins for one in found)
+        accessions = Counter(place[taxa[one]] for one in set().union(*proteins))
+        species.append(
+            Species(
+                source=source,
+                names=names,
+                annotations=[annotations[at] for at in range(len(names))],
+                proteins=[accessions[at] for at in range(len(names))],
+                together=together.tolist(),
+                one_species=sum(len(found) == 1 for found in kinds[source]),
+            )
+        )
+    return species
+
+
+def species_agreements(
+    golds: Mapping[str, ItemGold], taxa: Mapping[Accession, str]
+) -> list[SpeciesAgreement]:
+    """Return the agreement of each two golds in their species."""
+    annotations = {
+        name: Counter(taxa[one] for found in _proteins(gold) for one in found)
+        for name, gold in golds.items()
+    }
+    accessions = {
+        name: Counter(taxa[one] for one in set().union(*_proteins(gold)))
+        for name, gold in golds.items()
+    }
+    return [
+        SpeciesAgreement(
+            a=a,
+            b=b,
+            annotations=_shared(annotations[a], annotations[b]),
+            accessions=_shared(accessions[a], accessions[b]),
+        )
+        for a, b in combinations(golds, 2)
+    ]
+
+
+def _shared(one: Counter[str], other: Counter[str]) -> float:
+    both = one.keys() & other.keys()
+    return sum(one[kind] + other[kind] for kind in both) / (one.total() + other.total())
 
 
 def _most_first(entry: tuple[str, int]) -> tuple[int, str]:

@@ -249,31 +249,79 @@ def usefulness(
 
 
 def corpus(
-    counts: Sequence[Counts], species: Species | None, words: Sequence[WordRate], signature: str
+    counts: Sequence[Counts],
+    species: Sequence[Species],
+    words: Sequence[WordRate],
+    signature: str,
 ) -> Chart:
-    """Return a panel each for items an article, species and the rates of words, where known."""
-    panels = [
-        Panel(
-            x=Scale(label=f"{one.name} of an article"),
+    """Return a panel each for items per article, species and the rates of words, if known.
+
+    Items of several golds are lines side by side in one panel, and so are the shares of species.
+    """
+    names = dict.fromkeys(one.name for one in counts)
+    panels = [_items_panel([one for one in counts if one.name == name]) for name in names]
+    if len(species) > 1:
+        panels.append(_shares_panel(species))
+    panels += map(_species_panel, species)
+    if words:
+        panels.append(_words_panel(words))
+    return Chart(title="The corpus", signature=signature, panels=panels)
+
+
+def _items_panel(counts: Sequence[Counts]) -> Panel:
+    """Return the articles by their number of items: bars of one gold, lines of several."""
+    first, *others = counts
+    if not others:
+        return Panel(
+            x=Scale(label=f"{first.name} of an article"),
             y=Scale(label="articles", low=0.0),
             series=[
                 Series(
-                    name=one.name,
-                    x=[float(number) for number in one.articles],
-                    y=[float(articles) for articles in one.articles.values()],
+                    name=first.name,
+                    x=[float(number) for number in first.articles],
+                    y=[float(articles) for articles in first.articles.values()],
                     kind="bars",
                     style=0,
                 )
             ],
-            title=f"mean {one.mean:.1f}, median {one.median:g}",
+            title=f"mean {first.mean:.1f}, median {first.median:g}",
         )
-        for one in counts
-    ]
-    if species:
-        panels.append(_species_panel(species))
-    if words:
-        panels.append(_words_panel(words))
-    return Chart(title="The corpus", signature=signature, panels=panels)
+    return Panel(
+        x=Scale(label=f"{first.name} of an article"),
+        y=Scale(label="share of the articles", low=0.0),
+        series=[
+            Series(
+                name=f"{one.source} (mean {one.mean:.1f})",
+                x=[float(number) for number in range(1, one.most + 1)],
+                y=[
+                    one.articles.get(number, 0) / sum(one.articles.values())
+                    for number in range(1, one.most + 1)
+                ],
+                style=style,
+            )
+            for style, one in enumerate(counts)
+        ],
+        title=f"{first.name} per article",
+    )
+
+
+def _shares_panel(species: Sequence[Species]) -> Panel:
+    names = list(dict.fromkeys(name for one in species for name in one.names))[::-1]
+    return Panel(
+        x=unit_scale("share of the annotations"),
+        y=Scale(label="", low=-0.5, high=len(names) - 0.5, names=names),
+        series=[
+            Series(
+                name=one.source,
+                x=[number / sum(one.annotations) for number in one.annotations],
+                y=[float(names.index(name)) for name in one.names],
+                kind="points",
+                style=style,
+            )
+            for style, one in enumerate(species)
+        ],
+        title="species of the proteins",
+    )
 
 
 def _species_panel(species: Species) -> Panel:
@@ -296,7 +344,7 @@ def _species_panel(species: Species) -> Panel:
                 weights=[articles[place] / most for place in places],
             )
         ],
-        title="articles with proteins of both species",
+        title=f"articles with proteins of both species ({species.source})",
         notes=[(x, y, str(number)) for (x, y), number in articles.items()],
     )
 

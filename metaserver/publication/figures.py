@@ -62,7 +62,7 @@ def task_figures(
         levels = article_difficulty(ranked, items)
         chart = figures.difficulty(levels, positives=0, signature=signature)
         yield Figure(f"{task}/articles", chart, f"{task}: how hard the articles were")
-        counts = figures.corpus(count_items(ranked), None, [], signature)
+        counts = figures.corpus(count_items(ranked), [], [], signature)
         yield Figure(f"{task}/corpus", counts, f"{task}: what the articles have")
     elif gold and isinstance(ranked, ActGold):
         lists = [card for card in found.cards if isinstance(card, ActScorecard)]

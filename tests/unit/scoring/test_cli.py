@@ -208,7 +208,7 @@ def test_isoforms_that_the_gold_has_are_no_oddity(
     "arguments",
     [
         ("evaluate", *INT, "--gold", "gold.tsv", "run.tsv"),
-        ("corpus", *INT, "--gold", "act_gold.tsv"),
+        ("corpus", *INT, "--task", "ACT"),
         ("consensus", "train", *INT, "run.tsv", "--task", "IPT"),
         ("ner", "--gold", "gold.tsv", "--run", "run.tsv", "--run", "one.tsv"),
         ("report", "--act", "act_gold.tsv", "act_run.tsv", "--act", "act_gold.tsv", "act_run.tsv"),

@@ -19,6 +19,7 @@ from scoring.corpora import (
     count_items,
     count_species,
     read_texts,
+    species_agreements,
     word_rates,
 )
 from scoring.errors import FormatError, OptionError
@@ -192,6 +193,7 @@ def test_recall_at_a_cutoff_is_that_of_the_run_scored_with_it(folder: Path) -> N
 
 
 _ACCESSIONS = st.sampled_from(["P1", "P2", "P3", "P4"])
+TAXA = {"P1": "human", "P2": "human", "P3": "mouse", "P4": "yeast"}
 _ITEMS = st.dictionaries(
     st.sampled_from("abcde"),
     st.frozensets(st.builds(pair, _ACCESSIONS, _ACCESSIONS), min_size=1, max_size=5),
@@ -199,25 +201,50 @@ _ITEMS = st.dictionaries(
 )
 
 
-@given(items=_ITEMS, most=st.integers(1, 4))
-def test_counts_of_items_and_species(items: Mapping[str, frozenset[Item]], most: int) -> None:
+@given(first=_ITEMS, second=_ITEMS)
+def test_agreement_of_species_by_a_loop_over_proteins(
+    first: Mapping[str, frozenset[Item]], second: Mapping[str, frozenset[Item]]
+) -> None:
+    golds = {"a": ItemGold(task=Task.IPT, items=first), "b": ItemGold(task=Task.IPT, items=second)}
+    (found,) = species_agreements(golds, TAXA)
+    annotated = [
+        [one for items in side.values() for one in {two for item in items for two in item}]
+        for side in (first, second)
+    ]
+    for proteins, agreement in (
+        (annotated, found.annotations),
+        ([sorted(set(side)) for side in annotated], found.accessions),
+    ):
+        kinds = [{TAXA[one] for one in side} for side in proteins]
+        shared = sum(TAXA[one] in kinds[1] for one in proteins[0])
+        shared += sum(TAXA[one] in kinds[0] for one in proteins[1])
+        assert agreement == pytest.approx(shared / sum(map(len, proteins)))
+
+
+@given(items=_ITEMS, second=_ITEMS, most=st.integers(1, 4))
+def test_counts_of_items_and_species(
+    items: Mapping[str, frozenset[Item]], second: Mapping[str, frozenset[Item]], most: int
+) -> None:
     gold = ItemGold(task=Task.IPT, items=items)
     proteins, pairs = count_items(gold)
     assert pairs.total == sum(map(len, items.values()))
     assert sum(k * n for k, n in proteins.articles.items()) == proteins.total
     assert proteins.mean == pytest.approx(proteins.total / len(items))
-    taxa = {"P1": "human", "P2": "human", "P3": "mouse", "P4": "yeast"}
-    found = count_species(gold, taxa, most)
-    kinds = [{taxa[one] for item in chosen for one in item} for chosen in items.values()]
-    articles = Counter(kind for one in kinds for kind in one)
+    golds = {"one": gold, "two": ItemGold(task=Task.IPT, items=second)}
+    found, other = count_species(golds, TAXA, most)
+    kinds = [{TAXA[one] for item in chosen for one in item} for chosen in items.values()]
+    others = [{TAXA[one] for item in chosen for one in item} for chosen in second.values()]
+    articles = Counter(kind for one in [*kinds, *others] for kind in one)
     names = [name for name in found.names if name != "others"]
-    assert len(names) == min(most, len(articles))
+    assert other.names == found.names
+    assert sorted(articles[name] for name in names) == sorted(articles.values())[-most:]
     for x, a in enumerate(names):
-        assert found.together[x][x] == articles[a]
         for y, b in enumerate(names):
             assert found.together[x][y] == sum({a, b} <= one for one in kinds)
+            assert other.together[x][y] == sum({a, b} <= one for one in others)
     everywhere = {one for chosen in items.values() for item in chosen for one in item}
     assert sum(found.proteins) == len(everywhere)
+    assert sum(found.annotations) == proteins.total
     assert found.one_species == sum(len(one) == 1 for one in kinds)
 
 
@@ -264,15 +291,46 @@ def test_the_corpus_of_items(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert main([*words, "--out", "c.png", "--html", "c.html"]) == 0
     text = capsys.readouterr().out
     assert [line.split() for line in text.splitlines()[1:3]] == [
-        ["proteins", "2", "4", "2.000", "2.000", "3"],
-        ["pairs", "2", "3", "1.500", "1.500", "2"],
+        ["proteins", "of", "ipt", "2", "4", "4", "2.000", "2.000", "3"],
+        ["pairs", "of", "ipt", "2", "3", "3", "1.500", "1.500", "2"],
     ]
     assert Path("c.png").stat().st_size > 10_000
     assert main([*words, "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values["species"]["names"] == ["human", "mouse", "yeast"]
-    assert values["species"]["together"] == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    assert values["species"]["one_species"] == 1
+    (species,) = values["species"]
+    assert species["names"] == ["human", "mouse", "yeast"]
+    assert species["together"] == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert species["one_species"] == 1
+
+
+def test_golds_and_authors_are_counted_side_by_side(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.tsv").write_text("a\tP1\na\tP4\nc\tP1\n")
+    words = ["corpus", "--task", "INT", "--gold", "gold.tsv", "--gold", "second=other.tsv"]
+    words += ["--authors", "authors.tsv", "--taxa", "taxa.tsv", "--out", "c.svg"]
+    assert main([*words, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    counts = {one["source"]: one for one in values["counts"]}
+    assert {name: (one["total"], one["distinct"]) for name, one in counts.items()} == {
+        "gold": (3, 3),
+        "second": (3, 2),
+        "authors": (2, 2),
+    }
+    by_source = {one["source"]: one for one in values["species"]}
+    assert (by_source["second"]["annotations"], by_source["second"]["proteins"]) == (
+        [2, 0, 1],
+        [1, 0, 1],
+    )
+    # human occurs in both golds: 2 + 2 of 3 + 3 annotations, 2 + 1 of 3 + 2 accessions
+    assert values["agreements"] == [
+        {"a": "gold", "b": "second", "annotations": 4 / 6, "accessions": 3 / 5}
+    ]
+    assert Path("c.svg").read_text().startswith("<?xml")
+    assert main(words) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["human", "2", "0.667", "2", "0.667", "2", "0.667", "1", "0.500"] in lines
+    assert ["gold", "second", "0.667", "0.600"] in lines
 
 
 def test_words_of_easy_and_hard_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -293,7 +351,10 @@ def test_words_of_easy_and_hard_articles(folder: Path, capsys: pytest.CaptureFix
         (("INT", "gold.tsv", "run.tsv"), "result files are of ACT"),
         (("INT", "gold.tsv", "--texts", "texts.tsv"), "--texts and result files are of ACT"),
         (("ACT", "act.tsv"), "expected --texts"),
-        (("ACT", "act.tsv", "--taxa", "taxa.tsv"), "--taxa is of INT and IPT"),
+        (("ACT", "act.tsv", "--taxa", "taxa.tsv"), "are of INT and IPT"),
+        (("ACT", "act.tsv", "--gold", "b=act.tsv"), "ACT has one --gold"),
+        (("INT", "gold.tsv", "--gold", "gold=authors.tsv"), "two golds are named 'gold'"),
+        (("INT", "gold.tsv", "--authors", "gold.tsv"), "a gold is named 'gold'"),
     ],
 )
 def test_a_corpus_with_what_does_not_apply(
