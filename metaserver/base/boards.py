@@ -233,16 +233,16 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
 
     def without_usage(self) -> FrozenBoard:
         """Return the board without what runs took."""
-        views, others = (
+        views, other_views = (
             {
                 name: msgspec.structs.replace(
                     view, rows=tuple(msgspec.structs.replace(row, usage=None) for row in view.rows)
                 )
-                for name, view in some.items()
+                for name, view in board_views.items()
             }
-            for some in (self.views, self.others)
+            for board_views in (self.views, self.others)
         )
-        return msgspec.structs.replace(self, views=views, others=others)
+        return msgspec.structs.replace(self, views=views, others=other_views)
 
     def encode(self) -> bytes:
         """Return the JSON document."""

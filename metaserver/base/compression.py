@@ -30,7 +30,7 @@ def pack(data: bytes) -> bytes:
     return packed
 
 
-def unpack(packed: bytes, most: int = -1) -> bytes:
+def unpack(packed: bytes, limit: int = -1) -> bytes:
     """Decompress one result of `pack`, or several one after another; at most `most` bytes.
 
     Raises `zstandard.ZstdError` for other bytes, and where the end of what is read is missing.
@@ -39,10 +39,10 @@ def unpack(packed: bytes, most: int = -1) -> bytes:
         decompressor = _local.decompressor
     except AttributeError:
         decompressor = _local.decompressor = zstandard.ZstdDecompressor()
-    if most >= 0:
+    if limit >= 0:
         with decompressor.stream_reader(packed, read_across_frames=True) as reader:
-            begin = bytes(reader.read(most))
-        if len(begin) == most:
+            begin = bytes(reader.read(limit))
+        if len(begin) == limit:
             return begin
     with suppress(zstandard.ZstdError):  # several frames, or one of an unknown size
         return _unpack_one(decompressor, packed)

@@ -68,18 +68,18 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
     def changes(self, tested: Terms) -> Sequence[str]:
         """Return the differences that an earlier test does not cover; empty where it covers all."""
-        found = []
+        differences = []
         if more := [task for task in self.tasks if task not in tested.tasks]:
-            found.append(f"it is asked for {', '.join(more)} too")
+            differences.append(f"it is asked for {', '.join(more)} too")
         if self.release != tested.release:
-            found.append(f"accessions are checked by {self.release}, not by {tested.release}")
+            differences.append(f"accessions are checked by {self.release}, not by {tested.release}")
         if self.timeout < tested.timeout:
-            found.append(f"{self.timeout:g} s an article instead of {tested.timeout:g} s")
+            differences.append(f"{self.timeout:g} s an article instead of {tested.timeout:g} s")
         if self.answer_bytes < tested.answer_bytes:
-            found.append(
+            differences.append(
                 f"{self.answer_bytes:,} bytes an answer instead of {tested.answer_bytes:,}"
             )
-        return found
+        return differences
 
 
 class ConformanceVerdict(msgspec.Struct, frozen=True, kw_only=True):

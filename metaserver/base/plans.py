@@ -141,13 +141,15 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Dates that have no effect any more are left out: a phase that was frozen manually is not
         opened by its date.
         """
-        state, found = self.state(now, reached), dict[float, Change]()
+        state, changes = self.state(now, reached), dict[float, Change]()
         ahead = [change for change in self._changes() if change.at.timestamp() > now]
-        for change in sorted(ahead, key=lambda one: (one.at.timestamp(), ORDER.index(one.state))):
+        for change in sorted(
+            ahead, key=lambda change: (change.at.timestamp(), ORDER.index(change.state))
+        ):
             if ORDER.index(change.state) > ORDER.index(state):
                 state = change.state
-                found[change.at.timestamp()] = change
-        return list(found.values())
+                changes[change.at.timestamp()] = change
+        return list(changes.values())
 
     def _changes(self) -> Sequence[Change]:
         """Return the changes of all dates, in the order of the states."""

@@ -207,7 +207,7 @@ def decide(
     max_attempts: int,
     backoff: Backoff,
     rng: random.Random,
-    asked: float = 0.0,
+    retry_after: float = 0.0,
 ) -> RetryDecision:
     """Decide on an article after an attempt.
 
@@ -219,4 +219,4 @@ def decide(
         return RetryDecision(answered=True)
     if charged >= max_attempts:
         return RetryDecision(given_up=True)
-    return RetryDecision(wait=max(asked, backoff.wait(max(charged, 1), rng)))
+    return RetryDecision(wait=max(retry_after, backoff.wait(max(charged, 1), rng)))

@@ -105,13 +105,13 @@ class UsageTotals:
         return KeptUsage(self.declared, self.tokens_in, self.tokens_out, dict(self.costs))
 
     @classmethod
-    def load(cls, kept: KeptUsage) -> UsageTotals:
+    def load(cls, stored: KeptUsage) -> UsageTotals:
         """Continue from dumped sums."""
         return cls(
-            declared=kept.declared,
-            tokens_in=kept.tokens_in,
-            tokens_out=kept.tokens_out,
-            costs=dict(kept.costs),
+            declared=stored.declared,
+            tokens_in=stored.tokens_in,
+            tokens_out=stored.tokens_out,
+            costs=dict(stored.costs),
         )
 
 

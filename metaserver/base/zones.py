@@ -64,17 +64,22 @@ def readings(text: str, zone: str) -> Sequence[datetime]:
     A time that is repeated is two moments. One that is skipped is read by the clock before the
     change and by the clock after it.
     """
-    known = known_zone(zone)
+    local_zone = known_zone(zone)
     try:
         local = datetime.fromisoformat(text)
     except ValueError:
         return ()
-    if known is None or local.tzinfo is not None or local.year not in YEARS:
+    if local_zone is None or local.tzinfo is not None or local.year not in YEARS:
         return ()
-    both = [
-        local.replace(tzinfo=known, fold=fold).astimezone(UTC).astimezone(known) for fold in (0, 1)
+    instants = [
+        local.replace(tzinfo=local_zone, fold=fold).astimezone(UTC).astimezone(local_zone)
+        for fold in (0, 1)
     ]
-    return sorted(both, key=datetime.timestamp) if len({*map(datetime.timestamp, both)}) > 1 else ()
+    return (
+        sorted(instants, key=datetime.timestamp)
+        if len({*map(datetime.timestamp, instants)}) > 1
+        else ()
+    )
 
 
 def _in_zone(local: datetime, name: str) -> datetime:
@@ -84,8 +89,8 @@ def _in_zone(local: datetime, name: str) -> datetime:
         raise ValueError(
             f"this machine does not know the time zone {name!r}: write an offset, such as {offset}"
         )
-    if found := readings(local.isoformat(), name):
-        first, second = (f"{one:%Y-%m-%dT%H:%M}{_offset(one)}" for one in found)
+    if instants := readings(local.isoformat(), name):
+        first, second = (f"{instant:%Y-%m-%dT%H:%M}{_offset(instant)}" for instant in instants)
         moment = local.replace(tzinfo=zone)
         if is_repeated(moment):
             why = "comes twice", "clocks are set back there"

@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> int:
 def _build(args: argparse.Namespace) -> int:
     with progress_bar(args.sources) as begun:
         release = build_release(
-            args.sources, name=args.release, out=args.out, names=args.names, begun=begun
+            args.sources, name=args.release, out=args.out, names=args.names, on_stage=begun
         )
     print("\n".join(_summary(release)))
     return 0

@@ -62,8 +62,11 @@ def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
             yield _draft(
                 str(document.id),
                 [
-                    (one.infons, _text_of(one.text, [sentence.text for sentence in one.sentences]))
-                    for one in document.passages or ()
+                    (
+                        passage.infons,
+                        _text_of(passage.text, [sentence.text for sentence in passage.sentences]),
+                    )
+                    for passage in document.passages or ()
                 ],
                 None,
             )
@@ -73,9 +76,9 @@ def read_bioc_xml(document: _Element) -> ArticleDraft:
     """Return the `document` of a BioC XML collection."""
     passages = []
     for passage in document.iterfind("passage"):
-        found = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
-        infons = _Infons(type=found.get("type"), section_type=found.get("section_type"))
-        sentences = [one.text or "" for one in passage.iterfind("sentence/text")]
+        values = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
+        infons = _Infons(type=values.get("type"), section_type=values.get("section_type"))
+        sentences = [sentence.text or "" for sentence in passage.iterfind("sentence/text")]
         passages.append((infons, _text_of(passage.findtext("text"), sentences)))
     return _draft(document.findtext("id") or "", passages, line_of(document))
 
@@ -84,14 +87,14 @@ def _decode(path: Path, data: bytes) -> list[_Document]:
     if data.count(b"{") > MOST_OBJECTS:
         raise InputError(path, f"more than {MOST_OBJECTS:,} JSON objects; split it into files")
     try:
-        found = msgspec.json.decode(data, type=_Document | list[_Document])
+        decoded = msgspec.json.decode(data, type=_Document | list[_Document])
     except msgspec.ValidationError as error:
         raise InputError(path, f"not BioC JSON: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         place = _BYTE.search(str(error))
         line = data.count(b"\n", 0, int(place[1]) if place else len(data)) + 1
         raise InputError(path, f"broken JSON: {error}", line=line) from error
-    return found if isinstance(found, list) else [found]
+    return decoded if isinstance(decoded, list) else [decoded]
 
 
 def _text_of(text: str | None, sentences: Sequence[str]) -> str:
@@ -102,9 +105,11 @@ def _text_of(text: str | None, sentences: Sequence[str]) -> str:
 def _draft(
     document_id: str, passages: Sequence[tuple[_Infons, str]], line: int | None
 ) -> ArticleDraft:
-    kept = [(infons, text.replace("\r", " ")) for infons, text in passages if _is_article(infons)]
-    title = next((text.strip() for infons, text in kept if _is_title(infons)), "")
-    text = "\n".join(text for _, text in kept if text)
+    passages_used = [
+        (infons, text.replace("\r", " ")) for infons, text in passages if _is_article(infons)
+    ]
+    title = next((text.strip() for infons, text in passages_used if _is_title(infons)), "")
+    text = "\n".join(text for _, text in passages_used if text)
     return ArticleDraft(id=document_id.strip(), title=title, text=text, line=line)
 
 

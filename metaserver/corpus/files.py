@@ -29,10 +29,10 @@ def article_files(paths: Iterable[Path]) -> Iterator[Path]:
     """
     for path in paths:
         if path.is_dir():
-            found = sorted(filter(_is_article_file, path.rglob("*")))
-            if not found:
+            files = sorted(filter(_is_article_file, path.rglob("*")))
+            if not files:
                 raise InputError(path, f"no article in this folder; expected {_suffix_list()}")
-            yield from found
+            yield from files
         elif path.is_file():
             yield path
         else:

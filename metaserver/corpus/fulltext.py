@@ -43,11 +43,11 @@ def read_article(article: _Element) -> ArticleDraft:
     Raises `ValueError`, which names the children, if they are of none of these.
     """
     names = set(map(local_name, article))
-    for name, read in _KINDS.items():
+    for name, reader in _KINDS.items():
         if name in names:
-            return read(article)
-    shown = ", ".join(f"<{local_name(child):.40}>" for child in islice(article, _SHOWN))
-    raise ValueError(f"root element <article> with {shown or 'nothing in it'}")
+            return reader(article)
+    children = ", ".join(f"<{local_name(child):.40}>" for child in islice(article, _SHOWN))
+    raise ValueError(f"root element <article> with {children or 'nothing in it'}")
 
 
 def read_jats(article: _Element) -> ArticleDraft:
@@ -58,8 +58,8 @@ def read_jats(article: _Element) -> ArticleDraft:
     """
     meta = "{*}front/{*}article-meta/"
     ids = {
-        found.get("pub-id-type"): one_line(found)
-        for found in article.findall(meta + "{*}article-id")
+        identifier.get("pub-id-type"): one_line(identifier)
+        for identifier in article.findall(meta + "{*}article-id")
     }
     return ArticleDraft.of_lines(
         ids.get("pmid") or _pmcid(ids.get("pmcid") or ids.get("pmc")) or ids.get("doi", ""),

@@ -127,8 +127,14 @@ def _kind(path: Path, data: bytes) -> _Kind:
 def _check_encoding(path: Path, data: bytes) -> None:
     """Refuse an encoding in which "<", by which tags are counted, may be another byte."""
     start = data[:1024].replace(b"\0", b"")  # as in UTF-16
-    found = _DECLARED.match(start)
-    encoding = "EBCDIC" if data.startswith(_EBCDIC) else found[1].decode() if found else "UTF-8"
+    declaration = _DECLARED.match(start)
+    encoding = (
+        "EBCDIC"
+        if data.startswith(_EBCDIC)
+        else declaration[1].decode()
+        if declaration
+        else "UTF-8"
+    )
     if not _ENCODINGS.fullmatch(encoding):
         raise InputError(path, f"encoding {encoding}; expected UTF-8, or one like ASCII", line=1)
 

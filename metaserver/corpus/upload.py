@@ -65,12 +65,12 @@ def _files(folder: Path, name: str) -> Sequence[Path]:
         raise InputError(name, error.message.replace("folder", "zip file")) from error
 
 
-def _read(path: Path, folder: Path, problems: list[InputError], most: int) -> Sequence[Article]:
+def _read(path: Path, folder: Path, problems: list[InputError], limit: int) -> Sequence[Article]:
     """Return a file's articles, at most `most` + 1; none where it has a problem."""
     name = path.relative_to(folder).as_posix()
     try:
-        read = islice(read_articles([path]), most + 1)
-        return [replace(article, source=name) for article in read]
+        articles = islice(read_articles([path]), limit + 1)
+        return [replace(article, source=name) for article in articles]
     except InputError as error:
         place = error.place.replace(str(path), name)
         problems.append(InputError(place, error.message.replace(str(path), name)))

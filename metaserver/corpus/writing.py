@@ -48,16 +48,16 @@ def bioc_collections(articles: Iterable[Article]) -> Iterator[Iterator[bytes]]:
 
     Each is to be read to its end before the next one is asked for.
     """
-    left = iter(articles)
-    for first in left:
-        yield _collection(first, left)
+    remaining = iter(articles)
+    for first in remaining:
+        yield _collection(first, remaining)
 
 
-def _collection(first: Article, left: Iterator[Article]) -> Iterator[bytes]:
+def _collection(first: Article, remaining: Iterator[Article]) -> Iterator[bytes]:
     document = _document(first)
     size, count = len(document), 1
     yield _BEGIN + b"\n" + document
-    while size < PART_BYTES and count < PART_DOCUMENTS and (article := next(left, None)):
+    while size < PART_BYTES and count < PART_DOCUMENTS and (article := next(remaining, None)):
         document = _document(article)
         size, count = size + len(document), count + 1
         yield b",\n" + document
@@ -77,11 +77,11 @@ def split_title(title: str, text: str) -> list[tuple[int, str, str]]:
 
 def _document(article: Article) -> bytes:
     passages = split_title(article.title, article.text)
-    named = len(passages) > 1 or not article.title
+    titled = len(passages) > 1 or not article.title
     return msgspec.json.encode(
         {
             "id": article.id,
-            "infons": {} if named else {"title": article.title},
+            "infons": {} if titled else {"title": article.title},
             "passages": [_passage(*passage) for passage in passages],
             "annotations": [],
             "relations": [],

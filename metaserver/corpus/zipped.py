@@ -53,7 +53,7 @@ def _checked(
     name: str, archive: zipfile.ZipFile, limits: ZipLimits
 ) -> Iterator[tuple[zipfile.ZipInfo, PurePosixPath]]:
     """Yield the files with their paths; all are checked before the first is read."""
-    found: dict[PurePosixPath, zipfile.ZipInfo] = {}
+    files: dict[PurePosixPath, zipfile.ZipInfo] = {}
     folders: set[PurePosixPath] = set()
     offsets: set[int] = set()
     for entry in archive.infolist():
@@ -66,10 +66,10 @@ def _checked(
         if entry.is_dir():
             continue
         folders.update(place.parents)
-        if place in found or place in folders or not found.keys().isdisjoint(place.parents):
+        if place in files or place in folders or not files.keys().isdisjoint(place.parents):
             raise InputError(f"{name}: {entry.filename!r}", "comes twice")
-        found[place] = entry
-    for place, entry in found.items():
+        files[place] = entry
+    for place, entry in files.items():
         yield entry, place
 
 
@@ -99,7 +99,7 @@ def _plain(name: str) -> bool:
 
 
 def _read(
-    place: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: ZipLimits, left: int
+    place: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: ZipLimits, remaining: int
 ) -> bytes:
     """Return a file's content; the size in the zip's directory is not relied on."""
     data = bytearray()
@@ -108,7 +108,7 @@ def _read(
             data += chunk
             if len(data) > limits.file_bytes:
                 raise InputError(place, f"larger than {limits.file_bytes:,} bytes")
-            if len(data) > left:
+            if len(data) > remaining:
                 raise InputError(place, "the files are larger than an honest zip of this size")
     if data.startswith(_STARTS):
         raise InputError(place, "an archive within the archive")

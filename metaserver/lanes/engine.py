@@ -84,8 +84,8 @@ class Engine:
         started = self._started[lane.key] = _Started(lane=lane)
         self._enqueue(started)
         if self._crowded:
-            for other in self._started.values():
-                other.lane.share(_turn(other.lane))
+            for entry in self._started.values():
+                entry.lane.share(_turn(entry.lane))
 
     def at_work(self, key: LaneKey) -> bool:
         """Return whether the lane was started and has not ended: its calls may be in flight."""
@@ -164,8 +164,8 @@ class Engine:
         jobs = (self._supervise(queue), self._feed(queue), queue.shutdown.wait())
         tasks = [asyncio.create_task(job, name="lanes") for job in jobs]
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in finished:
                 log.error("the lanes' supervisor stopped", exc_info=task.exception())
         finally:
             await self._shut_down(queue, tasks)

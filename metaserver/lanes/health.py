@@ -35,8 +35,8 @@ class ServerHealth:
         self._reports_state = self._reports_state or report is not None
         self.ask_at = self._next(now) if self._reports_state else math.inf
         if report is not None:
-            most = 1 if report.state is ReportedState.OVERLOADED else report.max_concurrent
-            self.places = min(self._concurrency, most or self._concurrency)
+            limit = 1 if report.state is ReportedState.OVERLOADED else report.max_concurrent
+            self.places = min(self._concurrency, limit or self._concurrency)
 
     def _next(self, now: float) -> float:
         return now + self._pause * self._rng.uniform(0.75, 1.25)  # spreads the lanes' queries

@@ -76,33 +76,37 @@ class Plan:
 
 
 def plan(
-    held: Mapping[LaneKey, LaneOrder],
+    current: Mapping[LaneKey, LaneOrder],
     stored: Mapping[LaneKey, LaneOrder],
     *,
     taking: Collection[LaneKey] = (),
-    most: int | None = None,
+    limit: int | None = None,
 ) -> Plan:
     """Return what to do with the lanes `held`, each under its order that was carried out last.
 
     `stored` are the orders of the lanes that are the process's own by the store. Those that it is
     `taking` are neither lost nor forgotten. It holds at most `most` of them (None: all).
     """
-    known = {key: stored[key] for key in held if key in stored}
-    kept = {key: order for key, order in known.items() if order.epoch == held[key].epoch}
-    new = {key: order for key, order in kept.items() if order.number != held[key].number}
-    cancelled = {key: order.cancel_by for key, order in new.items() if order.cancel_by}
-    resting = [key for key, order in new.items() if not order.due and key not in cancelled]
+    still_stored = {key: stored[key] for key in current if key in stored}
+    same_epoch = {
+        key: order for key, order in still_stored.items() if order.epoch == current[key].epoch
+    }
+    renumbered = {
+        key: order for key, order in same_epoch.items() if order.number != current[key].number
+    }
+    cancelled = {key: order.cancel_by for key, order in renumbered.items() if order.cancel_by}
+    resting = [key for key, order in renumbered.items() if not order.due and key not in cancelled]
     going_on = [
         key
-        for key, order in new.items()
+        for key, order in renumbered.items()
         if order.due and order.allowance is None and key not in cancelled
     ]
-    surplus = 0 if most is None else max(0, len(kept) - most)
+    surplus = 0 if limit is None else max(0, len(same_epoch) - limit)
     return Plan(
-        drop=[key for key in held if key not in kept and key not in taking],
-        free=[key for key in stored if key not in held and key not in taking],
+        drop=[key for key in current if key not in same_epoch and key not in taking],
+        free=[key for key in stored if key not in current and key not in taking],
         cancel=cancelled,
         pause=resting,
         resume=going_on,
-        give_back=sorted(kept)[len(kept) - surplus :],
+        give_back=sorted(same_epoch)[len(same_epoch) - surplus :],
     )

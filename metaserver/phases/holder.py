@@ -134,7 +134,7 @@ class LaneHolder:
 
     async def _carry_out(self, stored: Mapping[LaneKey, LaneOrder]) -> None:
         most = None if self._member.is_alone else self._member.places
-        todo = plan(self._held, stored, taking=self._rests, most=most)
+        todo = plan(self._held, stored, taking=self._rests, limit=most)
         for key in todo.free:  # it could not be made
             self._rests[key] = LaneRest(
                 key=key,

@@ -38,7 +38,7 @@ def build_release(
     name: str,
     out: Path,
     names: bool = False,
-    begun: Begun = lambda stage: unwatched,
+    on_stage: Begun = lambda stage: unwatched,
 ) -> Release:
     """Build the release `name` from `sources` (any order) as the directory `out`, and open it.
 
@@ -58,7 +58,7 @@ def build_release(
     try:
         _remove_abandoned(nearest, out.name)
         beside.mkdir()
-        _build(sources, name, beside, begun, names=names)
+        _build(sources, name, beside, on_stage, names=names)
         _sync(beside)
         out.parent.mkdir(parents=True, exist_ok=True)
         beside.rename(out)
@@ -80,21 +80,21 @@ def _remove_abandoned(folder: Path, name: str) -> None:
 
 
 def _build(
-    sources: Sequence[Path], name: str, directory: Path, begun: Begun, *, names: bool
+    sources: Sequence[Path], name: str, directory: Path, on_stage: Begun, *, names: bool
 ) -> None:
     with ExitStack() as stack:
         writer = stack.enter_context(closing(NamesWriter(directory))) if names else None
         intake = stack.enter_context(closing(Intake(directory, writer)))
         kinds = _taxonomy_first(sources)
-        read = [_take(intake, path, kind, begun(path.name)) for path, kind in kinds]
+        sources_read = [_take(intake, path, kind, on_stage(path.name)) for path, kind in kinds]
         if not intake.live.rows:
             files = ", ".join(map(str, sources))
             raise InputError(files, "no entries; expected a file that lists primary accessions")
-        begun(WRITING)
+        on_stage(WRITING)
         counts = place(directory, intake)
         if writer:
             writer.finish(intake.taxonomy.official_names())
-        write_meta(directory, Meta(format=FORMAT, name=name, counts=counts, sources=read))
+        write_meta(directory, Meta(format=FORMAT, name=name, counts=counts, sources=sources_read))
         verify(Release.open(directory), intake)
 
 

@@ -64,8 +64,8 @@ def _tables() -> tuple[Codes, Codes, Codes]:
             tails[_pair(character, str(digit))] = place * 10 + digit
     for third, character in enumerate(_CHARACTERS):
         flag = 0 if third < len(_LETTERS) else _DIGIT_THIRD
-        for fourth, other in enumerate(_CHARACTERS):
-            middles[_pair(character, other)] = third * _THIRD + fourth * _FOURTH + flag
+        for fourth, next_character in enumerate(_CHARACTERS):
+            middles[_pair(character, next_character)] = third * _THIRD + fourth * _FOURTH + flag
     return heads, middles, tails
 
 

@@ -30,17 +30,17 @@ class Diff:
 
 def compare(old: Release, new: Release) -> Diff:
     """Count the entries of `old` by their status in `new`."""
-    found: Counter[int] = Counter()
+    status_counts: Counter[int] = Counter()
     for codes in old.bits.scan():
         statuses, counts = np.unique(new.statuses(codes), return_counts=True)
-        found.update(dict(zip(statuses.tolist(), counts.tolist(), strict=True)))
-    kept = found[Status.PRIMARY]
+        status_counts.update(dict(zip(statuses.tolist(), counts.tolist(), strict=True)))
+    kept_count = status_counts[Status.PRIMARY]
     return Diff(
-        kept=kept,
-        secondary=found[Status.SECONDARY],
-        deleted=found[Status.DELETED],
-        unknown=found[Status.UNKNOWN],
-        new=new.meta.counts.primary - kept,
+        kept=kept_count,
+        secondary=status_counts[Status.SECONDARY],
+        deleted=status_counts[Status.DELETED],
+        unknown=status_counts[Status.UNKNOWN],
+        new=new.meta.counts.primary - kept_count,
     )
 
 

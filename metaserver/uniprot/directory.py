@@ -77,13 +77,13 @@ class NameDirectory:
         connection = sqlite3.connect(
             f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )
-        found = cls(connection, path)
+        directory = cls(connection, path)
         try:
-            found._check_format()
+            directory._check_format()
         except InputError:
-            found.close()
+            directory.close()
             raise
-        return found
+        return directory
 
     def close(self) -> None:
         """Close the file."""
@@ -95,14 +95,20 @@ class NameDirectory:
 
     def entries(self, accessions: Iterable[str]) -> Mapping[str, NamedEntry]:
         """Return the entries of primary accessions, those that have names."""
-        some = [one for one in dict.fromkeys(accessions) if PATTERN.fullmatch(one)]
-        found: dict[str, NamedEntry] = {}
-        for start in range(0, len(some), _AT_ONCE):
-            part = some[start : start + _AT_ONCE]
+        valid = [
+            accession for accession in dict.fromkeys(accessions) if PATTERN.fullmatch(accession)
+        ]
+        by_accession: dict[str, NamedEntry] = {}
+        for start in range(0, len(valid), _AT_ONCE):
+            part = valid[start : start + _AT_ONCE]
             marks = ", ".join("?" * len(part))
             query = f"SELECT {_COLUMNS} {_FROM} WHERE e.accession IN ({marks})"
-            found |= {one.accession: one for one in map(_entry, self._rows(query, part))}
-        return {accession: found[accession] for accession in some if accession in found}
+            by_accession |= {
+                entry.accession: entry for entry in map(_entry, self._rows(query, part))
+            }
+        return {
+            accession: by_accession[accession] for accession in valid if accession in by_accession
+        }
 
     def search(
         self, text: str, *, taxon: int | None = None, limit: int = 20
@@ -116,13 +122,13 @@ class NameDirectory:
         text = text[:MOST_LETTERS].strip()
         limit = max(0, min(limit, MOST_FOUND))
         exact = self.entries([text.upper()]).values()
-        found = {one.accession: one for one in exact if taxon in (None, one.taxon)}
+        by_accession = {entry.accession: entry for entry in exact if taxon in (None, entry.taxon)}
         for query, key in ((_BY_SYMBOL, folded(text)), (_BY_WORDS, _match(text, taxon))):
-            if key and len(found) < limit:
+            if key and len(by_accession) < limit:
                 values = {"key": key, "taxon": taxon, "limit": limit}
-                for one in map(_entry, self._rows(query, values)):
-                    found.setdefault(one.accession, one)
-        return list(found.values())[:limit]
+                for entry in map(_entry, self._rows(query, values)):
+                    by_accession.setdefault(entry.accession, entry)
+        return list(by_accession.values())[:limit]
 
     def _check_format(self) -> None:
         ((version,),) = self._rows("PRAGMA user_version", ())
@@ -157,9 +163,9 @@ def _match(text: str, taxon: int | None) -> str:
 
     Words are letters and digits alone, and quoted, so that none is an operator.
     """
-    found = words(text)[:MOST_WORDS]
-    if sum(map(len, found)) < LEAST_LETTERS:
+    query_words = words(text)[:MOST_WORDS]
+    if sum(map(len, query_words)) < LEAST_LETTERS:
         return ""
-    last = f'"{found[-1]}"' + "*" * (len(found[-1]) >= LEAST_LETTERS)
+    last = f'"{query_words[-1]}"' + "*" * (len(query_words[-1]) >= LEAST_LETTERS)
     of_taxon = [] if taxon is None else [f'"{taxon_word(taxon)}"']
-    return " AND ".join([*(f'"{word}"' for word in found[:-1]), last, *of_taxon])
+    return " AND ".join([*(f'"{word}"' for word in query_words[:-1]), last, *of_taxon])

@@ -54,8 +54,8 @@ class Entries:
 
         `strains=True` returns the entry's own taxon, which may be that of a strain.
         """
-        found = self._of(self.taxon, accessions)
-        return [int(taxon) for taxon in (found if strains else self.roll_up(found))]
+        taxa = self._of(self.taxon, accessions)
+        return [int(taxon) for taxon in (taxa if strains else self.roll_up(taxa))]
 
     def roll_up(self, taxa: Numbers) -> Numbers:
         """Return the species of each taxon; the taxon itself where no species above it is known."""
@@ -89,8 +89,8 @@ class Entries:
         if not members:
             return []
         ranks = np.unique(np.concatenate(members)).astype(np.int64)
-        others = ranks[self.taxon[ranks] != self.taxon[rank]]
-        return decode(self.bits.codes(others))
+        orthologs = ranks[self.taxon[ranks] != self.taxon[rank]]
+        return decode(self.bits.codes(orthologs))
 
     def of_species(self, species: Set[int]) -> Iterator[tuple[list[str], list[int]]]:
         """Yield all entries of these species, in blocks: accessions and their species."""
@@ -99,13 +99,13 @@ class Entries:
         for codes in self.bits.scan():
             taxa = self.roll_up(self.taxon[rank : rank + len(codes)])
             rank += len(codes)
-            found = np.isin(taxa, requested)
-            if found.any():
-                yield decode(codes[found]), taxa[found].tolist()
+            matches = np.isin(taxa, requested)
+            if matches.any():
+                yield decode(codes[matches]), taxa[matches].tolist()
 
     def _of(self, values: npt.NDArray[Any], accessions: Sequence[str]) -> npt.NDArray[Any]:
         ranks: Ranks = self.bits.ranks(encode(accessions))
-        found = np.zeros(len(ranks), values.dtype)
-        known = ranks != NO_ENTRY
-        found[known] = values[ranks[known]]
-        return found
+        result = np.zeros(len(ranks), values.dtype)
+        present = ranks != NO_ENTRY
+        result[present] = values[ranks[present]]
+        return result

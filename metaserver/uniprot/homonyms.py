@@ -56,9 +56,9 @@ def _named_entries(
     names, ranks = rows[ranks != NO_ENTRY, 0], ranks[ranks != NO_ENTRY]
     usable = (taxon[ranks] != 0) & (cluster[ranks] != 0)
     names, ranks = names[usable], ranks[usable]
-    found = np.stack([cluster[ranks], names, ranks], axis=1)
-    found = found[np.lexsort((ranks, names, found[:, 0]))]
-    return found[_changes(found)]
+    entries = np.stack([cluster[ranks], names, ranks], axis=1)
+    entries = entries[np.lexsort((ranks, names, entries[:, 0]))]
+    return entries[_changes(entries)]
 
 
 def _sets(rows: Codes, taxon: npt.NDArray[np.uint32]) -> Iterator[tuple[Codes, Codes]]:

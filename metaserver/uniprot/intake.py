@@ -83,16 +83,16 @@ class Intake:
         self._pairs(self.taxa, codes, np.array(taxa, np.int64))
         self._pairs(self.clusters, codes, _clusters(source, batch))
         keys = np.array([name_key(entry.entry_name) for entry in batch], np.int64)
-        named = np.flatnonzero(keys > 0)
-        self.entry_names.add(np.stack([keys[named], codes[named]], axis=1))
+        with_name = np.flatnonzero(keys > 0)
+        self.entry_names.add(np.stack([keys[with_name], codes[with_name]], axis=1))
         self._genes(codes, batch)
         self._names(codes, batch)
         if self._writer:
             self._writer.add(batch, taxa)
         merged = [
-            Secondary(entry.line, old, entry.accession)
+            Secondary(entry.line, secondary, entry.accession)
             for entry in batch
-            for old in entry.secondaries
+            for secondary in entry.secondaries
         ]
         self._secondaries(source, merged)
 
@@ -119,9 +119,9 @@ class Intake:
             self.names[i].add(rows[bucket == i])
 
     def _secondaries(self, source: SourceFile, batch: Sequence[Secondary]) -> None:
-        old = _codes(source, batch, [record.accession for record in batch])
-        new = _codes(source, batch, [record.successor for record in batch])
-        self.secondaries.add(np.stack([old, new], axis=1))
+        secondary_codes = _codes(source, batch, [record.accession for record in batch])
+        successor_codes = _codes(source, batch, [record.successor for record in batch])
+        self.secondaries.add(np.stack([secondary_codes, successor_codes], axis=1))
 
     def _deleted(self, source: SourceFile, batch: Sequence[Deleted]) -> None:
         self._put(self.deleted, _codes(source, batch, [record.accession for record in batch]))
@@ -133,8 +133,8 @@ class Intake:
     @staticmethod
     def _pairs(spill: Spill, codes: Codes, values: Codes) -> None:
         """Keep the values that are known: not 0."""
-        known = values != 0
-        spill.add(np.stack([codes[known], values[known]], axis=1))
+        nonzero = values != 0
+        spill.add(np.stack([codes[nonzero], values[nonzero]], axis=1))
 
     def close(self) -> None:
         """Remove the files."""

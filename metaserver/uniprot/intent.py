@@ -76,12 +76,12 @@ def guess(text: str) -> Guess:
         return Guess(Intent.CASE if shape != text.strip() else Intent.SPACE, shape)
     for intent, pattern in _SHAPES:
         if match := pattern.fullmatch(shape):
-            found = match.groupdict()
+            groups = match.groupdict()
             return Guess(
                 intent,
-                found.get("accession") or "",
-                found.get("name") or "",
-                int(found.get("gene") or 0),
+                groups.get("accession") or "",
+                groups.get("name") or "",
+                int(groups.get("gene") or 0),
             )
     return Guess(Intent.NONE)
 

@@ -100,9 +100,9 @@ class NamesWriter:
         mnemonics: dict[int, str] = {}
         for row in execute("SELECT id, entry_name, names, symbols, taxon FROM entry"):
             number, entry_name, names, symbols, taxon = row
-            short = {folded(one) for one in (entry_name, *split(symbols))} - {""}
-            long = {folded(one.partition(", ")[0]) for one in split(names)}
-            long = {one for one in long if len(one) <= MOST_LETTERS}
+            short = {folded(symbol) for symbol in (entry_name, *split(symbols))} - {""}
+            long = {folded(name.partition(", ")[0]) for name in split(names)}
+            long = {spelling for spelling in long if len(spelling) <= MOST_LETTERS}
             self._add_folded("symbol", short, taxon, number)
             self._add_folded("name", long - short - {""}, taxon, number)
             entries[taxon] += 1
@@ -123,7 +123,7 @@ class NamesWriter:
     def _add_folded(self, table: str, spellings: Iterable[str], taxon: int, entry: int) -> None:
         self._connection.executemany(
             f"INSERT INTO {table} VALUES (?, ?, ?)",  # noqa: S608
-            ((one, taxon, entry) for one in sorted(spellings)),
+            ((spelling, taxon, entry) for spelling in sorted(spellings)),
         )
 
     def _lacking(self, organisms: Mapping[int, str]) -> Iterable[tuple[int, str]]:

@@ -47,23 +47,23 @@ class AccessionPages:
 
     def addresses(self, codes: Codes) -> Codes:
         """Return each code's address in bits; a malformed string gets one that is never set."""
-        found = np.where(codes == MALFORMED, EMPTY_PAGE * PAGE, codes)
+        addresses_of = np.where(codes == MALFORMED, EMPTY_PAGE * PAGE, codes)
         long = np.flatnonzero(codes >= TEN)
         if long.size:
             prefixes, places = np.divmod(codes[long] - TEN, PAGE)
             group, member = np.divmod(prefixes, _GROUP)
             page = self.table.take(self.groups.take(group) * _GROUP + member).astype(np.int64)
-            found[long] = page * PAGE + places
-        return found
+            addresses_of[long] = page * PAGE + places
+        return addresses_of
 
     def codes(self, addresses: Codes) -> Codes:
         """Return the code at each address: the inverse of `addresses`."""
         pages, places = np.divmod(addresses, PAGE)
         long = np.flatnonzero(pages >= FIRST_TEN_PAGE)
-        found = addresses.copy()
+        codes = addresses.copy()
         prefixes = self.prefixes[pages[long] - FIRST_TEN_PAGE].astype(np.int64)
-        found[long] = TEN + prefixes * PAGE + places[long]
-        return found
+        codes[long] = TEN + prefixes * PAGE + places[long]
+        return codes
 
 
 def prefixes_of(codes: Codes) -> npt.NDArray[np.int32]:

@@ -89,8 +89,8 @@ class _Files:
         values = self.create(name, entries)
         for chunk in pairs.chunks():
             ranks = bits.ranks(chunk[:, 0])
-            known = ranks != NO_ENTRY
-            values[ranks[known]] = chunk[known, 1]
+            present = ranks != NO_ENTRY
+            values[ranks[present]] = chunk[present, 1]
         return values
 
 
@@ -110,19 +110,19 @@ def _running_count(files: _Files, live: Bitmap) -> npt.NDArray[np.uint32]:
     return counts
 
 
-def _secondaries(files: _Files, bits: EntryBits, found: Spill) -> Codes:
+def _secondaries(files: _Files, bits: EntryBits, spill: Spill) -> Codes:
     """Write the pairs from an accession that is no entry to an entry; return the former."""
-    pairs = distinct(found.all())
-    kept = (bits.ranks(pairs[:, 0]) == NO_ENTRY) & (bits.ranks(pairs[:, 1]) != NO_ENTRY)
-    pairs = pairs[kept]
+    pairs = distinct(spill.all())
+    usable = (bits.ranks(pairs[:, 0]) == NO_ENTRY) & (bits.ranks(pairs[:, 1]) != NO_ENTRY)
+    pairs = pairs[usable]
     files.save("sec_from.i8", pairs[:, 0])
     files.save("sec_to.i8", pairs[:, 1])
     return np.ascontiguousarray(pairs[:, 0])
 
 
-def _deleted(files: _Files, bits: EntryBits, found: Spill, secondary: Codes) -> int:
+def _deleted(files: _Files, bits: EntryBits, spill: Spill, secondary: Codes) -> int:
     """Write the deleted accessions that are neither primary nor secondary; return their number."""
-    deleted = files.bitmap("deleted.bits", bits.pages, found)
+    deleted = files.bitmap("deleted.bits", bits.pages, spill)
     addresses = bits.pages.addresses(secondary)
     np.bitwise_and.at(deleted, addresses >> 3, ~_mask(addresses))
     count = 0
@@ -139,9 +139,9 @@ def _known(values: npt.NDArray[Any]) -> int:
     )
 
 
-def _keys(files: _Files, name: str, bits: EntryBits, found: Spill) -> int:
+def _keys(files: _Files, name: str, bits: EntryBits, spill: Spill) -> int:
     """Write pairs of a key and an entry, by key; return their number."""
-    pairs = distinct(found.all())
+    pairs = distinct(spill.all())
     pairs = pairs[bits.ranks(pairs[:, 1]) != NO_ENTRY]
     files.save(f"{name}.i8", pairs[:, 0])
     files.save(f"{name}_to.i8", pairs[:, 1])

@@ -92,22 +92,22 @@ class Release:
     def statuses(self, codes: Codes) -> Statuses:
         """Return the `Status` of each code."""
         addresses = self.bits.pages.addresses(codes)
-        found = np.where(bits_at(self.bits.live, addresses) & 1, _PRIMARY, _UNKNOWN)
-        absent = found.nonzero()[0]
+        statuses = np.where(bits_at(self.bits.live, addresses) & 1, _PRIMARY, _UNKNOWN)
+        absent = statuses.nonzero()[0]
         if absent.size:
-            found[absent] = self._absent(codes[absent], addresses[absent])
-        return found
+            statuses[absent] = self._absent(codes[absent], addresses[absent])
+        return statuses
 
     def _absent(self, codes: Codes, addresses: Codes) -> Statuses:
-        found = np.full(len(codes), _UNKNOWN)
-        found[codes == MALFORMED] = Status.MALFORMED
-        found[bits_at(self.deleted, addresses) & 1 == 1] = Status.DELETED
+        statuses = np.full(len(codes), _UNKNOWN)
+        statuses[codes == MALFORMED] = Status.MALFORMED
+        statuses[bits_at(self.deleted, addresses) & 1 == 1] = Status.DELETED
         if self.sec_from.size:
-            rest = np.flatnonzero(found == Status.UNKNOWN)
+            rest = np.flatnonzero(statuses == Status.UNKNOWN)
             place = np.searchsorted(self.sec_from, codes[rest])
             place[place == self.sec_from.size] = 0
-            found[rest[self.sec_from[place] == codes[rest]]] = Status.SECONDARY
-        return found
+            statuses[rest[self.sec_from[place] == codes[rest]]] = Status.SECONDARY
+        return statuses
 
     def lookup(self, strings: Sequence[str]) -> list[AccessionVerdict]:
         """Return the verdict on each string, with its reason and the right accessions."""
@@ -151,7 +151,7 @@ class Release:
     def of_gene(self, gene: int) -> list[str]:
         """Return the reviewed entries of an NCBI Gene id."""
         first, last = np.searchsorted(self.genes, [gene, gene + 1])
-        return [str(one) for one in decode(self.gene_to[first:last])]
+        return [str(accession) for accession in decode(self.gene_to[first:last])]
 
     def _successors(self, codes: Codes) -> Iterator[list[str]]:
         """Yield the successors of each secondary code."""
@@ -165,22 +165,23 @@ class Release:
     def _meanings(self, texts: Sequence[str]) -> Iterator[tuple[Intent, AccessionVerdict | None]]:
         """Yield the likely meaning of each malformed string, with the verdict on it."""
         guesses = [guess(text) for text in texts]
-        named = self._named([found.entry_name for found in guesses])
+        by_name = self._named([guessed.entry_name for guessed in guesses])
         meant = [
-            found.accession or accession for found, accession in zip(guesses, named, strict=True)
+            guessed.accession or accession
+            for guessed, accession in zip(guesses, by_name, strict=True)
         ]
         judged = iter(self.lookup([accession for accession in meant if accession]))
-        for found, accession in zip(guesses, meant, strict=True):
-            yield found.intent, next(judged) if accession else None
+        for guessed, accession in zip(guesses, meant, strict=True):
+            yield guessed.intent, next(judged) if accession else None
 
     def _named(self, entry_names: Sequence[str]) -> list[str]:
         """Return the accession of each entry name, "" where there is none."""
         keys = np.array([name_key(name) for name in entry_names], np.int64)
         place = np.searchsorted(self.names, keys)
         place[place == self.names.size] = -1
-        known = self.names[place] == keys if self.names.size else np.zeros(len(keys), bool)
-        accessions = iter(decode(self.name_to[place[known]]))
+        matches = self.names[place] == keys if self.names.size else np.zeros(len(keys), bool)
+        accessions = iter(decode(self.name_to[place[matches]]))
         return [
             next(accessions) if is_known else entry_name_accession(name)
-            for name, is_known in zip(entry_names, known.tolist(), strict=True)
+            for name, is_known in zip(entry_names, matches.tolist(), strict=True)
         ]

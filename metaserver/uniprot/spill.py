@@ -48,6 +48,6 @@ def distinct(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the distinct rows of an (n, 2) array, ascending."""
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     rows = rows[order]
-    new = np.ones(len(rows), bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return rows[new]
+    changed = np.ones(len(rows), bool)
+    changed[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return rows[changed]

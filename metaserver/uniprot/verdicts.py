@@ -113,11 +113,11 @@ def malformed(text: str, intent: Intent, meant: AccessionVerdict | None) -> Acce
 
 def of_gene(text: str, gene: int, entries: Sequence[str], release: str) -> AccessionVerdict:
     """Return the verdict on an NCBI Gene id with the reviewed entries that a release has of it."""
-    shown = " ".join(entries[:_SHOWN])
+    listed = " ".join(entries[:_SHOWN])
     if len(entries) == 1:
-        reason = f"is NCBI gene {gene}: send {shown}"
+        reason = f"is NCBI gene {gene}: send {listed}"
     elif entries:
-        reason = f"is NCBI gene {gene}, which has {len(entries)} entries: {shown}"
+        reason = f"is NCBI gene {gene}, which has {len(entries)} entries: {listed}"
     else:
         reason = f"is NCBI gene {gene}, which has no reviewed entry in UniProt {release}"
     return AccessionVerdict(text, Status.MALFORMED, reason, tuple(entries))

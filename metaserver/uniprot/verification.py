@@ -37,16 +37,16 @@ def verify(release: Release, intake: Intake) -> None:
     _fuzz_codec(random.Random(_SEED))
 
 
-def _agree(what: str, found: object, expected: object) -> None:
-    if found != expected:
-        raise VerificationError(f"verification: {what}: found {found}, expected {expected}")
+def _agree(what: str, actual: object, expected: object) -> None:
+    if actual != expected:
+        raise VerificationError(f"verification: {what}: found {actual}, expected {expected}")
 
 
 def _sample(rng: np.random.Generator, spill: Spill) -> Codes:
     """Return about `_SAMPLES` random codes of the intake."""
     share = min(1.0, _SAMPLES / max(spill.rows, 1))
-    kept = [chunk[rng.random(len(chunk)) < share, 0] for chunk in spill.chunks()]
-    return np.concatenate([np.empty(0, np.int64), *kept])
+    samples = [chunk[rng.random(len(chunk)) < share, 0] for chunk in spill.chunks()]
+    return np.concatenate([np.empty(0, np.int64), *samples])
 
 
 def _look_up(release: Release, codes: Codes, expected: Set[Status]) -> None:

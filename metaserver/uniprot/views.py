@@ -44,9 +44,9 @@ def read_gold_accessions(path: Path) -> Iterator[GoldAccession]:
 def ortholog_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
     """Yield `accession<TAB>ortholog,ortholog,...` for each gold accession that has any."""
     accessions = sorted(set(gold))
-    for accession, others in zip(accessions, release.entries.orthologs(accessions), strict=True):
-        if others:
-            yield f"{accession}\t{','.join(others)}\n"
+    for accession, orthologs in zip(accessions, release.entries.orthologs(accessions), strict=True):
+        if orthologs:
+            yield f"{accession}\t{','.join(orthologs)}\n"
 
 
 def taxon_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
@@ -72,9 +72,9 @@ def gold_species(release: Release, accessions: Sequence[str]) -> dict[str, int]:
     One that is not primary has that of its successors, if they agree.
     """
     return {
-        verdict.text: found.pop() if len(found) == 1 else 0
+        verdict.text: taxa.pop() if len(taxa) == 1 else 0
         for verdict in release.lookup(accessions)
-        for found in [set(release.entries.taxa(verdict.accessions))]
+        for taxa in [set(release.entries.taxa(verdict.accessions))]
     }
 
 

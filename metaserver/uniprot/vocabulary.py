@@ -68,15 +68,17 @@ class ReleaseVocabulary:
 
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
         """Return a ruling by index for each string that is not a primary accession."""
-        new = [i for i, accession in enumerate(accessions) if accession not in self._accepted]
-        if not new:
+        unjudged = [i for i, accession in enumerate(accessions) if accession not in self._accepted]
+        if not unjudged:
             return {}
-        statuses = self.release.judge([accessions[i] for i in new])
-        refused = [new[place] for place in np.flatnonzero(statuses).tolist()]
+        statuses = self.release.judge([accessions[i] for i in unjudged])
+        refused = [unjudged[place] for place in np.flatnonzero(statuses).tolist()]
         if len(self._accepted) < REMEMBERED:
-            self._accepted.update({accessions[i] for i in new} - {accessions[i] for i in refused})
-        found = self.release.lookup([accessions[i] for i in refused]) if refused else ()
-        return dict(zip(refused, map(self._rule, found), strict=True))
+            self._accepted.update(
+                {accessions[i] for i in unjudged} - {accessions[i] for i in refused}
+            )
+        verdicts = self.release.lookup([accessions[i] for i in refused]) if refused else ()
+        return dict(zip(refused, map(self._rule, verdicts), strict=True))
 
     def _rule(self, verdict: AccessionVerdict) -> Ruling:
         merged = verdict.status is Status.SECONDARY and len(verdict.accessions) == 1
@@ -91,15 +93,15 @@ class ReleaseVocabulary:
 
     def _mended(self, text: str) -> Ruling | None:
         """Return the ruling on the accession that a string contains, None where it is strict."""
-        found = guess(text)
-        if self.normalise is Normalisation.STRICT or found.intent not in MENDABLE:
+        guessed = guess(text)
+        if self.normalise is Normalisation.STRICT or guessed.intent not in MENDABLE:
             return None
-        (verdict,) = self.release.lookup([found.accession])
-        reason = INTENTS[found.intent]
+        (verdict,) = self.release.lookup([guessed.accession])
+        reason = INTENTS[guessed.intent]
         if verdict.status is Status.PRIMARY:
-            return Ruling(found.accession, f"{reason}: read as {found.accession}")
+            return Ruling(guessed.accession, f"{reason}: read as {guessed.accession}")
         ruling = self._rule(verdict)
-        return Ruling(ruling.accession, f"{reason}: {found.accession} is {ruling.note}")
+        return Ruling(ruling.accession, f"{reason}: {guessed.accession} is {ruling.note}")
 
 
 def _of_gene(verdict: AccessionVerdict) -> Ruling:
@@ -120,7 +122,7 @@ class FormatVocabulary:
 
 
 def _not_an_accession(text: str) -> str:
-    found = guess(text)
-    meant = found.accession or entry_name_accession(found.entry_name)
-    reason = INTENTS[found.intent]
+    guessed = guess(text)
+    meant = guessed.accession or entry_name_accession(guessed.entry_name)
+    reason = INTENTS[guessed.intent]
     return f"{reason}: perhaps {meant} is meant" if meant else reason

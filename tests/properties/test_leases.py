@@ -89,7 +89,7 @@ class LeaseMachine(RuleBasedStateMachine):
         stored = {
             key: row.order(key) for key, row in self.rows.items() if row.worker == process.name
         }
-        todo = plan(process.held, stored, most=most)
+        todo = plan(process.held, stored, limit=most)
         for key in todo.drop:
             del process.held[key]
             process.sent_away.discard(key)

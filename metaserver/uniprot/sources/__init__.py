@@ -28,9 +28,9 @@ class SourceKind:
 
 
 def _kind(
-    name: str, read: Callable[[SourceFile], Iterator[Any]], mark: bytes, *, taxonomy: bool = False
+    name: str, reader: Callable[[SourceFile], Iterator[Any]], mark: bytes, *, taxonomy: bool = False
 ) -> SourceKind:
-    return SourceKind(name=name, read=read, mark=re.compile(mark), taxonomy=taxonomy)
+    return SourceKind(name=name, read=reader, mark=re.compile(mark), taxonomy=taxonomy)
 
 
 _ACCESSION = b"(?:" + PATTERN.pattern.encode() + b")"
@@ -61,5 +61,5 @@ def recognise(source: SourceFile) -> SourceKind:
     for kind in KINDS:
         if kind.mark.match(start):
             return kind
-    shown = start.split(b"\n", 1)[0][:40].decode("utf-8", "replace")
-    raise source.error(f"not a file a release is built from, it begins with {shown!r}", 1)
+    first_line = start.split(b"\n", 1)[0][:40].decode("utf-8", "replace")
+    raise source.error(f"not a file a release is built from, it begins with {first_line!r}", 1)

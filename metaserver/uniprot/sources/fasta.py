@@ -39,16 +39,16 @@ def _entry(source: SourceFile, header: str) -> ProteinEntry:
         raise source.error(f"expected '>sp|ACCESSION|NAME ...' or '>tr|...', got {header[:40]!r}")
     accession, entry_name, rest = match.groups()
     name, *fields = _FIELD.split(" " + (rest or ""))
-    found = dict(zip(fields[::2], fields[1::2], strict=True))
+    values = dict(zip(fields[::2], fields[1::2], strict=True))
     names = [_FRAGMENT.sub("", name.strip())]
-    symbols = [found.get("GN", "").strip()]
-    taxon = found.get("OX", "")  # since 2018; before, only the organism's name
+    symbols = [values.get("GN", "").strip()]
+    taxon = values.get("OX", "")  # since 2018; before, only the organism's name
     return ProteinEntry(
         line=source.line,
         accession=accession,
         entry_name=entry_name,
         taxon=int(taxon) if taxon.isascii() and taxon.isdecimal() else 0,
-        organism=found.get("OS", "").strip(),
+        organism=values.get("OS", "").strip(),
         names=[name for name in (*names, *symbols) if name],
         symbols=[name for name in symbols if name],
     )

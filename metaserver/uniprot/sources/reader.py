@@ -72,13 +72,13 @@ class SourceFile:
         self.path = path
         self.line = 0
         try:
-            found = path.stat()
-            if S_ISFIFO(found.st_mode):
+            status = path.stat()
+            if S_ISFIFO(status.st_mode):
                 raise InputError(path, "a pipe; expected a file: its beginning is read twice")
             file = path.open("rb", buffering=0)
         except OSError as error:
             raise InputError(path, f"cannot be read: {error.strerror}") from error
-        self.size = found.st_size
+        self.size = status.st_size
         self._raw = _Watched(file, advance)
         self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, _BUFFER)
         if self._file.peek(2)[:2] == _GZIP:

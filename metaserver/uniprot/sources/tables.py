@@ -50,8 +50,8 @@ def read_list(source: SourceFile) -> Iterator[Codes]:
 
 def expected(text: bytes | str) -> str:
     """Return the message for a string that should have been an accession."""
-    shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return f"expected an accession, got {shown[:40]!r}"
+    excerpt = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"expected an accession, got {excerpt[:40]!r}"
 
 
 def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
@@ -111,7 +111,7 @@ def _entry(
 
 def gene_ids(text: str) -> tuple[int, ...]:
     """Return the NCBI Gene ids of a cell such as `7157;` or `7157; 7158`."""
-    return tuple(int(one) for one in _GENE_ID.findall(text))
+    return tuple(int(gene) for gene in _GENE_ID.findall(text))
 
 
 _IDMAPPING_COLUMNS = range(21, 23)  # the last one, additional PubMed ids, was added later

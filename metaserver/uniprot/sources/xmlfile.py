@@ -65,8 +65,8 @@ def _entry(source: SourceFile, element: _Element) -> ProteinEntry:
 def _organism(element: _Element) -> str:
     """Return the organism as flat files name it: `Homo sapiens (Human)`."""
     names = element.findall("{*}organism/{*}name")
-    found = {name.get("type"): name.text.strip() for name in reversed(names) if name.text}
-    scientific, common = found.get("scientific", ""), found.get("common", "")
+    by_type = {name.get("type"): name.text.strip() for name in reversed(names) if name.text}
+    scientific, common = by_type.get("scientific", ""), by_type.get("common", "")
     return f"{scientific} ({common})" if scientific and common else scientific
 
 
@@ -86,4 +86,4 @@ def _gene_names(element: _Element) -> Iterator[str]:
 
 
 def _texts(element: _Element, path: str) -> list[str]:
-    return [found.text.strip() for found in element.iterfind(path) if found.text]
+    return [child.text.strip() for child in element.iterfind(path) if child.text]

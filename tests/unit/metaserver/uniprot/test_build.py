@@ -112,7 +112,7 @@ def test_progress_counts_every_byte_of_every_source(tmp_path):
         read[stage] = 0
         return advance
 
-    build_release(paths, name="x", out=tmp_path / "out", begun=begun)
+    build_release(paths, name="x", out=tmp_path / "out", on_stage=begun)
     assert [*read][-1] == WRITING
     assert read.pop(WRITING) == 0
     assert read == {path.name: path.stat().st_size for path in paths}
