@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
-import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from metaserver.base.errors import Refusal, RefusedError
@@ -27,13 +24,10 @@ from metaserver.curation.texts import GUARDED
 from metaserver.operations.caller import Caller
 from metaserver.store import phases
 from metaserver.uniprot import build_release
-from tests.hubs.command import metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.process import Api, Hub, enrol, hub_at, new_token, write_config
 from tests.hubs.release import NAMES
 from tests.hubs.sites import client_of
 from tests.integration.curating import curator, refusal, register, scripted
-from tests.waiting import until
 
 TEXT = (
     "TP53 binds MDM2.\nWe show that p53 binds Mdm2 in living cells. "
@@ -380,121 +374,6 @@ async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
                 assert [len(one) for one in read] == [60, 0, 60]
                 assert list(read[0]) == list(read[2]) == [one.event for one in log]
         assert len(small._known) == 1
-
-
-@pytest.mark.slow
-async def test_a_long_curation_undone_to_any_depth(tmp_path: Path) -> None:
-    """2,000 events, some undone, sent with retries: the state is that without the undone ones."""
-    chance = random.Random(7)
-    async with asked(tmp_path) as (running, ana, request, _):
-        first = await running.do("curation.open", ana, request=request)
-        other = await running.do("consensus.ask", ana, text=f"{TEXT} ", wait=20.0)
-        second = await running.do("curation.open", ana, request=other.request)
-        acts = [
-            sent(f"{number:05}", chance.choice(["accept", "reject", "undecide"]), "INT",
-                 chance.choice([P53, MDM2, RAS]))
-            for number in range(1_500)
-        ]  # fmt: skip
-        undone = set(chance.sample(range(1_500), 500))
-        undos = [sent(f"undo-{one:05}", "undo", undoes=acts[one]["key"]) for one in sorted(undone)]
-        kept = [act for number, act in enumerate(acts) if number not in undone]
-        found = await _append(running, ana, first.curation, [*acts, *undos], chance)
-        without = await _append(running, ana, second.curation, kept, chance)
-        assert found.seen == 2_000
-        assert found.active_ms == 4_000_000
-        decided = {one.item: (one.decision, one.reason) for one in found.decisions}
-        assert decided == {one.item: (one.decision, one.reason) for one in without.decisions}
-
-
-async def _append(
-    running: Running, caller: Caller, key: str, events: Sequence[Any], chance: random.Random
-) -> CurationDetail:
-    """Append events in batches, some of which are sent several times, and at once."""
-    seen = 0
-    while seen < len(events):
-        batch = events[seen : seen + chance.randint(1, 200)]
-        calls = [
-            running.do("curation.append", caller, curation=key, seen=seen, events=batch)
-            for _ in range(chance.randint(1, 3))
-        ]
-        seen = (await asyncio.gather(*calls))[0].seen
-    found: CurationDetail = await running.do("curation.get", caller, curation=key)
-    return found
-
-
-@pytest.mark.slow
-async def test_a_killed_hub_keeps_each_event_that_it_answered(tmp_path: Path) -> None:
-    config = await write_config(tmp_path, limits={"timeout": 900, "connect": 5})
-    async with scripted(["a"]) as servers, aiohttp.ClientSession() as session:
-        hub = await Hub.begin(config)
-        try:
-            await hub.ready()
-            organiser = Api(session, hub.address, await new_token(config))
-            token = await enrol(organiser, "a", {"a": servers["a"].url})
-            await organiser.of(token)("PUT", "/servers/a/curators", serve=True)
-            issued = await organiser("POST", "/tokens", role="curator", label="ana")
-            ana = organiser.of(issued["token"])
-            request = await ana("POST", "/requests", text=TEXT, wait=20)
-            key = (await ana("POST", "/curations", request=request["request"]))["curation"]
-            told: list[str] = []
-            for round_ in range(3):
-                ana.address = hub.address
-                sending = asyncio.create_task(_send(ana, key, f"r{round_}", told))
-                wanted = len(told) + 10
-                await until(lambda most=wanted: len(told) >= most)  # type: ignore[misc]
-                hub.kill()
-                with pytest.raises(aiohttp.ClientError):
-                    await sending
-                await hub.ended()
-                hub = await Hub.begin(config)
-                await hub.ready()
-                ana.address = hub.address
-                log = await ana("GET", f"/curations/{key}/events")
-                stored = [one["event"]["key"] for one in log]
-                assert [one["seq"] for one in log] == list(range(len(log)))
-                assert stored[: len(told)] == told
-                assert len(stored) <= len(told) + 1  # the one that was not answered any more
-                told[:] = stored
-        finally:
-            hub.kill()
-            await hub.ended()
-
-
-async def _send(ana: Api, key: str, name: str, told: list[str]) -> None:
-    for number in range(10**6):
-        event = sent(f"{name}-{number:05}", "note", note="x")
-        await ana("POST", f"/curations/{key}/events", seen=len(told), events=[event])
-        told.append(event["key"])
-
-
-@pytest.mark.slow
-async def test_a_curation_by_command(tmp_path: Path) -> None:
-    config = await write_config(tmp_path)
-    async with (
-        scripted(["a"]) as servers,
-        aiohttp.ClientSession() as session,
-        hub_at(config) as hub,
-    ):
-        organiser = Api(session, hub.address, await new_token(config))
-        token = await enrol(organiser, "a", {"a": servers["a"].url})
-        await organiser.of(token)("PUT", "/servers/a/curators", serve=True)
-        issued = await organiser("POST", "/tokens", role="curator", label="ana")
-        place = tmp_path / "token"
-        place.write_text(issued["token"])
-        asked_ = await organiser.of(issued["token"])("POST", "/requests", text=TEXT, wait=20)
-        own = ("--hub", hub.address, "--token-file", place)
-        opened = await metaserver("curation", "open", *own, "--request", asked_["request"],
-                                      "--json")  # fmt: skip
-        found = json.loads(opened.stdout)
-        key, item = found["curation"], found["candidates"][0]["item"][0]
-        await metaserver(
-                "curation", "append", key, *own, "--seen", "0", "--events",
-                "key=by-hand-1", "kind=accept", "task=INT", f'item=["{item}"]',
-            )  # fmt: skip
-        await metaserver("curation", "submit", key, *own, "--undecided")
-        file = await metaserver("curation", "export", key, *own, "--format", "gold-int",
-                                    "--only", "content")  # fmt: skip
-        assert file.stdout.split()[-1] == item
 
 
 async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: Path) -> None:

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.base.boards import Board
 from metaserver.base.errors import RefusedError
-from metaserver.base.records import ServerName, TaskName
 from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
@@ -126,26 +124,6 @@ async def test_the_other_tasks_take_their_files(running: Running) -> None:
         assert score.articles_scored == score.articles_in_gold == whole
         [shown] = (await running.do("boards.get", blue, phase="bb3", task=task)).rows
         assert (shown.articles_scored, shown.articles_in_gold) == (whole, whole)
-
-
-@pytest.mark.slow
-async def test_runs_and_scores_are_there_after_a_restart(tmp_path: Path) -> None:
-    given = await settings(tmp_path)
-    run: dict[str, Any] = {"phase": "bb3", "task": "BB-cat", "run": "one"}
-    async with at_work(given) as running:
-        await plan_phase(running)
-        await plan_offline(running)
-        await running.do("runs.upload", running.team("blue"), **run, content=HALF)
-        before = board_of(running)
-    async with at_work(given) as running:
-        assert board_of(running) == before
-        assert running.service.phase("bb3").offline[ServerName("one")].articles == 2
-        kept = await running.do("runs.get", running.team("blue"), phase="bb3", run="one")
-        assert kept.content == HALF
-
-
-def board_of(running: Running) -> Board:
-    return running.service.phase("bb3").boards.scoreboard.board(TaskName("BB-cat"))
 
 
 async def test_what_is_answered_is_of_the_articles_of_the_gold(running: Running) -> None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -23,16 +25,6 @@ from tests.integration.fleet import (
     require_same_boards,
     require_whole,
 )
-from tests.integration.test_postgres_faults import (
-    Fault,
-    connections_cut,
-    full,
-    killed,
-    read_only,
-    small_disk,
-    stopped_at_once,
-    stopped_fast,
-)
 from tests.stores import PostgresServer
 from tests.waiting import until
 
@@ -43,6 +35,87 @@ pytestmark = [
 
 LONG = 30.0  # seconds: six leases
 WEBS, WORKERS = ("web-1", "web-2"), ("worker-1", "worker-2")
+CUT = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE application_name LIKE 'metaserver/%'"
+)
+
+Fault: TypeAlias = Callable[[PostgresServer, Callable[[], Any]], Any]
+"""What does something to a server, waits until the hub has noticed, and undoes it."""
+
+
+async def stopped(server: PostgresServer, noticed: Callable[[], Any], mode: str) -> None:
+    await asyncio.to_thread(server.stop, mode)
+    await until(noticed)
+    await asyncio.to_thread(server.start)
+
+
+async def stopped_fast(server: PostgresServer, noticed: Callable[[], Any]) -> None:
+    await stopped(server, noticed, "fast")
+
+
+async def stopped_at_once(server: PostgresServer, noticed: Callable[[], Any]) -> None:
+    await stopped(server, noticed, "immediate")
+
+
+async def killed(server: PostgresServer, noticed: Callable[[], Any]) -> None:
+    server.kill()
+    await until(noticed)
+
+    async def started() -> bool:
+        with suppress(AssertionError):  # its other processes have not ended yet
+            await asyncio.to_thread(server.start)
+            return True
+        return False
+
+    await until(started, pause=0.2)
+
+
+async def connections_cut(server: PostgresServer, _: Callable[[], Any]) -> None:
+    for _number in range(20):
+        await asyncio.to_thread(server.ask, CUT)
+        await asyncio.sleep(0.05)
+
+
+async def read_only(server: PostgresServer, noticed: Callable[[], Any]) -> None:
+    await asyncio.to_thread(server.ask, "ALTER SYSTEM SET default_transaction_read_only = on")
+    await asyncio.to_thread(server.ask, "SELECT pg_reload_conf()")
+    await until(noticed)
+    await asyncio.to_thread(server.ask, "ALTER SYSTEM RESET default_transaction_read_only")
+    await asyncio.to_thread(server.ask, "SELECT pg_reload_conf()")
+
+
+async def full(server: PostgresServer, noticed: Callable[[], Any]) -> None:
+    """Fill the file system that has its data, to the last block."""
+    ballast = server.folder / "ballast"
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(2**16))
+    with ballast.open("ab", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(512))
+    await until(noticed)
+    ballast.unlink()
+    with suppress(AssertionError, OSError):  # it ended itself where its log could not be written
+        await asyncio.to_thread(server.start)
+
+
+@asynccontextmanager
+async def small_disk(folder: Path) -> AsyncIterator[Path]:
+    """Give a file system of 100 MB, which only root may have made."""
+    mounted = await asyncio.to_thread(
+        subprocess.run,
+        ["mount", "-t", "tmpfs", "-o", "size=100m", "tmpfs", folder],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("a file system of its own cannot be mounted here")
+    try:
+        folder.chmod(0o755)
+        yield folder
+    finally:
+        await asyncio.to_thread(subprocess.run, ["umount", folder], check=True)
 
 
 async def away_for_long(server: PostgresServer, noticed: Callable[[], Any]) -> None:
@@ -99,6 +172,8 @@ async def a_fault(folder: Path, fault: Fault, *, within: Path | None = None) -> 
                 assert set(asked.texts.values()) == {1}, team  # nothing was sent twice
             await require_same_boards(hub, *WEBS)
             assert all(one.process.returncode is None for one in hub.processes.values())
+            logged = [line for one in hub.processes.values() for line in one.log]
+            assert not [line for line in logged if "Traceback" in line or "exception" in line]
 
 
 async def answers(hub: Fleet) -> bool:

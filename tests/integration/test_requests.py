@@ -488,6 +488,8 @@ async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
             assert live is not None
             await running.until(lambda: len(live.answers) == 1 and bool(servers["a"].texts))
             before = live.version
+            async with running.service.store.reading() as connection:  # also where it is killed
+                assert len(await requests.answers(connection, asked.request)) == 1
         async with at_work(given) as running:
             await running.until(lambda: len(servers["a"].texts) == 2)
             servers["a"].open.set()

@@ -31,7 +31,7 @@ from tests.integration.kits import Asked, asked_server
 from tests.waiting import until
 
 pytestmark = pytest.mark.one_store(
-    "it locks and fills a file; test_postgres_faults.py has the database's faults"
+    "it locks and fills a file; test_process_database.py has the database's faults"
 )
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 import random
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -16,7 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.hubs.command import GOLD_FILES, metaserver
+from tests.hubs.command import GOLD_FILES
 from tests.hubs.process import (
     Api,
     RefusedRequestError,
@@ -113,75 +111,3 @@ async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
                 gold = (await organiser("GET", "/phases/test"))["gold"]
                 assert gold["INT"] == after
         assert seen == {0, 1}, seed  # kills fell before the end, and after it
-
-
-@pytest.mark.slow
-async def test_a_hub_that_is_told_to_stop_ends_its_jobs(
-    config: Path, session: aiohttp.ClientSession
-) -> None:
-    token = await new_token(config)
-    async with hub_at(config) as hub:
-        organiser = Api(session, hub.address, token)
-        jobs = [await organiser("POST", f"{PATH}/preview", **another(n)) for n in range(2)]
-        waiting = asyncio.create_task(ended(organiser, jobs[-1]))
-        await organiser("PUT", PATH, **another(3))
-        hub.process.terminate()
-        assert await hub.ended() == 130  # how soon is tested in test_serve_stop
-        await asyncio.gather(waiting, return_exceptions=True)
-        assert not [line for line in hub.log if "Traceback" in line], hub.log
-    check_whole_without_boards(config.parent / "hub")
-
-
-def check_whole_without_boards(folder: Path) -> None:
-    versions = stored(folder, VERSIONS)
-    assert len(versions) in (1, 2)
-    assert stored(folder, SET) == [(len(versions) - 1,)]
-
-
-@pytest.mark.slow
-async def test_a_lost_client_changes_nothing_for_its_job(
-    config: Path, session: aiohttp.ClientSession
-) -> None:
-    token = await new_token(config)
-    async with asked_server() as asked, hub_at(config) as hub:
-        organiser = Api(session, hub.address, token)
-        await answered(organiser, asked.url)
-        path = config.parent / "late.tsv"
-        path.write_bytes(GOLD_FILES["INT"].read_bytes() + b"sample01\tP00001\n")
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "metaserver.cli.main", "gold", "set", "test", "INT"),
-            *("--content", str(path), "--hub", hub.address),
-            env=os.environ | {"METASERVER_TOKEN": token},
-            stderr=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-        )
-        mine: list[Mapping[str, Any]] = []
-        async with patience():
-            while not mine:
-                jobs = await organiser("GET", "/jobs")
-                mine = [job for job in jobs if job["asked_by"] != "config"]
-        process.kill()
-        await process.wait()
-        done = await ended(organiser, await organiser("GET", f"/jobs/{mine[0]['job']}"))
-        assert (done["state"], done["report"]["version"]) == ("done", 2)
-        assert check_whole(config.parent / "hub") == 2
-
-
-@pytest.mark.slow
-async def test_the_command_prints_the_report(config: Path, session: aiohttp.ClientSession) -> None:
-    token = await new_token(config)
-    async with hub_at(config) as hub:
-        path = config.parent / "late.tsv"
-        path.write_bytes(GOLD_FILES["INT"].read_bytes() + b"sample01\tP00001\n")
-        words = ("gold", "preview", "test", "INT", "--content", path, "--hub", hub.address)
-        file = config.parent / "token"
-        file.write_text(token)
-        made = await metaserver(*words, "--token-file", file, "--only", "added")
-        assert (made.status, made.stdout, made.stderr) == (0, "1\n", "")
-        begun = await metaserver(*words, "--token-file", file, "--no-wait", "--only", "state")
-        assert begun.stdout in ("running\n", "done\n")
-        jobs = await metaserver("jobs", "list", "--hub", hub.address, "--token-file", file)
-        assert jobs.stdout.count("gold.preview") == 2
-        stale = (*words, "--token-file", file, "--replaces", 7)
-        refused = await metaserver(*stale)
-        assert (refused.status, "another version was set meanwhile" in refused.stderr) == (1, True)

@@ -39,7 +39,7 @@ from metaserver.store.transfer import copy_out
 from tests import stores
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.several import process, two
-from tests.integration.curating import TEXT, curator, register, scripted, states
+from tests.integration.curating import TEXT, curator, register, scripted
 from tests.integration.test_service_gold import INT_GOLD, run_file
 from tests.waiting import patience, until
 
@@ -181,41 +181,6 @@ async def asking(folder: Path) -> AsyncIterator[tuple[LiveRequest, Running, Call
 
 def ended(live: LiveRequest) -> bool:
     return all(task.done() for task in live.tasks.values())
-
-
-async def test_to_cancel_at_another_process_drops_the_calls(tmp_path: Path) -> None:
-    async with asking(tmp_path) as (live, other, ana):
-        found = await other.do("consensus.cancel", ana, request=live.key)
-        assert found.state == "cancelled"
-        await until(lambda: ended(live))
-        assert live.state == "cancelled"
-        assert live.answers == []
-        await until(lambda: _unasked(other, ana, live))
-
-
-async def test_to_forget_at_another_process_drops_the_calls(tmp_path: Path) -> None:
-    async with asking(tmp_path) as (live, other, ana):
-        await other.do("consensus.forget", ana, request=live.key)
-        await until(lambda: ended(live))
-        with pytest.raises(RefusedError):
-            await other.do("consensus.get", ana, request=live.key)
-
-
-async def test_to_withdraw_at_another_process_drops_the_calls(tmp_path: Path) -> None:
-    async with asking(tmp_path) as (live, other, ana):
-        a = other.team("a")
-        await other.do("servers.serve-curators", a, server="a", serve=False)
-        await until(lambda: live.tasks["a"].done())
-        assert not live.tasks["b"].done()
-        await other.do("consensus.cancel", ana, request=live.key)
-        await until(lambda: ended(live))
-        await until(lambda: _unasked(other, ana, live))
-
-
-async def _unasked(running: Running, caller: Caller, live: LiveRequest) -> bool:
-    """Return whether a process shows that neither server was asked to the end."""
-    found = await running.do("consensus.get", caller, request=live.key)
-    return states(found) == {"a": "not asked", "b": "not asked"}
 
 
 async def made_by(running: Running, name: str, **values: str) -> Any:

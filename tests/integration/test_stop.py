@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver, start
+from tests.hubs.command import DEMO, GOLD, metaserver, start
 from tests.hubs.release import release_at
 from tests.hubs.stored import stored
 from tests.integration.kits import Asked, asked_server
@@ -65,37 +64,6 @@ async def test_a_run_that_is_told_to_stop_stops_and_goes_on_later(
     assert ended.status == 0, ended.stderr
     assert answered(out) == ARTICLES
     assert slow.texts.total() <= ARTICLES + 1  # but for the one in flight, none was sent again
-
-
-@pytest.mark.slow
-async def test_a_full_disk_holds_the_run_says_so_and_loses_nothing(
-    release: Path, tmp_path: Path
-) -> None:
-    """A limit on a file's size simulates a full disk; it is raised once it has been reached."""
-    out = tmp_path / "out"
-    async with asked_server(0.1) as one:
-        process = await start(*given(release, out, one.url), "--json")
-        assert process.stderr is not None
-        try:
-            await until(lambda: answered(out) > 0)
-            log = out / "metaserver.sqlite-wal"
-            _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, hard))
-            async with patience():
-                while b"answers cannot be stored" not in await process.stderr.readline():
-                    pass
-            asked = one.texts.total()
-            assert asked < ARTICLES  # nothing more is sent
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
-            async with patience():
-                stdout, _ = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-        assert process.returncode == 0
-        assert one.texts.total() == ARTICLES  # each once: what was answered meanwhile was kept
-    assert boards_in(stdout) == boards(out)
-    assert answered(out) == ARTICLES
 
 
 async def test_no_secret_of_a_url_is_told(release: Path, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ LEFT_OUT = {
     "test_kill.py",
     "test_machines.py",
     "test_packaging.py",
-    "test_postgres_faults.py",
     "test_process_database.py",
     "test_process_losses.py",
     "test_process_networks.py",
