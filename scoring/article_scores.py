@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.columns import Places
+from scoring.columns import Places, Truths
 from scoring.match_lists import MatchLists, Values
 from scoring.ranking import Matches
 
@@ -41,6 +41,11 @@ class ArticleScores(Mapping[str, ArticleScore]):
     def gold(self) -> Places:
         """The number of items that each list has to find."""
         return self._sizes[self.lists.places]
+
+    def within(self, places: Truths) -> ArticleScores:
+        """Return the scores of some articles: those of the gold whose place is True."""
+        lists = self.lists.where(places[self.lists.places])
+        return ArticleScores(self._articles, self._sizes, lists, self._beta)
 
     def column(self, measure: str) -> Values:
         """Return a measure of each article, NaN where it is undefined: no sum is rounded twice.

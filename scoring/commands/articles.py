@@ -26,7 +26,7 @@ from scoring.options import (
 )
 from scoring.report import articles_report, doubtful_report
 from scoring.scorecard import ActScorecard, ItemScorecard
-from scoring.teams import team_of
+from scoring.teams import best_of_teams, team_of
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,7 +47,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         choices=["missing", "unsupported"],
         help="INT, IPT: only items that the gold lacks, or only items that no team has",
     )
-    add_team(parser, "with --doubtful, what any run of a team has counts once")
+    add_team(
+        parser,
+        "ACT: only a team's best run counts; else with --doubtful: what any run of a team has",
+    )
     parser.add_argument(
         "--gold-out", type=Path, metavar="FILE", help="write the gold with the doubtful changed"
     )
@@ -58,14 +61,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def articles(args: argparse.Namespace) -> int:
     """Print the articles, easiest first, or what is doubtful."""
     gold = read_gold(args.task, args.gold)
-    if not args.doubtful and (args.gold_out or args.doubt or args.team):
-        raise OptionError("--gold-out, --doubt and --team need --doubtful")
+    if not args.doubtful and (args.gold_out or args.doubt):
+        raise OptionError("--gold-out and --doubt need --doubtful")
+    if args.team and not args.doubtful and isinstance(gold, ItemGold):
+        raise OptionError("--team needs --doubtful for INT and IPT")
     if isinstance(gold, ItemGold) and args.doubtful:
         return _doubtful_items(args, gold)
     cards = scorecards_of(args, gold)
     if isinstance(gold, ActGold):
-        if args.doubt or args.team:
-            raise OptionError("--doubt and --team do not apply to ACT")
+        if args.doubt:
+            raise OptionError("--doubt does not apply to ACT")
+        cards = best_of_teams(cards, args.team) if args.team else cards
         ranks = article_ranks(gold, [card for card in cards if isinstance(card, ActScorecard)])
         found = [rank for rank in ranks if rank.doubtful or not args.doubtful]
         _write(args, _relabelled(gold, found))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from scoring.averages import mean
 from scoring.biocreative import new_scorer
+from scoring.columns import Truths
 from scoring.consensus.votes import Hits
 from scoring.errors import OptionError
 from scoring.files import Run, item_hits
@@ -15,8 +17,9 @@ from scoring.gold import ItemGold
 from scoring.resampling import ITEM_MEASURES, article_values
 from scoring.scorecard import ArticlePolicy, ItemScorecard, Signature
 
-CRITERIA = ITEM_MEASURES
-"""The macro-averages by which a team's run can be chosen."""
+MICRO = "micro_"
+CRITERIA = (*ITEM_MEASURES, *(MICRO + measure for measure in ITEM_MEASURES))
+"""The macro-averages by which a team's run can be chosen, then the micro-averages."""
 
 
 class TeamChoice:
@@ -35,29 +38,48 @@ class TeamChoice:
             raise OptionError(f"{len(teams)} teams; expected {len(cards)}, one a run")
         self._teams = teams
         self._articles = gold.articles
-        self._values = article_values(gold, cards, criterion)
+        self._cards = cards
+        self._micro = criterion.removeprefix(MICRO) if criterion.startswith(MICRO) else None
+        self._values = article_values(gold, cards, criterion.removeprefix(MICRO))
 
     def best(self, articles: frozenset[str]) -> list[int]:
         """Return the places of each team's best run on some articles; of equal runs the first."""
-        some = self._values[[article in articles for article in self._articles]]
+        chosen = np.array([article in articles for article in self._articles], dtype=bool)
         best: dict[str, tuple[float, int]] = {}
         for place, team in enumerate(self._teams):
-            scored = some[~np.isnan(some[:, place]), place]
-            found = mean(scored.tolist())
-            if team not in best or found > best[team][0]:
-                best[team] = found, place
+            score = self._score(place, chosen)
+            if team not in best or score > best[team][0]:
+                best[team] = score, place
         return [place for _, place in best.values()]
+
+    def _score(self, place: int, chosen: Truths) -> float:
+        """Return the criterion of a run on the chosen articles of the gold."""
+        if self._micro is not None:
+            card = self._cards[place]
+            score: float = getattr(
+                replace(card, articles=card.articles.within(chosen)).micro, self._micro
+            )
+            return score
+        values = self._values[chosen, place]
+        return mean(values[~np.isnan(values)].tolist())
 
 
 def counted_articles(gold: ItemGold, runs: Sequence[Run], policy: ArticlePolicy) -> frozenset[str]:
     """Return the gold articles that all runs have hits for (`answered`), or all gold articles."""
-    counted = frozenset(gold.items)
-    if policy == "answered":
-        for run in runs:
-            counted &= {article for article, hits in item_hits(run).items() if hits}
+    if policy == "all":
+        return frozenset(gold.items)
+    counted = frozenset.intersection(*answered_articles(gold, runs))
     if not counted:
         raise OptionError("no article of the gold is answered by all runs; try --articles all")
     return counted
+
+
+def answered_articles(gold: ItemGold, runs: Sequence[Run]) -> list[frozenset[str]]:
+    """Return the gold articles that each run has hits for."""
+    return [
+        frozenset(gold.items) & {article for article, hits in item_hits(run).items() if hits}
+        for run in runs
+    ]
 
 
 def score_hits(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scoring.consensus.choice import TeamChoice, counted_articles
+from scoring.consensus.features import MEMBER_FEATURES
 from scoring.consensus.measures import article_values, calibration_error, macro
 from scoring.consensus.model import (
     LEARNED,
@@ -40,12 +41,14 @@ def train_model(
     selection_cutoff: int | None = None,
     label: str = "",
     seed: int = 2009,
+    features: Sequence[str] = MEMBER_FEATURES,
 ) -> ConsensusModel:
     """Return the model of some runs, or with a `choice` of each team's best run.
 
     A run without an answer to an article did not answer it. `auto` is `stacked` where there is
     enough to learn from, else a fusion. `teams` has the team of each run (each its own by default)
-    and `label` a name of the gold that is kept in the model.
+    and `label` a name of the gold that is kept in the model. `features` are those of
+    `train_weights`.
     """
     if method not in (AUTO, *METHODS):
         raise OptionError(f"method {method!r}; expected one of {', '.join((AUTO, *METHODS))}")
@@ -61,8 +64,10 @@ def train_model(
     if method in LEARNED:
         selection = Votes.of(answers, of, gold=gold.items, cutoff=chosen_from)
         sizes = np.array([len(gold.items[article]) for article in of])
-        weights = train_weights(method, training, seed=seed)
-        threshold = best_threshold(method, training, selection, sizes, folds=folds, seed=seed)
+        weights = train_weights(method, training, seed=seed, features=features)
+        threshold = best_threshold(
+            method, training, selection, sizes, folds=folds, seed=seed, features=features
+        )
     validated = cross_validate(
         gold,
         runs,
@@ -74,6 +79,7 @@ def train_model(
         selection_cutoff=selection_cutoff,
         thresholds=True,
         seed=seed,
+        features=features,
     )
     team_of = dict(
         zip((run.name for run in runs), teams or [run.name for run in runs], strict=True)

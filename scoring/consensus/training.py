@@ -7,6 +7,8 @@ a curator seldom has the answers of all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scoring.columns import Truths
@@ -38,18 +40,26 @@ UNTRAINED = "rrf1"
 """The method of a panel with too little gold to learn from."""
 
 
-def train_weights(method: Learned, votes: Votes, *, seed: int = 2009) -> Weights:
+def train_weights(
+    method: Learned,
+    votes: Votes,
+    *,
+    seed: int = 2009,
+    features: Sequence[str] = MEMBER_FEATURES,
+) -> Weights:
     """Return the weights that a method learns from votes; raises `OptionError` without contrasts.
 
-    `seed` deals out the servers that copies lack.
+    `seed` deals out the servers that copies lack. Of `MEMBER_FEATURES`, only `features` are learned
+    from; the others weigh 0.
     """
+    scales = np.array([float(name in features) for name in MEMBER_FEATURES])
     if votes.correct.all() or not votes.correct.any():
         raise OptionError("the runs have no correct and wrong candidates to learn from")
     if method == "maxent":
-        return _fitted([votes], MAXENT_STRENGTH, scale=1.0, panel=False)
+        return _fitted([votes], MAXENT_STRENGTH, scales=scales, panel=False)
     rng = np.random.default_rng(seed)
     copies = [votes, *(votes.of_servers(kept_servers(votes, rng)) for _ in range(COPIES))]
-    return _fitted(copies, STACKED_STRENGTH, scale=MEMBER_SCALE, panel=True)
+    return _fitted(copies, STACKED_STRENGTH, scales=MEMBER_SCALE * scales, panel=True)
 
 
 def chosen_method(votes: Votes) -> str:
@@ -70,7 +80,7 @@ def kept_servers(votes: Votes, rng: np.random.Generator) -> Truths:
     return kept
 
 
-def _fitted(copies: list[Votes], strength: float, *, scale: float, panel: bool) -> Weights:
+def _fitted(copies: list[Votes], strength: float, *, scales: Floats, panel: bool) -> Weights:
     from scipy.sparse import csr_array, vstack  # takes a moment to load: only when training
 
     count = len(MEMBER_FEATURES)
@@ -78,7 +88,7 @@ def _fitted(copies: list[Votes], strength: float, *, scale: float, panel: bool) 
     blocks = []
     for votes in copies:
         columns = votes.server[:, None] * count + np.arange(count)
-        values: Floats = member_features(votes) * scale
+        values: Floats = member_features(votes) * scales
         rows = np.repeat(votes.row, count)
         if panel:
             dense = panel_features(votes, np.ones(len(servers)))
@@ -91,7 +101,7 @@ def _fitted(copies: list[Votes], strength: float, *, scale: float, panel: bool) 
         blocks.append(csr_array((values.ravel(), (rows, columns.ravel())), shape=shape))
     labels = np.concatenate([votes.correct for votes in copies])
     found, bias = fit(vstack(blocks, format="csr"), labels, strength)
-    members = found[: len(servers) * count].reshape(-1, count) * scale
+    members = found[: len(servers) * count].reshape(-1, count) * scales
     rest = found[len(servers) * count :]
     return Weights(
         servers=dict(zip(servers, members.tolist(), strict=True)),

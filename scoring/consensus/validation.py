@@ -14,7 +14,7 @@ import numpy as np
 
 from scoring.columns import Places, Truths
 from scoring.consensus.choice import TeamChoice, counted_articles
-from scoring.consensus.features import member_features, panel_features
+from scoring.consensus.features import MEMBER_FEATURES, member_features, panel_features
 from scoring.consensus.fusion import FUSIONS
 from scoring.consensus.logistic import logistic
 from scoring.consensus.measures import article_values, macro, ranked_rows
@@ -125,12 +125,14 @@ def cross_validate(
     selection_cutoff: int | None = None,
     thresholds: bool = False,
     seed: int = 2009,
+    features: Sequence[str] = MEMBER_FEATURES,
 ) -> CrossValidation:
     """Score each counted article by weights that are trained on those of the other folds.
 
     `articles` says which count (`counted_articles`). With a `choice`, a fold has each team's best
     run on its training articles. An `author`'s answers are one more member. With `thresholds`, each
-    fold gets a least probability. Articles are dealt to the folds at random.
+    fold gets a least probability. Articles are dealt to the folds at random. `features` are those
+    of `train_weights`.
     """
     if method not in METHODS:
         raise OptionError(f"method {method!r}; expected one of {', '.join(METHODS)}")
@@ -151,11 +153,12 @@ def cross_validate(
     if method in LEARNED:
         for fold, mask in enumerate(takes_part):
             inside = fold_of != fold
-            weights.append(train_weights(method, _part(training, mask, inside), seed=seed))
+            part = _part(training, mask, inside)
+            weights.append(train_weights(method, part, seed=seed, features=features))
             if thresholds:
                 some = _part(selection, mask, inside)
                 least.append(
-                    best_threshold(method, _part(training, mask, inside), some, sizes, seed=seed)
+                    best_threshold(method, part, some, sizes, seed=seed, features=features)
                 )
     return CrossValidation(
         votes=selection.of_servers(takes_part[fold_of]),
@@ -183,6 +186,7 @@ def best_threshold(
     *,
     folds: int = INNER_FOLDS,
     seed: int = 2009,
+    features: Sequence[str] = MEMBER_FEATURES,
 ) -> float:
     """Return the least probability that gives the best F_10 at 30, by cross-validation.
 
@@ -194,7 +198,9 @@ def best_threshold(
     fold_of[present] = dealt(len(present), folds, seed)
     try:
         weights = [
-            train_weights(method, training.of_articles(fold_of != fold), seed=seed)
+            train_weights(
+                method, training.of_articles(fold_of != fold), seed=seed, features=features
+            )
             for fold in range(min(folds, len(present)))
         ]
     except OptionError:  # too few articles to be divided again

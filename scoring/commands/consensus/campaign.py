@@ -7,7 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scoring.consensus.choice import CRITERIA, TeamChoice, counted_articles, score_hits
+from scoring.consensus.choice import (
+    CRITERIA,
+    TeamChoice,
+    answered_articles,
+    counted_articles,
+    score_hits,
+)
+from scoring.consensus.features import MEMBER_FEATURES
 from scoring.consensus.measures import BETA
 from scoring.consensus.votes import CUTOFF, Hits
 from scoring.errors import OptionError
@@ -28,7 +35,7 @@ from scoring.options import (
     warn,
     warn_of,
 )
-from scoring.scorecard import ItemScorecard, Signature
+from scoring.scorecard import ArticlePolicy, ItemScorecard, Signature
 from scoring.strata import gold_of
 from scoring.tasks import Task
 from scoring.teams import team_of
@@ -61,26 +68,34 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
         "--criterion",
         choices=CRITERIA,
         default="f_score",
-        help="macro-average by which a team's run is chosen (default f_score)",
+        help="macro- or micro-average by which a team's run is chosen (default f_score)",
     )
     add_articles(parser)
     add_lenient_ranks(parser)
     add_views(parser)
-    parser.set_defaults(author=None, beta=BETA, cutoff=CUTOFF)
+    parser.add_argument(
+        "--features",
+        type=lambda text: text.split(","),
+        default=list(MEMBER_FEATURES),
+        metavar="F,...",
+        help=f"of the members, to learn from (default {','.join(MEMBER_FEATURES)})",
+    )
+    parser.set_defaults(author=None, beta=BETA, cutoff=CUTOFF, articles=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
     """The gold, the members' runs and teams, and their scorecards.
 
-    `counted` are the articles that everything is trained and scored on; `cards` are of the runs,
-    then of the author.
+    `counted` are the articles that everything is trained and scored on, as `articles` says; `cards`
+    are of the runs, then of the author.
     """
 
     gold: ItemGold
     runs: Sequence[Run]
     teams: Sequence[str]
     author: Run | None
+    articles: ArticlePolicy
     counted: frozenset[str]
     cards: Sequence[ItemScorecard]
     choice: TeamChoice | None
@@ -97,6 +112,9 @@ def read_campaign(args: argparse.Namespace) -> Campaign:
     check_names([*args.runs, *([args.author] if args.author else [])])
     if args.folds is not None and args.folds < 2:
         raise OptionError("--folds 1; expected at least 2")
+    for name in args.features:
+        if name not in MEMBER_FEATURES:
+            raise OptionError(f"feature {name!r}; expected some of {', '.join(MEMBER_FEATURES)}")
     gold = read_gold(args.task, args.gold)
     assert isinstance(gold, ItemGold)
     (view,) = views_of(args, gold)
@@ -110,11 +128,12 @@ def read_campaign(args: argparse.Namespace) -> Campaign:
     if authors:
         gold = _answered_by(authors[0], gold)
     members = [*runs, *authors]
-    counted = counted_articles(gold, members, args.articles)
+    articles = args.articles or _policy(gold, members)
+    counted = counted_articles(gold, members, articles)
     if len(counted) < len(gold):
         left_out = f"{len(gold) - len(counted)} of {len(gold)} gold articles are left out"
         warn_of(f"{left_out}: not all runs answered them; --articles all counts them")
-    signature = _signature(args, gold, view)
+    signature = _signature(args, gold, view, articles)
     cards = [score_hits(gold, _with_hits(run), run.name, signature, counted) for run in members]
     teams = [team_of(args.team, run.name) for run in runs]
     choice = None
@@ -125,11 +144,28 @@ def read_campaign(args: argparse.Namespace) -> Campaign:
         runs=runs,
         teams=teams,
         author=authors[0] if authors else None,
+        articles=articles,
         counted=counted,
         cards=cards,
         choice=choice,
         folds=args.folds or (AUTHOR_FOLDS if authors else FOLDS),
     )
+
+
+def _policy(gold: ItemGold, runs: Sequence[Run]) -> ArticlePolicy:
+    """Return which articles count by default; warn if the runs answered different ones."""
+    answered = answered_articles(gold, runs)
+    if not any(answered):
+        raise OptionError("no article of the gold is answered by any run")
+    by_all = len(frozenset.intersection(*answered))
+    if by_all == len(gold):
+        return "answered"
+    sizes = sorted(map(len, answered))
+    few_to_many = f"{sizes[0]} to {sizes[-1]}" if sizes[0] < sizes[-1] else f"{sizes[0]}"
+    counted = f"runs answered {few_to_many} of {len(gold)} gold articles: all of these count, a run"
+    fewer = f"--articles answered counts the {by_all} that all runs answered"
+    warn_of(f"{counted} scores 0 on what it did not answer; {fewer}")
+    return "all"
 
 
 def read_runs(task: str, paths: Sequence[Path], *, lenient_ranks: bool) -> list[Run]:
@@ -164,11 +200,13 @@ def _answered_by(author: Run, gold: ItemGold) -> ItemGold:
     return part
 
 
-def _signature(args: argparse.Namespace, gold: ItemGold, view: View) -> Signature:
+def _signature(
+    args: argparse.Namespace, gold: ItemGold, view: View, articles: ArticlePolicy
+) -> Signature:
     return Signature(
         task=Task(args.task),
         gold=gold.digest,
-        articles=args.articles,
+        articles=articles,
         view=view.name,
         files=view.files,
         cutoff=args.cutoff,

@@ -88,7 +88,7 @@ def _validated(args: argparse.Namespace, campaign: Campaign, method: str) -> Cro
         campaign.gold,
         campaign.runs,
         method=method,
-        articles=args.articles,
+        articles=campaign.articles,
         choice=campaign.choice,
         author=campaign.author,
         folds=campaign.folds,
@@ -96,6 +96,7 @@ def _validated(args: argparse.Namespace, campaign: Campaign, method: str) -> Cro
         selection_cutoff=args.selection_cutoff,
         thresholds=campaign.author is None,
         seed=args.seed,
+        features=args.features,
     )
 
 

@@ -36,13 +36,14 @@ def train(args: argparse.Namespace) -> int:
         campaign.runs,
         teams=campaign.teams,
         method=args.method,
-        articles=args.articles,
+        articles=campaign.articles,
         choice=campaign.choice,
         folds=campaign.folds,
         training_cutoff=args.training_cutoff,
         selection_cutoff=args.selection_cutoff,
         label=campaign.gold.digest,
         seed=args.seed,
+        features=args.features,
     )
     write_model(model, args.model)
     print(*_summary(model), sep="\n")

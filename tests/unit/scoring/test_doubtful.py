@@ -128,13 +128,16 @@ def test_doubtful_classes_are_changed_in_the_gold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "gold.tsv").write_text("a\t1\nb\t0\nc\t1\nd\t0\n")
-    for name in "xyz":
+    for name in ("T1_x", "T1_y", "T2_z"):
         (tmp_path / f"{name}.tsv").write_text("b\t1\t1\t0.9\na\t1\t2\t0.8\nc\t1\t3\t0.7\n")
-    runs = [str(tmp_path / f"{name}.tsv") for name in "xyz"]
+    runs = [str(tmp_path / f"{name}.tsv") for name in ("T1_x", "T1_y", "T2_z")]
     out = tmp_path / "new.tsv"
     command = ["articles", "--task", "ACT", "--gold", str(tmp_path / "gold.tsv"), *runs]
     assert main([*command, "--doubtful", "--gold-out", str(out), "--json"]) == 0
     assert [one["article"] for one in json.loads(capsys.readouterr().out)] == ["b"]
     assert out.read_text() == "a\t1\nb\t1\nc\t1\nd\t0\n"
-    assert main([*command, "--doubtful", "--team", "x"]) == 2
-    assert "do not apply to ACT" in capsys.readouterr().err
+    assert main([*command, "--team", "^(T.)", "--json"]) == 0
+    ranks = json.loads(capsys.readouterr().out)
+    assert {(one["runs"], one["doubtful"]) for one in ranks} == {(2, False)}  # two teams
+    assert main([*command, "--doubtful", "--doubt", "missing"]) == 2
+    assert "does not apply to ACT" in capsys.readouterr().err

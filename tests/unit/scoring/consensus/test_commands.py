@@ -156,7 +156,7 @@ def test_a_report_scores_all_on_the_same_articles(
     command = ["consensus", "report", *gold_of(tmp_path), *paths]
     command += ["--folds", "3", "--methods", "maxent,rrf1"]
     for style in ("text", "latex"):
-        assert main([*command, "--format", style]) == 0
+        assert main([*command, "--articles", "answered", "--format", style]) == 0
         output = capsys.readouterr()
         assert output.err == (
             "warning: 4 of 12 gold articles are left out: not all runs answered them; "
@@ -169,6 +169,16 @@ def test_a_report_scores_all_on_the_same_articles(
     rows = list(csv.DictReader(io.StringIO(output.out)))
     assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [("12", "12")] * 6
     assert all("|articles:all|" in row["signature"] for row in rows)
+    for number, path in enumerate(paths):  # no article is answered by all
+        kept = [a for place, a in enumerate(runs[number].answers.items()) if place % 3 != number]
+        Path(path).write_text("".join(result_lines("INT", kept)))
+    assert main([*command, "--format", "csv"]) == 0
+    output = capsys.readouterr()
+    assert "runs answered 8 of 12 gold articles: all of these count" in output.err
+    assert "--articles answered counts the 0 that all runs answered" in output.err
+    rows = list(csv.DictReader(io.StringIO(output.out)))
+    assert all("|articles:all|" in row["signature"] for row in rows)
+    assert main([*command, "--articles", "answered"]) == 2
 
 
 def test_authors_and_systems_are_scored_on_the_authors_articles(
@@ -217,9 +227,10 @@ MODEL = "model.json"
     [
         (("report", "GOLD", "RUN", "--folds", "1"), "--folds 1; expected at least 2"),
         (("report", "GOLD", "RUN", "--team", "("), "'(' names no teams"),
-        (("report", "GOLD", "other.tsv"), "no article of the gold is answered by all"),
+        (("report", "GOLD", "other.tsv"), "no article of the gold is answered by any"),
         (("report", "GOLD", "RUN", "--methods", "x"), "method 'x'; expected one of stacked"),
         (("report", "GOLD", "RUN", "--beta", "0"), "a beta of 0.0"),
+        (("report", "GOLD", "RUN", "--features", "named,x"), "expected some of named, 1/rank"),
         (
             ("report", "GOLD", "RUN", "--author", "other.tsv", "--table", "progressive"),
             "--author goes with the table of scores",

@@ -61,6 +61,21 @@ def test_maxent_is_the_overviews_classifier() -> None:
     assert not found.panel.any()
 
 
+def test_feature_named_alone_is_weighted_voting() -> None:
+    """The weights are those of a logistic regression over who names a candidate, and no other."""
+    gold, runs = campaign(articles=15)
+    answers = {run.name: item_hits(run) for run in runs}
+    votes = Votes.of(answers, list(gold.items), gold=gold.items)
+    named = np.zeros((len(votes), len(runs)))
+    named[votes.row, votes.server] = 1.0
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    peer.fit(named, votes.correct)
+    found = train_weights("maxent", votes, features=["named"])
+    weights = np.array([found.servers[run.name] for run in runs])
+    assert weights[:, 0] == pytest.approx(peer.coef_[0], abs=1e-7)
+    assert not weights[:, 1:].any()
+
+
 def test_stacked_is_what_scikit_learn_fits_to_features_by_plain_loops() -> None:
     """Each candidate of each article and of its copies a row; members' features shrunk."""
     gold, runs = campaign(systems=4, articles=12)

@@ -121,7 +121,10 @@ def test_one_run_a_team(criterion: str) -> None:
     cards = [score_hits(gold, item_hits(run), run.name, PAPER) for run in runs]
     places = TeamChoice(teams, cards, gold, criterion).best(frozenset(gold.items))
     assert [teams[place] for place in places] == ["T0", "T1", "T2"]
-    means = [getattr(card.macro, criterion) for card in cards]
+    kind, measure = "macro", criterion
+    if criterion.startswith("micro_"):
+        kind, measure = "micro", criterion.removeprefix("micro_")
+    means = [getattr(getattr(card, kind), measure) for card in cards]
     for place in places:
         rivals = [mean for mean, team in zip(means, teams, strict=True) if team == teams[place]]
         assert means[place] == max(rivals)
@@ -175,6 +178,8 @@ def test_the_criterion_decides() -> None:
     assert chosen_by(gold, runs, "recall").best(everything) == [0, 2]
     assert chosen_by(gold, runs, "auc_ipr").best(everything) == [0, 2]
     assert chosen_by(gold, runs, "auc_ipr").best(frozenset({"a0", "a1", "a5"})) == [1, 2]
+    assert chosen_by(gold, runs, "micro_recall").best(everything) == [0, 2]
+    assert chosen_by(gold, runs, "micro_auc_ipr").best(frozenset({"a0", "a1", "a5"})) == [1, 2]
     with pytest.raises(OptionError, match="criterion 'mcc'; expected one of auc_ipr"):
         chosen_by(gold, runs, "mcc")
     with pytest.raises(OptionError, match="3 teams; expected 0"):
