@@ -195,12 +195,12 @@ async def _set_controls(
 
     `InputError` where an organiser of a service has suspended one.
     """
-    known = await servers.controls(connection, phase_id)
-    others = {one.id: one.server.name for one in await servers.list_all(connection)}
-    for server_id, lane in known.items():
-        if lane.control is Control.RUNNING and server_id not in named:
-            await servers.set_control(connection, LaneKey(phase_id, server_id), Control.PAUSED)
-            await _note_control(connection, given, "servers.pause", others[server_id])
+    known: dict[int, LaneControl] = {}
+    for server, lane in await servers.in_phase(connection, phase_id):
+        known[server.id] = lane
+        if lane.control is Control.RUNNING and server.id not in named:
+            await servers.set_control(connection, LaneKey(phase_id, server.id), Control.PAUSED)
+            await _note_control(connection, given, "servers.pause", server.server.name)
     for server_id, name in named.items():
         lane = known.get(server_id, NEVER_STARTED)
         if lane.control is Control.SUSPENDED:

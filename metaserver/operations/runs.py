@@ -26,14 +26,13 @@ from metaserver.operations.uploads import (
     allowance,
     compare_upload,
     count_read,
-    enter_upload,
     filed_tasks,
     keep_score,
     require_upload,
     spend_upload,
     team_of,
 )
-from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.store import methods, runs
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
@@ -147,14 +146,12 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
             )
             detail = {"phase": running.name, "task": task.name, "team": team.name}
             await audit_log(connection, caller, "runs.upload", name, articles=read.stated, **detail)
-            run = await runs.get(connection, running.phase.id, name)
-        assert run is not None
-        if counted is not None:
-            await enter_upload(hub, running, counted)
-        await running.add_run(run)
+        await running.reload(Part.UPLOADS)
+        await running.reload(Part.RUNS, name)
+        await running.score_run(name)
         if counted is not None:
             await keep_score(hub, running, counted)
-        return msgspec.structs.replace(RunDetail.of(running, run), uploads=left)
+        return msgspec.structs.replace(RunDetail.of(running, running.offline[name]), uploads=left)
 
 
 @operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
@@ -195,7 +192,8 @@ async def delete(hub: HubContext, caller: Caller, request: OneRun) -> None:
             await methods.delete(connection, running.phase.id, run.name)
             detail = {"phase": running.name, "task": run.task, "team": run.team}
             await audit_log(connection, caller, "runs.delete", run.name, **detail)
-        running.drop_run(run.name)
+        await running.reload(Part.RUNS, run.name)
+        await running.score_run(run.name)
 
 
 def require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> None:

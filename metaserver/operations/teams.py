@@ -22,6 +22,7 @@ from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NewName, TeamField, Text, Title
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS
+from metaserver.phases.runtime import Part
 from metaserver.store import servers, teams
 from metaserver.store.teams import Team
 
@@ -135,7 +136,7 @@ async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDe
             await audit_log(connection, caller, "teams.update", request.team, **values)
     team = await hub.team(request.team)
     for running in hub.scheduler.phases.values():
-        running.retitle(team)
+        await running.reload(Part.TEAMS, team.name)
     return TeamDetail.of(team)
 
 

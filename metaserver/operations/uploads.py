@@ -7,7 +7,6 @@ import hashlib
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -25,7 +24,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TeamField
 from metaserver.operations.table import operation
-from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.store import uploads
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, OfflineTask, RewritableTask
@@ -250,12 +249,6 @@ async def spend_upload(
     )
 
 
-async def enter_upload(hub: HubContext, running: RunningPhase, upload: int) -> None:
-    """Let a phase know of an upload that was stored, before its run is shown."""
-    async with hub.store.reading() as connection:
-        running.uploads += await uploads.list_all(connection, running.phase.id, after=upload - 1)
-
-
 async def keep_score(hub: HubContext, running: RunningPhase, upload: int) -> None:
     """Keep the present score of the newest uploaded run, where its task has gold."""
     known = running.uploads[-1]
@@ -267,7 +260,7 @@ async def keep_score(hub: HubContext, running: RunningPhase, upload: int) -> Non
     if score is not None:
         async with hub.store.writing() as connection:
             await uploads.set_score(connection, upload, score)
-        running.uploads[-1] = replace(known, score=score)
+        await running.reload(Part.UPLOADS)
 
 
 EXACT = ""

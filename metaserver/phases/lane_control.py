@@ -23,7 +23,7 @@ from metaserver.base.records import PhaseName, ServerName
 from metaserver.base.servers import LaneControl, RegisteredServer
 from metaserver.base.states import OPEN_STATES, Control
 from metaserver.phases.holder import EndedLane, LaneHolder
-from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.store import leases
 from metaserver.store import servers as stored_servers
 from metaserver.store.store import Store
@@ -69,7 +69,7 @@ class LaneController:
                 await self._require_open(connection, running, registered)
                 await self._set(connection, running, registered, Control.RUNNING, due=True)
                 await note(connection)
-            await self._show(running, registered, LaneControl(control=Control.RUNNING, note=""))
+            await running.reload(Part.SERVERS, registered.server.name)
             await self._heed()
 
     async def start_next(
@@ -89,7 +89,7 @@ class LaneController:
                     raise RefusedError(Refusal.STATE, "it is at work: pause it first")
                 await leases.order(connection, key, due=True, allowance=1)
                 await note(connection)
-            await self._show(running, registered, control)
+            await running.reload(Part.SERVERS, registered.server.name)
             await self._heed()
 
     async def pause(
@@ -108,8 +108,7 @@ class LaneController:
                     connection, running, registered, Control.SUSPENDED, reason, due=False
                 )
                 await note(connection)
-            shown = LaneControl(control=Control.SUSPENDED, note=reason)
-            await self._show(running, registered, shown)
+            await running.reload(Part.SERVERS, registered.server.name)
             await self._heed()
 
     async def resume(
@@ -124,7 +123,7 @@ class LaneController:
                     raise RefusedError(Refusal.STATE, "it is not suspended")
                 await self._set(connection, running, registered, Control.RUNNING, due=is_open)
                 await note(connection)
-            await self._show(running, registered, LaneControl(control=Control.RUNNING, note=""))
+            await running.reload(Part.SERVERS, registered.server.name)
             await self._heed()
 
     async def cancel(
@@ -164,7 +163,7 @@ class LaneController:
                     cancel_by=cancel_by,
                 )
                 await note(connection)
-            await self._show(running, registered, shown)
+            await running.reload(Part.SERVERS, registered.server.name)
             await self._heed()
         return number
 
@@ -207,9 +206,7 @@ class LaneController:
         async with self.lock:
             for running in self._phases.values():
                 if registered.server.name in running.servers:
-                    async with self._store.reading() as connection:
-                        control = await stored_servers.control(connection, running.key(registered))
-                    await running.add(registered, control)
+                    await running.reload(Part.SERVERS, registered.server.name)
 
     async def leave(self, registered: RegisteredServer, note: AuditWriter) -> None:
         """Pause a server in every phase."""
@@ -311,14 +308,3 @@ class LaneController:
         key = running.key(registered)
         await stored_servers.set_control(connection, key, control, reason)
         return await leases.order(connection, key, due=due, cancel_by=cancel_by)
-
-    async def _show(
-        self, running: RunningPhase, registered: RegisteredServer, control: LaneControl
-    ) -> None:
-        """Show the desired state of a lane that was stored."""
-        if running.servers.get(registered.server.name) != registered:
-            await running.add(registered, control)
-        else:
-            name = registered.server.name
-            running.boards.server_monitor.control(name, control.control, control.note)
-            running.boards.touch()

@@ -11,24 +11,20 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import LaneKey, StateChange
 from metaserver.base.phases import GoldVersion, Phase
 from metaserver.base.records import TaskName
-from metaserver.base.servers import LaneControl, RegisteredServer
 from metaserver.boards.gold import read_gold
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.phases.candidate import candidate
 from metaserver.phases.jobs import Progress
-from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.phases.scheduler import Scheduler
-from metaserver.store import audit, data_packages, leases, runs, servers, states, teams, uploads
+from metaserver.store import audit, leases, states
 from metaserver.store import phases as stored_phases
 from metaserver.store.leases import SeenLane
 from metaserver.store.store import Store
-from metaserver.store.teams import Team
 from metaserver.tasks.plugin import installed_tasks
 
 LOOK_SECONDS = 1.0
@@ -173,20 +169,14 @@ class StoreFollower:
         """
         async with self._store.reading() as connection:
             phases = await stored_phases.list_all(connection)
-            registered = {one.id: one for one in await servers.list_all(connection)}
-            known_teams = await teams.list_all(connection)
         ids = {phase.id for phase in phases}
         for running in list(self._scheduler.phases.values()):
             if running.phase.id not in ids:
                 self._scheduler.forget(running)
         for phase in phases:
             running = await self._phase(phase)
-            async with self._store.reading() as connection:
-                controls = await servers.controls(connection, phase.id)
-                await self._read_rest(connection, running)
-            await self._show_servers(running, registered, controls)
-            self._show_teams(running, known_teams)
-            await self._show_runs(running)
+            for part in Part:
+                await running.reload(part)
             await self._show_gold(running)
 
     async def _phase(self, phase: Phase) -> RunningPhase:
@@ -197,41 +187,6 @@ class StoreFollower:
         if running.phase != phase:
             await self._scheduler.replan(running, phase)
         return running
-
-    async def _read_rest(self, connection: AsyncConnection, running: RunningPhase) -> None:
-        running.uploads[:] = await uploads.list_all(connection, running.phase.id)
-        running.data = await data_packages.get(connection, running.phase.id)
-
-    async def _show_servers(
-        self,
-        running: RunningPhase,
-        registered: Mapping[int, RegisteredServer],
-        controls: Mapping[int, LaneControl],
-    ) -> None:
-        for server_id, control in controls.items():
-            one = registered[server_id]
-            if running.servers.get(one.server.name) != one:
-                await running.add(one, control)
-            else:
-                monitor = running.boards.server_monitor
-                monitor.control(one.server.name, control.control, control.note)
-        running.boards.touch()
-
-    def _show_teams(self, running: RunningPhase, known: Iterable[Team]) -> None:
-        for team in known:
-            if team.name in running.teams and running.teams[team.name] != team:
-                running.retitle(team)
-
-    async def _show_runs(self, running: RunningPhase) -> None:
-        before = dict(running.offline)
-        async with self._store.reading() as connection:
-            stored = {run.name: run for run in await runs.list_all(connection, running.phase.id)}
-        await running.know({run.team for run in stored.values()})
-        for name in before | stored:
-            known, run = before.get(name), stored.get(name)
-            # One that this process has changed meanwhile is compared at the next look.
-            if known != run and running.offline.get(name) is known:
-                running.expect_run(name, run)
 
     async def _show_gold(self, running: RunningPhase) -> None:
         """Score the tasks again whose gold another process has changed."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from enum import Enum, auto
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,7 +15,7 @@ from metaserver.base.data_packages import DataPackage
 from metaserver.base.lanes import Corpus, LaneKey, StateChange, TakenLane
 from metaserver.base.phases import GoldVersion, Phase
 from metaserver.base.records import PhaseName, ServerName, TaskName, TeamName
-from metaserver.base.servers import LaneControl, RegisteredServer
+from metaserver.base.servers import RegisteredServer
 from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.boards.coverage import Coverage
 from metaserver.boards.monitor import ServerMonitor
@@ -49,10 +50,21 @@ from metaserver.tasks.plugin import AnsweredTask, OfflineTask, TaskPlugin
 from metaserver.uniprot import ReleaseVocabulary
 
 
+class Part(Enum):
+    """A part of a phase in memory that operations change in the store, of any process."""
+
+    TEAMS = auto()
+    SERVERS = auto()  # and the desired states of their lanes
+    RUNS = auto()
+    UPLOADS = auto()
+    DATA = auto()
+
+
 class RunningPhase:
     """One phase in the hub's memory; `RunningPhase.open` loads it.
 
-    `state` is the state into which the scheduler has brought it; `servers` have a lane or a run.
+    What was committed is shown by `reload`, whichever process has committed it. `state` is the
+    state into which the scheduler has brought the phase; `servers` have a lane or a run.
     """
 
     def __init__(
@@ -96,6 +108,7 @@ class RunningPhase:
         self.offline: dict[ServerName, OfflineRun] = {}
         self.uploads: list[Upload] = []  # all that counted, in their order
         self.data: DataPackage | None = None  # that its organiser released
+        self._reloading = asyncio.Lock()  # so that what was read last is shown last
         self._unscored: dict[ServerName, OfflineRun | None] = {}  # until `catch_up`; None: deleted
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         self._ended = False  # nothing more is answered, though it is open
@@ -157,14 +170,6 @@ class RunningPhase:
         """
         async with store.reading() as connection:
             gold = await stored_phases.newest_gold(connection, phase.id)
-            controls = await stored_servers.controls(connection, phase.id)
-            registered = await stored_servers.list_all(connection)
-            offline = await stored_runs.list_all(connection, phase.id)
-            uploads = await stored_uploads.list_all(connection, phase.id)
-            data = await data_packages.get(connection, phase.id)
-            ends = await logs.ends(connection, phase.id)
-            changes = await states.newest(connection, phase.id)
-            playing = await stored_teams.list_all(connection)
             key = await digest_key(connection)
         corpus = await store.corpus(phase.corpus_id)
         part = PublicPart.of(key, phase.id, phase.plan)
@@ -185,15 +190,8 @@ class RunningPhase:
             clock=clock,
             patience=patience,
         )
-        running.teams = {team.name: team for team in playing}
-        for server in registered:
-            if server.id in controls:
-                running._enter(server, controls[server.id], ends[server.id], changes.get(server.id))
-        running.uploads.extend(uploads)
-        running.data = data
-        for run in offline:
-            running._enter_run(run)
-            running._unscored[run.name] = run
+        for changing in Part:
+            await running.reload(changing)
         return running
 
     def _work(self) -> PhaseWork:
@@ -256,37 +254,83 @@ class RunningPhase:
         """Return the key of a server's lane."""
         return LaneKey(self.phase.id, server.id)
 
-    async def add(self, registered: RegisteredServer, control: LaneControl) -> None:
-        """Add a server to the phase, or apply changes of it."""
-        key = self.key(registered)
-        async with self._store.reading() as connection:
-            end = await logs.end(connection, key)
-            changes = await states.list_changes(connection, key, limit=1)
-            await self._know(connection, registered.team)
-        self._enter(registered, control, end, changes[-1] if changes else None)
+    async def reload(self, part: Part, name: str | None = None) -> None:
+        """Show what is stored of a part now: of one team, server or run, or of all.
 
-    async def know(self, names: Iterable[TeamName]) -> None:
-        """Read the teams of these names that came after the phase was loaded."""
-        missing = {name for name in names if name not in self.teams}
-        if missing:
-            async with self._store.reading() as connection:
-                for name in missing:
-                    await self._know(connection, name)
+        Runs that are new or deleted are brought onto the boards by `score_run` or `catch_up`.
+        """
+        async with self._reloading, self._store.reading() as connection:
+            match part:
+                case Part.TEAMS:
+                    await self._reload_teams(connection, name)
+                case Part.SERVERS:
+                    await self._reload_servers(connection, name)
+                case Part.RUNS:
+                    await self._reload_runs(connection, name)
+                case Part.UPLOADS:
+                    self.uploads[:] = await stored_uploads.list_all(connection, self.phase.id)
+                case Part.DATA:
+                    self.data = await data_packages.get(connection, self.phase.id)
+        self.boards.touch()
+
+    async def _reload_teams(self, connection: AsyncConnection, name: str | None) -> None:
+        if name is None:
+            stored = await stored_teams.list_all(connection)
+        else:
+            team = await stored_teams.get(connection, TeamName(name))
+            stored = [] if team is None else [team]
+        changed = {team.name: team for team in stored if self.teams.get(team.name) != team}
+        self.teams |= changed
+        for server, registered in self.servers.items():
+            if registered.team in changed:
+                self.boards.enter(server, self._owner_of(registered))
+        for run in self.offline.values():
+            if run.team in changed:
+                self.boards.enter(run.name, self._owner(run.team, offline=True))
+
+    async def _reload_servers(self, connection: AsyncConnection, name: str | None) -> None:
+        stored = await stored_servers.in_phase(connection, self.phase.id, name)
+        new = [server for server, _ in stored if server.server.name not in self.servers]
+        ends: Mapping[int, LogEnd] = {}
+        changes: Mapping[int, StateChange] = {}
+        if new:
+            only = new[0].id if name is not None else None
+            ends = await logs.ends(connection, self.phase.id, only)
+            changes = await states.newest(connection, self.phase.id, server_id=only)
+        for registered, control in stored:
+            known = self.servers.get(registered.server.name)
+            if known is None:
+                await self._know(connection, registered.team)
+                self._enter(registered, ends[registered.id], changes.get(registered.id))
+            elif known != registered:
+                self._enter(registered)
+            monitor = self.boards.server_monitor
+            monitor.control(registered.server.name, control.control, control.note)
+
+    async def _reload_runs(self, connection: AsyncConnection, name: str | None) -> None:
+        stored: dict[ServerName, OfflineRun | None]
+        if name is None:
+            stored = dict.fromkeys(self.offline)
+            for run in await stored_runs.list_all(connection, self.phase.id):
+                stored[run.name] = run
+        else:
+            key = ServerName(name)
+            stored = {key: await stored_runs.get(connection, self.phase.id, key)}
+        for key, newest in stored.items():
+            if newest == self._unscored.get(key, self.offline.get(key)):
+                continue
+            if newest is not None:
+                await self._know(connection, newest.team)
+                self._enter_run(newest)
+            elif not self.scoring.locked():
+                self._drop_run(key)
+                continue
+            self._unscored[key] = newest  # the runs may be being scored now
 
     async def _know(self, connection: AsyncConnection, team: TeamName | None) -> None:
-        """Read the team of a server or a run that enters the phase."""
-        if team is not None and (found := await stored_teams.get(connection, team)) is not None:
-            self.teams[team] = found
-
-    def retitle(self, team: Team) -> None:
-        """Show a team's new title with its runs."""
-        self.teams[team.name] = team
-        for name, registered in self.servers.items():
-            if registered.team == team.name:
-                self.boards.enter(name, self._owner_of(registered))
-        for run in self.offline.values():
-            if run.team == team.name:
-                self.boards.enter(run.name, self._owner(run.team, offline=True))
+        """Read the team of a server or a run that enters the phase, where it came later."""
+        if team is not None and team not in self.teams:
+            await self._reload_teams(connection, team)
 
     def _owner(self, team: TeamName | None, *, offline: bool = False) -> RunOwner:
         known = self.teams.get(team) if team else None
@@ -299,17 +343,15 @@ class RunningPhase:
     def _enter(
         self,
         registered: RegisteredServer,
-        control: LaneControl,
-        end: LogEnd,
-        change: StateChange | None,
+        end: LogEnd = LogEnd(),  # noqa: B008
+        change: StateChange | None = None,
     ) -> None:
-        """Show a server whose log ends there, and whose state changed last by `change`."""
+        """Show a server; where it is new, its log ends there, and `change` was its state's last."""
         name = registered.server.name
         new = name not in self.servers
         self.servers[name] = registered
         self._names[registered.id] = name
         self.boards.server_monitor.add(registered.server, address(registered.server.url))
-        self.boards.server_monitor.control(name, control.control, control.note)
         self.boards.enter(name, self._owner_of(registered))
         self.follower.add(
             registered.server, self.key(registered), end, has_changed=change is not None
@@ -368,11 +410,8 @@ class RunningPhase:
         The caller holds `scoring`.
         """
         await self.follower.catch_up()
-        for name, run in list(self._unscored.items())[:1]:
-            if run is None:
-                self.drop_run(name)
-            else:
-                await self._score_run(run)
+        for name in list(self._unscored)[:1]:
+            await self.score_run(name)
 
     def _measuring(self) -> tuple[ServerMonitor, Windows]:
         limit = self.settings.limits.timeout
@@ -396,29 +435,17 @@ class RunningPhase:
             self.paces.ended(one.attempt.server, one.attempt.ended_at)
         self._hear(one)
 
-    async def add_run(self, run: OfflineRun) -> None:
-        """Show an offline run, replacing the one of its name if there is one.
+    async def score_run(self, name: ServerName) -> None:
+        """Bring an uploaded run that was stored or deleted onto the boards, or off them.
 
         The caller holds `scoring`.
         """
-        async with self._store.reading() as connection:
-            await self._know(connection, run.team)
-        self._unscored.pop(run.name, None)
-        self._enter_run(run)
-        await self._score_run(run)
-
-    def expect_run(self, name: ServerName, run: OfflineRun | None) -> None:
-        """Show an offline run that another process has stored, or that it has deleted (None).
-
-        Its scores are shown or forgotten by `catch_up`, since the runs may be being scored now.
-        """
-        if run is not None:
-            self._enter_run(run)
-        elif not self.scoring.locked():
-            self.drop_run(name)
-            return
-        self._unscored[name] = run
-        self.boards.touch()
+        if name in self._unscored:
+            run = self._unscored[name]
+            if run is None:
+                self._drop_run(name)
+            else:
+                await self._score_run(run)
 
     def _enter_run(self, run: OfflineRun) -> None:
         self.offline[run.name] = run
@@ -433,7 +460,7 @@ class RunningPhase:
             del self._unscored[run.name]
         self.boards.touch()
 
-    def drop_run(self, name: ServerName) -> None:
+    def _drop_run(self, name: ServerName) -> None:
         """Remove an offline run from the boards."""
         self.offline.pop(name, None)
         self._unscored.pop(name, None)

@@ -225,7 +225,7 @@ class Scheduler:
 
     async def replan(self, running: RunningPhase, phase: Phase) -> None:
         """Show a plan and a state that another process has stored."""
-        if running.phase.corpus_id != phase.corpus_id or running.phase.release != phase.release:
+        if _basis(running.phase) != _basis(phase):
             await self.open(phase)
         else:
             running.replan(phase, self._settings)
@@ -261,3 +261,8 @@ class Scheduler:
             for one in taken
             if (running := self._phase_of(one.state.key)) is not None
         ]
+
+
+def _basis(phase: Phase) -> tuple[object, ...]:
+    """Return what a phase is loaded with: it changes only before the phase has runs."""
+    return phase.corpus_id, phase.release, phase.plan.tasks

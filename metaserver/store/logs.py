@@ -38,10 +38,15 @@ class LoggedAttempt(NamedTuple):
     payloads: bytes | None
 
 
-async def ends(connection: AsyncConnection, phase_id: int) -> Mapping[int, LogEnd]:
-    """Return the ends of the logs of a phase's lanes, by server id."""
+async def ends(
+    connection: AsyncConnection, phase_id: int, server_id: int | None = None
+) -> Mapping[int, LogEnd]:
+    """Return the ends of the logs of a phase's lanes, or of one of them, by server id."""
     query = sa.select(lanes.c.server_id, lanes.c.serial, lanes.c.revision)
-    rows = await connection.execute(query.where(lanes.c.phase_id == phase_id))
+    query = query.where(lanes.c.phase_id == phase_id)
+    if server_id is not None:
+        query = query.where(lanes.c.server_id == server_id)
+    rows = await connection.execute(query)
     return {server: LogEnd(serial, revision) for server, serial, revision in rows}
 
 

@@ -99,6 +99,21 @@ async def list_all(
     return [_registered(row, known.get(row.id, {})) for row in await connection.execute(query)]
 
 
+async def in_phase(
+    connection: AsyncConnection, phase_id: int, name: str | None = None
+) -> Sequence[tuple[RegisteredServer, LaneControl]]:
+    """Return the servers with a lane in a phase, or one of them, and the lanes' desired states."""
+    query: sa.Select[Any] = _servers().add_columns(lanes.c.control, lanes.c.control_note)
+    query = query.join(lanes, lanes.c.server_id == servers.c.id)
+    query = query.where(lanes.c.phase_id == phase_id).order_by(servers.c.id)
+    if name is not None:
+        query = query.where(servers.c.name == name)
+    rows = (await connection.execute(query)).all()
+    only = rows[0].id if name is not None and rows else None
+    known = await conformance_runs.verdicts(connection, only)
+    return [(_registered(row, known.get(row.id, {})), _control(row)) for row in rows]
+
+
 def _servers() -> sa.Select[Any]:
     return sa.select(servers, teams.c.name.label("team")).outerjoin(
         teams, teams.c.id == servers.c.team_id
@@ -154,21 +169,16 @@ async def set_control(
         await connection.execute(sa.insert(lanes).values(**row, **values))
 
 
-async def controls(connection: AsyncConnection, phase_id: int) -> Mapping[int, LaneControl]:
-    """Return the desired states of a phase's lanes, by server id."""
-    query = sa.select(lanes).where(lanes.c.phase_id == phase_id)
-    return {
-        row.server_id: LaneControl(control=Control(row.control), note=row.control_note)
-        for row in await connection.execute(query)
-    }
-
-
 async def control(connection: AsyncConnection, key: LaneKey) -> LaneControl:
     """Return the desired state of a lane; paused where there is no such lane."""
     query = sa.select(lanes.c.control, lanes.c.control_note).where(of_lane(lanes, key))
     row = (await connection.execute(query)).first()
     if row is None:
         return LaneControl(control=Control.PAUSED, note="")
+    return _control(row)
+
+
+def _control(row: Any) -> LaneControl:
     return LaneControl(control=Control(row.control), note=row.control_note)
 
 

@@ -73,15 +73,21 @@ async def list_changes_of(
 
 
 async def newest(
-    connection: AsyncConnection, phase_id: int, among: Collection[ServerState] = tuple(ServerState)
+    connection: AsyncConnection,
+    phase_id: int,
+    among: Collection[ServerState] = tuple(ServerState),
+    *,
+    server_id: int | None = None,
 ) -> Mapping[int, StateChange]:
-    """Return the last change of each of a phase's lanes, by server id; of those `among` states."""
+    """Return the last change of a phase's lanes, or one of them, by server id; `among` states."""
     wanted = state_changes.c.state.in_([state.value for state in among])
     last = (
         sa.select(sa.func.max(state_changes.c.id))
         .where(state_changes.c.phase_id == phase_id, wanted)
         .group_by(state_changes.c.server_id)
     )
+    if server_id is not None:
+        last = last.where(state_changes.c.server_id == server_id)
     query = sa.select(state_changes).where(state_changes.c.id.in_(last))
     rows = await connection.execute(query)
     return {row.server_id: _change(row) for row in rows}

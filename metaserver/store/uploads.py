@@ -101,16 +101,14 @@ def unpack_prints(packed: bytes) -> Mapping[str, str | int]:
     return found
 
 
-async def list_all(
-    connection: AsyncConnection, phase_id: int, *, after: int = 0
-) -> Sequence[Upload]:
-    """Return a phase's uploads with higher ids than `after`, in their order."""
+async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Upload]:
+    """Return a phase's uploads, in their order."""
     names = ("id", "task", "run", "at", "articles", "changed", "score")
     columns = [uploads.c[name] for name in names]
     query: sa.Select[Any] = (
         sa.select(*columns, teams.c.name.label("team"))
         .join(teams, teams.c.id == uploads.c.team_id)
-        .where(uploads.c.phase_id == phase_id, uploads.c.id > after)
+        .where(uploads.c.phase_id == phase_id)
         .order_by(uploads.c.id)
     )
     return [_upload(row) for row in await connection.execute(query)]

@@ -18,10 +18,10 @@ from aiohttp.test_utils import TestClient
 
 from metaserver.base.compression import pack
 from metaserver.base.errors import RefusedError
-from metaserver.base.servers import LaneControl
 from metaserver.base.states import Control, Role, ServerState
 from metaserver.config import WebSettings
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.phases.runtime import Part
 from metaserver.publication.operations.data_packages import data_of
 from metaserver.publication.operations.results import package_of
 from metaserver.store import servers, states, teams, tokens
@@ -111,8 +111,7 @@ async def with_raw_answers(running: Running, count: int, size: int = SIZE) -> No
             await connection.execute(attempts.insert().values(**row, number=number, **kept))
             body = pack(bytes(size))
             await connection.execute(raw_answers.insert().values(**row, number=number, body=body))
-    control = LaneControl(control=Control.PAUSED, note="")
-    await phase.add(registered, control)
+    await phase.reload(Part.SERVERS, "blue-1")
 
 
 async def test_files_are_given_a_few_at_a_time(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.lanes import LaneKey
 from metaserver.base.records import Attempt, Server, ServerName, TeamName, Timings
-from metaserver.base.servers import LaneControl
 from metaserver.base.states import Control, Outcome, RetryDecision, ServerState
 from metaserver.boards.windows import Window
 from metaserver.cli.serve import open_service
 from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.phases.runtime import Part
 from metaserver.phases.state_log import Seen, ServerStateRecorder
 from metaserver.store import servers, states, teams
 from tests.hubs.inside import Running, plan_phase, settings
@@ -41,7 +41,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
             assert registered is not None
             key = LaneKey(phase.phase.id, registered.id)
             await servers.set_control(connection, key, Control.RUNNING)
-        await phase.add(registered, LaneControl(control=Control.RUNNING, note=""))
+        await phase.reload(Part.SERVERS, SERVER.name)
         yield running
 
 

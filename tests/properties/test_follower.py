@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from metaserver.base.compression import unpack_json
 from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneState
 from metaserver.base.records import Attempt, Problem, Server, ServerName, TaskName, Timings
-from metaserver.base.servers import LaneControl
 from metaserver.base.states import Control, Outcome, RetryDecision
 from metaserver.boards.coverage import Coverage
 from metaserver.boards.monitor import ServerMonitor
@@ -33,7 +32,7 @@ from metaserver.cli.serve import open_service
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.phases import followed, log_reader, restore
-from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.phases.verification import verify
 from metaserver.store import servers
 from metaserver.store.tables import answers, attempts
@@ -91,10 +90,9 @@ class Scenario:
                 await servers.add(connection, server, None)
                 registered = await servers.get(connection, server.name)
                 assert registered is not None
-                control = LaneControl(control=Control.PAUSED, note="")
                 key = self.phase.key(registered)
-                await servers.set_control(connection, key, control.control)
-            await self.phase.add(registered, control)
+                await servers.set_control(connection, key, Control.PAUSED)
+            await self.phase.reload(Part.SERVERS, name)
         await self.take()
 
     async def take(self) -> None:

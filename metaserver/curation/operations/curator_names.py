@@ -26,6 +26,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.names import SeenNames
 from metaserver.operations.visibility import seen_asked
+from metaserver.phases.runtime import Part
 
 SHOWN_NAME = r"^(?:Team [0-9]{1,12} |Run )?[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)"
 """The pattern of a server's name, or of an anonymous one."""
@@ -53,7 +54,8 @@ class CuratorNames:
         if not hiding:
             return cls(None, teams, caller.viewer)
         newest = max(hiding, key=lambda running: running.phase.id)
-        await newest.know(TeamName(team) for team in teams.values() if team)
+        if set(teams.values()) - newest.teams.keys() - {""}:
+            await newest.reload(Part.TEAMS)
         return cls(SeenNames(newest, newest.aliases.of_curators()), teams, caller.viewer)
 
     @property

@@ -24,7 +24,7 @@ from metaserver.operations.jobs import JobDetail, begun_alone, newest
 from metaserver.operations.kept import DATA, fetch, keep, kept_file, offer
 from metaserver.operations.table import operation
 from metaserver.phases.jobs import Progress
-from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.publication.data import DataOrder, MadeData
 from metaserver.publication.operations.data_rules import check_release, data_maker, offered
 from metaserver.publication.operations.results import (
@@ -171,7 +171,7 @@ async def _store(
                 test_articles=request.test_articles,
                 sha256=made.sha256,
             )
-        hub.phase(running.name).data = package
+        await hub.phase(running.name).reload(Part.DATA)
 
 
 @operation("DataPackage.withdraw", "DELETE /phases/{phase}/data", Role.ORGANISER)
@@ -184,7 +184,7 @@ async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
     async with hub.store.writing() as connection:
         await data_packages.delete(connection, running.phase.id)
         await audit_log(connection, caller, "data-package.withdraw", running.name)
-    running.data = None
+    await running.reload(Part.DATA)
     await sweep_data(hub)
 
 
