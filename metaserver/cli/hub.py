@@ -26,7 +26,6 @@ from metaserver.curation.desk import RequestDesk
 from metaserver.curation.models import ActiveModels
 from metaserver.curation.operations.curation_rules import ChallengeRules
 from metaserver.curation.texts import GuardedArticles
-from metaserver.exchange.http.callbacks import CallbackDesk
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.http.guard import AddressGuard
@@ -36,6 +35,7 @@ from metaserver.operations.sign_ups import OF_ORIGIN, ORIGIN_SECONDS
 from metaserver.operations.uploads import READS, READS_SECONDS
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
+from metaserver.phases.callbacks import CallbackDesk
 from metaserver.phases.conformance import ConformanceRunner
 from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.job_board import JobBoard

@@ -12,9 +12,9 @@ from metaserver.base.errors import UnavailableError
 from metaserver.base.states import ProcessRole
 from metaserver.cli.process import say_ready
 from metaserver.config import Settings
-from metaserver.exchange.http.callbacks import CallbackDesk
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import Keyring
+from metaserver.phases.callbacks import CallbackDesk
 from metaserver.phases.dealing import Dealer
 from metaserver.phases.holder import LaneHolder, LaneSource
 from metaserver.phases.membership import FencedRecorder, HubMember

@@ -20,11 +20,12 @@ from metaserver.base.requests import ENDED, UNFINISHED, AskedServer, AskedState,
 from metaserver.base.servers import RegisteredServer
 from metaserver.base.states import ANSWERED, RULES, Outcome
 from metaserver.config import Settings
+from metaserver.corpus.prints import prints
 from metaserver.curation.named import NamedPlaces
 from metaserver.curation.ports import Challenges, Obstacle
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
-from metaserver.curation.texts import GUARDED, GuardedArticles, prints
+from metaserver.curation.texts import GUARDED, GuardedArticles
 from metaserver.exchange.http.articles import ArticleTexts
 from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
 from metaserver.exchange.http.client import HttpClient

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import tempfile
-import unicodedata
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.lanes import Corpus
 from metaserver.base.records import Article, ArticleId
 from metaserver.corpus.files import read_bytes, stem_and_suffix
+from metaserver.corpus.prints import BLOCK, folded_text, prints
 from metaserver.corpus.reader import article_of, read_drafts
 from metaserver.curation.pdf import PdfReader, is_pdf
 from metaserver.curation.ports import Challenges
@@ -26,19 +25,10 @@ from metaserver.store.reader import ReadStore
 
 FILE_RATIO = 8
 """The most bytes of a file, unpacked, for each byte that its text may have: tags and references."""
-SHORT = 200
-"""Characters below which a text without its first line says little of which article it is."""
-BLOCK = 32
 MOST_KNOWN = 2_000
 """The most stored texts whose digests are kept in memory."""
 GUARDED = "the article is in a phase that is not closed yet"
 _GZIP = b"\x1f\x8b"
-_MARKS = 30
-"""Combining marks in a row that are normalised together (UAX #15, section 13)."""
-_JOINER = "\u034f"
-"""The combining grapheme joiner, which ends a run of marks."""
-_RUN = re.compile(rf"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f]){{{_MARKS + 1},}}")
-"""Runs of which marks may be a part: they are no letters, but for two of the half width."""
 _PREFIX = re.compile(r"^(?:pmid:|doi:|https?://(?:dx\.)?doi\.org/)\s*", re.IGNORECASE)
 
 
@@ -136,42 +126,6 @@ def folded_id(article: str) -> str:
     if not (digits.isascii() and digits.isdigit()):
         return folded
     return folded[: len(folded) - len(digits)] + (digits.lstrip("0") or "0")
-
-
-def folded_text(text: str) -> str:
-    """Return the form of a text by which it is compared: NFKC, in small letters.
-
-    It is the form of its Stream-Safe Text Format (UAX #15, section 13): the time that marks in a
-    row take grows with the square of their number, and no thread runs meanwhile.
-    """
-    return unicodedata.normalize("NFKC", _RUN.sub(_stream_safe, text)).casefold()
-
-
-def _stream_safe(run: re.Match[str]) -> str:
-    letters, marks = [], 0
-    for letter in run[0]:
-        is_mark = unicodedata.combining(unicodedata.normalize("NFKD", letter)[0])
-        marks = marks + 1 if is_mark else 0
-        if marks > _MARKS:
-            letters.append(_JOINER)
-            marks = 1
-        letters.append(letter)
-    return "".join(letters)
-
-
-def prints(text: str) -> frozenset[bytes]:
-    """Return the digests by which a text is recognised: of all of it, and without its first line.
-
-    Forms of the same character (NFKC), case and blanks do not matter.
-    """
-    head, _, body = text.strip().partition("\n")
-    whole = _print(text)
-    return frozenset({whole, _print(body)}) if len(body) >= SHORT and head else frozenset({whole})
-
-
-def _print(text: str) -> bytes:
-    folded = " ".join(folded_text(text).split())
-    return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).digest()
 
 
 class CorpusPrints(NamedTuple):

@@ -15,7 +15,6 @@ from metaserver.base.communications import Callback, CallingServer, Communicatio
 from metaserver.base.errors import CallbackError, CallbackFault, PeerError, Refusal, RefusedError
 from metaserver.base.records import ServerName
 from metaserver.base.states import Role
-from metaserver.exchange.http.callbacks import CallbackDesk
 from metaserver.exchange.http.client import HttpClient
 from metaserver.exchange.protocols.becalm import BECALM, check_callback
 from metaserver.exchange.protocols.installed import installed_protocols
@@ -24,6 +23,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OneServer
 from metaserver.operations.table import operation
+from metaserver.phases.callbacks import CallbackDesk
 from metaserver.store import communications, servers
 from metaserver.store.store import Store
 

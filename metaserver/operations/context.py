@@ -23,12 +23,12 @@ from metaserver.curation.operations.curation_rules import ChallengeRules
 from metaserver.curation.pdf import PdfReader
 from metaserver.curation.proteins import ReleaseProteins
 from metaserver.curation.texts import GuardedArticles
-from metaserver.exchange.http.callbacks import CallbackDesk
 from metaserver.exchange.http.client import HttpClient
 from metaserver.operations.caller import Caller
 from metaserver.operations.recent import RecentCounts
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
+from metaserver.phases.callbacks import CallbackDesk
 from metaserver.phases.conformance import ConformanceRunner
 from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.job_board import JobBoard

@@ -19,7 +19,7 @@ from metaserver.base.lanes import Corpus
 from metaserver.base.phases import Phase
 from metaserver.base.records import PhaseName, ServerName, TaskName
 from metaserver.config import Settings
-from metaserver.curation.texts import BLOCK, prints
+from metaserver.corpus.prints import BLOCK, prints
 from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import scored_of, vocabulary_of
 from metaserver.store import phases, servers

@@ -16,13 +16,13 @@ from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import ArticleId, Attempt, Server, ServerName, TeamName
 from metaserver.config import WebSettings
 from metaserver.exchange.http.articles import ArticleTexts
-from metaserver.exchange.http.callbacks import CallbackDesk
 from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
 from metaserver.exchange.http.client import HttpClient, HttpLimits, open_client
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.wire.xmlrpc import escape_text
 from metaserver.operations.callbacks import Callbacks
 from metaserver.operations.sessions import Sessions
+from metaserver.phases.callbacks import CallbackDesk
 from metaserver.store import communications, servers, teams
 from metaserver.store.store import Store, open_store
 from metaserver.tasks.plugin import answered_tasks

@@ -18,7 +18,8 @@ import pytest
 
 from metaserver.base.errors import PeerError
 from metaserver.cli.logs import hidden
-from metaserver.curation.texts import folded_id, prints
+from metaserver.corpus.prints import prints
+from metaserver.curation.texts import folded_id
 from metaserver.exchange.protocols import polling
 from metaserver.exchange.protocols.polling import job_address
 from metaserver.tasks.ipt import IPT
@@ -115,7 +116,7 @@ def test_texts_are_normalised_in_one_module() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in ("normalize", "is_normalized")
     }
-    assert modules == {"metaserver.curation.texts"}
+    assert modules == {"metaserver.corpus.prints"}
 
 
 def test_a_long_address_is_refused_before_it_is_normalised(

@@ -25,9 +25,8 @@ from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.http.urls import address
 from metaserver.exchange.protocols.plugin import ServerChannel
 from metaserver.exchange.wire.historic import Completion
-from metaserver.exchange.wire.validation import Vocabulary
+from metaserver.exchange.wire.validation import Part, Vocabulary
 from metaserver.exchange.wire.xmlrpc import escape_text
-from metaserver.tasks.plugin import AnsweredTask
 
 TASKS, AT_ONCE = "tasks", "two at once"
 
@@ -51,7 +50,7 @@ class _End(NamedTuple):
 async def conformance(
     client: HttpClient,
     server: Server,
-    tasks: Sequence[AnsweredTask],
+    tasks: Sequence[Part],
     vocabulary: Vocabulary,
     *,
     time_limit: float,
@@ -81,7 +80,7 @@ async def conformance(
 
 def _caller(
     client: HttpClient,
-    tasks: Sequence[AnsweredTask],
+    tasks: Sequence[Part],
     vocabulary: Vocabulary,
     time_limit: float,
     completion: Completion | None,

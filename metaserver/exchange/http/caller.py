@@ -21,9 +21,8 @@ from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.exchange.protocols.plugin import ArticleCall, ServerChannel, ServerProtocol
 from metaserver.exchange.wire.historic import Completion
 from metaserver.exchange.wire.report import Report
-from metaserver.exchange.wire.validation import Vocabulary, check
+from metaserver.exchange.wire.validation import Part, Vocabulary, check
 from metaserver.exchange.wire.xmlrpc import Value
-from metaserver.tasks.plugin import AnsweredTask
 
 PROBE_SECONDS = 10.0
 LARGE = 2**20  # bytes; half a million hits, all wrong, take seconds to check
@@ -61,7 +60,7 @@ class ArticleCaller:
         self,
         client: HttpClient,
         articles: PhaseArticles,
-        tasks: Sequence[AnsweredTask],
+        tasks: Sequence[Part],
         vocabulary: Vocabulary,
         *,
         time_limit: float,
@@ -169,7 +168,7 @@ class ArticleCaller:
             return await asyncio.to_thread(self._check, *arguments)
         return self._check(*arguments)
 
-    def _check(self, value: Value, tasks: Sequence[AnsweredTask], report: Report) -> CheckedAnswer:
+    def _check(self, value: Value, tasks: Sequence[Part], report: Report) -> CheckedAnswer:
         if self._completion is not None:
             value = self._completion.completed(value, report)
         return check(value, tasks, self._vocabulary, report, asides=self._asides)
@@ -249,7 +248,7 @@ class ArticleCaller:
             error.message = channel.hide(error.message)
             raise
 
-    def tasks_of(self, server: Server) -> Sequence[AnsweredTask]:
+    def tasks_of(self, server: Server) -> Sequence[Part]:
         """Return the tasks that a server is asked for: those of the phase that it is to answer."""
         if not server.tasks:
             return self._tasks

@@ -17,8 +17,8 @@ from metaserver.base.access import NO_ACCESS, Access
 from metaserver.base.errors import InputError, PeerError
 from metaserver.base.records import Server
 from metaserver.base.states import Outcome
-from metaserver.exchange.http.callbacks import CallbackDesk
 from metaserver.exchange.http.channel import HttpChannel
+from metaserver.exchange.http.communication import CallbackPort
 from metaserver.exchange.http.connections import Connector
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.http.failures import FAILURES, peer_error
@@ -59,7 +59,7 @@ class HttpClient:
         keyring: Keyring,
         slots: ServerSlots,
         versions: ReportedVersions,
-        callbacks: CallbackDesk | None = None,
+        callbacks: CallbackPort | None = None,
         pace: HostPace | None = None,
     ) -> None:
         self.session = session
@@ -176,7 +176,7 @@ async def open_client(
     calls: int | None = None,
     keyring: Keyring | None = None,
     ca_file: Path | None = None,
-    callbacks: CallbackDesk | None = None,
+    callbacks: CallbackPort | None = None,
 ) -> AsyncIterator[HttpClient]:
     """Open a client; at most `calls` requests are under way, the others wait in order.
 

@@ -7,7 +7,8 @@ import unicodedata
 
 import pytest
 
-from metaserver.curation.texts import folded_id, folded_text, prints, read_file
+from metaserver.corpus.prints import folded_text, prints
+from metaserver.curation.texts import folded_id, read_file
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from metaserver.base.communications import CallingServer, Communication, Exchang
 from metaserver.base.compression import pack
 from metaserver.base.errors import CallbackError, CallbackFault
 from metaserver.base.records import ArticleId, Server, ServerName, TeamName
-from metaserver.exchange.http import callbacks
-from metaserver.exchange.http.callbacks import CallbackDesk
 from metaserver.exchange.wire.values import Limits
+from metaserver.phases import callbacks
+from metaserver.phases.callbacks import CallbackDesk
 from metaserver.store import communications, servers, teams
 from metaserver.store.store import Store
 from tests.waiting import patience

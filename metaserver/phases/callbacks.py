@@ -1,4 +1,4 @@
-"""Callbacks: the answers that servers bring by themselves, and who waits for them.
+"""Callbacks: the answers that servers bring by themselves, kept in the store for who waits.
 
 A communication is stored before its request is sent, and a callback before it is acknowledged:
 neither is lost with the hub.
@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -21,6 +20,7 @@ from metaserver.base.compression import pack, unpack
 from metaserver.base.errors import CallbackError, CallbackFault, PeerError, UnavailableError
 from metaserver.base.records import ServerName
 from metaserver.base.states import Outcome
+from metaserver.exchange.http.communication import Awaited
 from metaserver.exchange.wire.values import Limits
 from metaserver.store import communications
 from metaserver.store.store import Store
@@ -35,46 +35,13 @@ LOOK = 1.0  # seconds between two looks into the store, all that is awaited at o
 SHORTAGE = 1.0  # seconds
 SWEEP = 60.0  # seconds between two deletions of what is not needed any more
 TRIES = 10  # ids that are tried; one in thousands is taken
-REPAIR = 60.0
-"""Seconds in which a server may correct a callback that was refused for its content."""
-MOST_REFUSED = 5
-"""Callbacks of one communication that may be refused for their content."""
-
-
-@dataclass(eq=False, slots=True)
-class Awaited:
-    """A communication that the hub waits for; `refusal` is the error of the last bad callback.
-
-    `limits` are those of its answer.
-    """
-
-    communication: Communication
-    limits: Limits
-    resumed: bool
-    callback: Callback | None = None
-    refusal: PeerError | None = None
-    refusals: int = 0
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def change(self) -> None:
-        """Wait until a callback was accepted or refused since the last time."""
-        await self._changed.wait()
-        self._changed.clear()
-
-    def accepted(self, callback: Callback) -> None:
-        """Hand over the callback."""
-        self.callback = callback
-        self._changed.set()
-
-    def refused(self, error: PeerError) -> None:
-        """Note that a callback was refused for its content."""
-        self.refusal = error
-        self.refusals += 1
-        self._changed.set()
 
 
 class CallbackDesk:
-    """The open communications of a hub. `clock` returns Unix seconds."""
+    """The open communications of a hub; implements `exchange.http.communication.CallbackPort`.
+
+    `clock` returns Unix seconds.
+    """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         self._store = store
