@@ -76,7 +76,7 @@ class CircuitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the check of accessions against the phase's UniProt release."""
+    """How accessions are checked against the phase's UniProt release."""
 
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
     normalise: Normalisation = Normalisation.STRICT  # or mend: isoforms, prefixes, small letters
@@ -84,7 +84,7 @@ class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class AnswerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Completions of answers of servers from before the contract, which lack members."""
+    """How answers from servers older than the contract, which lack members, are completed."""
 
     confidence: InferredConfidence = InferredConfidence.REQUIRED
     mention_type: MentionType = ""  # of mentions without one; empty: it is required
@@ -121,17 +121,17 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Level and format of the log that `metaserver serve` writes to the standard error."""
+    """Level and format of the log that `metaserver serve` writes to standard error."""
 
     level: LogLevel = LogLevel.INFO
     format: LogFormat = LogFormat.JSON
 
 
 class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the notices to teams, and of alerts; no e-mail without an SMTP host.
+    """Notices to teams and alerts; no e-mail without an SMTP host.
 
-    Events within `batch` seconds are sent in one message. Organisers are sent a message of alerts
-    at most every `alerts` seconds by each channel.
+    Events within `batch` seconds are sent in one message. Organisers get an alert message at most
+    every `alerts` seconds per channel.
     """
 
     batch: Seconds = 60.0
@@ -162,7 +162,7 @@ class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class ServersForCurators(StrEnum):
-    """The servers of open phases that are sent curators' requests; the others always are."""
+    """Which open phases' servers get curators' requests; other servers always do."""
 
     IDLE = "idle"  # those whose lane is not at work
     SHARE = "share"  # all, one request at a time beside a lane at work
@@ -170,7 +170,7 @@ class ServersForCurators(StrEnum):
 
 
 class ArticleSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A place that has articles: `url` has `{pmid}`, `{pmcid}` or `{doi}` where the id belongs."""
+    """A source of articles: `url` has `{pmid}`, `{pmcid}` or `{doi}` in place of the id."""
 
     name: str
     url: str
@@ -183,9 +183,9 @@ class ArticleSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class CurationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Requests of curators: which servers are asked, and how much each token may ask.
+    """Curator requests: which servers are asked, and how much each token may ask.
 
-    `release` is the UniProt release that answers are checked by; empty: that of the newest phase.
+    `release` is the UniProt release that answers are checked by; empty: the newest phase's.
     `source` is the database that curates, as exports of PSI-MI name it, `source_id` its id in
     PSI-MI.
     """
@@ -259,7 +259,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     challenges: list[ChallengeSettings] = []
 
     def place(self) -> StorePlace:
-        """Return where the hub's store is."""
+        """Return the store's location."""
         if self.store and self.store_file:
             raise InputError("store_file", "names the store as well as store; expected one of them")
         if self.store_file:
@@ -267,11 +267,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return read_url(self.store, "store") if self.store else Path(self.folder) / STORE_FILE
 
     def release_folder(self, name: str) -> Path:
-        """Return the folder of the UniProt release of this name; it need not exist."""
+        """Return the folder for the UniProt release `name`; it need not exist."""
         return Path(self.uniprot.releases) / name
 
     def of_phase(self, plan: PhasePlan) -> Settings:
-        """Return the settings with those that a phase sets itself: limits, rules of answers."""
+        """Return the settings with a phase's own limits and answer rules applied."""
         rules = plan.answers
         return msgspec.structs.replace(
             self,
@@ -281,7 +281,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
     def lane_limits(self, patience: float | None) -> LaneLimits:
-        """Return the limits of the lanes, which leave a server after `patience` (None: never)."""
+        """Return the lane limits; a server down for `patience` is left (None: never)."""
         return LaneLimits(
             attempts=self.limits.attempts,
             backoff=Backoff(base=self.retry.base, cap=self.retry.cap),
@@ -292,11 +292,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
     def policies(self) -> Policies:
-        """Return the policies of the check of accessions."""
+        """Return the accession policies."""
         return Policies(self.uniprot.secondary, self.uniprot.normalise)
 
     def completion(self) -> Completion | None:
-        """Return what completes answers of historic servers; None where nothing does."""
+        """Return the completion for answers of historic servers; None if nothing is completed."""
         answers = self.answers
         by_rank = answers.confidence is InferredConfidence.RANK
         if not (by_rank or answers.mention_type):
@@ -304,18 +304,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return Completion(by_rank=by_rank, mention_type=answers.mention_type)
 
     def http_limits(self) -> HttpLimits:
-        """Return the limits of the HTTP client."""
+        """Return the HTTP client's limits."""
         return HttpLimits(
             connect=self.limits.connect,
             answer=Limits(bytes=self.limits.answer_bytes, values=self.limits.answer_values),
         )
 
     def key_file(self) -> Path:
-        """Return the file of the key that seals the credentials of servers."""
+        """Return the key file that seals the servers' credentials."""
         return Path(self.security.key_file or Path(self.folder) / KEY_FILE)
 
     def ca_file(self) -> Path | None:
-        """Return the file of further certificates to trust, or None."""
+        """Return the file with further certificates to trust, or None."""
         return Path(self.security.ca_file) if self.security.ca_file else None
 
     def address_guard(self) -> AddressGuard:
@@ -325,7 +325,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def _with_own(section: T, own: msgspec.Struct, *names: str) -> T:
-    """Return a section of the settings with the values of its own that a phase has."""
+    """Return a section of the settings, overridden by a phase's own values."""
     given = {name: value for name in names if (value := getattr(own, name)) not in (None, "")}
     return msgspec.structs.replace(section, **given) if given else section
 
@@ -349,7 +349,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def _line(node: Any, problem: str) -> int | None:
-    """Return the line of the setting that a problem names ("... - at `$.limits.timeout`")."""
+    """Return the setting's line that a problem names ("... - at `$.limits.timeout`")."""
     steps = re.findall(r"\.(\w+)|\[(\d+)\]", problem.partition("at `$")[2])
     unknown = re.search(r"unknown field `(.*?)`", problem)
     if unknown:

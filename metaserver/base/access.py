@@ -1,4 +1,4 @@
-"""Values of the access to an annotation server: its credentials and its certificate."""
+"""How the hub gets access to an annotation server: its credentials and its certificate."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class AuthKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Access:
-    """The access to a server.
+    """Access to a server.
 
-    `name` is the user (basic), or the name of the header, parameter or member. `sealed` is the
-    secret, encrypted with the hub's key; empty where none is stored. `certificate` is the SHA-256
-    of the server's certificate, in 64 hexadecimal digits; empty: one that the hub trusts.
+    `name` is the user (basic), or the header's name, parameter or member. `sealed` is the secret,
+    encrypted with the hub's key; empty if nothing is stored. `certificate` is the SHA-256 digest of
+    the server's certificate, 64 hexadecimal digits; empty: any certificate that the hub trusts.
     """
 
     auth: AuthKind = AuthKind.NONE
@@ -33,6 +33,7 @@ class Access:
 
 
 LEAST_SECRET = 4
-"""The fewest characters of a secret: a shorter one cannot be looked for in what a server sends."""
+"""The minimum length of a secret: a shorter secret could not be recognised in what a server sends.
+"""
 NO_ACCESS = Access()
 """The access to a server that anybody may ask."""

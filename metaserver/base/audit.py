@@ -1,4 +1,4 @@
-"""An entry of the audit log."""
+"""Audit log entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One change: `actor` did `action` to `subject` at `at` (Unix seconds)."""
+    """A change: `actor` did `action` to `subject` at `at` (Unix seconds)."""
 
     id: int = 0
     at: float

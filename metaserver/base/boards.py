@@ -1,7 +1,7 @@
-"""Values of leaderboards: live and frozen ones, and how hard articles are.
+"""Leaderboard values: live and frozen ones, and how hard articles are.
 
-A frozen board is a document that holds all that its page shows, columns included: what a later
-version of the hub or another gold would make of the runs does not change it.
+A frozen board is a document that holds all that its page shows, columns included: a later version
+or other gold does not change it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
 from metaserver.base.usage import RunUsage
 
 View: TypeAlias = str
-"""The scored hits: all ("raw"), "mapped", "filtered", "both"; or all of the "public" part."""
+"""The scored hits: all ("raw"), "mapped", "filtered", "both"; or all in the "public" part."""
 
 RAW: View = "raw"
 PUBLIC: View = "public"
@@ -29,18 +29,17 @@ FORMAT = 1
 
 
 class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A run on a board, live or frozen: `values` by column, null where a measure has none.
+    """A run on a board, live or frozen: `values` by column, null if undefined.
 
     `place` is 1, 2, 2, 4, ... or null for a run without a score, or `below` the phase's least
     coverage. `team` and its `title` may be empty; `offline` runs were uploaded as a file, others
-    came by a `protocol`, which is empty where others may not see it.
-    `articles_counted` are the articles of the gold that count so far: those that are over for the
-    run while the phase is open, all of them afterwards; null on boards frozen by an earlier
-    version. `confidence` is the mean confidence of the articles' hits. `curve` has the
-    precision/recall steps as (recall, precision), or none. `interval` is that of the measure
-    of the places and of the rank, 95 %; null where there is none of the present score yet. `usage`
-    is what its answers took, as its team declares; null where it declares nothing, or others may
-    not see it.
+    came by a `protocol`, which is empty if others may not see it. `articles_counted` are the gold's
+    articles that count so far: those that are over for the run while the phase is open, then all;
+    null on boards frozen by an earlier version. `confidence` is the mean confidence of the
+    articles' hits. `curve` has the precision/recall steps as (recall, precision), or is empty.
+    `interval` is the 95 % interval for the ranking measure and the rank; null until computed for
+    the present score. `usage` is what its answers took, as its team declares; null if it declares
+    nothing, or others may not see it.
     """
 
     run: str
@@ -61,7 +60,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> int:
-        """The number of articles of the gold that count so far."""
+        """The number of the gold's articles that count so far."""
         return self.articles_in_gold if self.articles_counted is None else self.articles_counted
 
     def anonymous(self, run: str, team: str) -> BoardRow:
@@ -94,7 +93,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
         interval: RunIntervals | None = None,
         below: bool = False,
     ) -> BoardRow:
-        """Return the row of a score, without what only the hub may know of it."""
+        """Return a score's row, without what only the hub may know."""
         return cls(
             run=run,
             place=place,
@@ -115,15 +114,15 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
 class Board:
     """A task's leaderboard in one view, best run first, runs without a score last.
 
-    `resampling` describes the computation of intervals; it is empty where there are none.
-    `unresampled` is the reason, in a sentence, where only the measure of the places has none.
-    `hidden` is the reason, in full sentences, why the viewer may see no run, and empty otherwise.
-    `gold` is the keyed digest of the gold, which organisers alone see. `note` is one line above the
-    rows; `frozen` is the id of the board's permanent link, where it has one. `catching_up` says how
-    many servers' stored answers are in it while the hub reads them, and is empty otherwise.
-    `order` are the columns by which it is ordered, the first of which gives the places. `articles`
-    are the articles that count in its scores, which its viewer may choose otherwise than `ranking`
-    where `policies` has both. `provisional`: the phase is open, so that places may change.
+    `resampling` describes the interval computation; empty without intervals. `unresampled` is the
+    reason, in a sentence, if only the ranking measure has none. `hidden` is the reason, in full
+    sentences, why the viewer may see no run, and empty otherwise. `gold` is the gold's keyed
+    digest, which only organisers see. `note` is a line above the rows; `frozen` is the id of the
+    board's permanent link, if any. `catching_up` says how many servers' stored answers are in it
+    while the hub reads them, and is empty otherwise. `order` are the columns it is sorted by; the
+    first gives the places. `articles` are the articles that count in its scores, which its viewer
+    may choose otherwise than `ranking` if `policies` has both. `provisional`: the phase is open, so
+    that places may change.
     """
 
     task: TaskName
@@ -145,7 +144,7 @@ class Board:
 
 
 def marked(signature: str, gold: str) -> str:
-    """Return a signature as organisers see it: with the keyed digest of its gold."""
+    """Return a signature as organisers see it: with its gold's keyed digest."""
     return f"{signature}|mark:{gold}" if gold else signature
 
 
@@ -153,9 +152,9 @@ def marked(signature: str, gold: str) -> str:
 class ArticleBoard:
     """The levels of a task's articles, easiest first, as far as the viewer may see them.
 
-    `measure` is the measure of the means; it is empty where the task has no levels. Means are of
-    the runs with the `least` coverage. `withheld` counts the articles that such runs of too few
-    teams answered to be shown; `ready` is False until levels have been computed.
+    `measure` is the averaged measure, empty if the task has no levels. Means are over runs with the
+    `least` coverage. `withheld` counts the articles not shown because too few teams' runs answered
+    them; `ready` is False until levels have been computed.
     """
 
     task: TaskName
@@ -168,7 +167,7 @@ class ArticleBoard:
 
 
 class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
-    """A `Board` in one view; `gold` is the keyed digest of its gold, for organisers."""
+    """A `Board` in one view; `gold` is the gold's keyed digest, for organisers."""
 
     signature: str
     gold: str = ""
@@ -180,12 +179,11 @@ class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
 class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     """A task's leaderboards at the moment `at` (seconds since the Unix epoch), by view.
 
-    `columns` and `order` are those of the board at that moment; `reason` is why it was frozen, in a
-    few words. `ranking` is the phase's rule, null on boards of an earlier version: these count the
+    `columns` and `order` are the board's at that moment; `reason` is why it was frozen, in a few
+    words. `ranking` is the phase's rule, null on boards from an earlier version, which count the
     answered articles. `others` are the views in which other articles count than in the ranking.
-    `newer` is the id of a board that supersedes it, of newer gold or of another freeze: it is not
-    stored, but set where the board is read. `methods` are the descriptions that its runs had, by
-    name.
+    `newer` is the id of a board that supersedes it (newer gold, another freeze): not stored, but
+    set when the board is read. `methods` are its runs' descriptions by name.
     """
 
     name: TaskName
@@ -214,7 +212,7 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(ArticlePolicy) if self.others else (self.articles,)
 
     def board(self, view: str, articles: ArticlePolicy | None = None) -> Board:
-        """Return the board in one of `views`, and of one of `policies`."""
+        """Return the board for one of `views` and one of `policies`."""
         articles = articles or self.articles
         frozen = (self.views if articles is self.articles else self.others)[view]
         return Board(

@@ -1,4 +1,4 @@
-"""Values of a challenge's page and of sign-ups: texts, how teams come in, the states of both."""
+"""Challenge pages and sign-ups: texts, how teams come in, states."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SignUpMode(StrEnum):
 
 
 class SignUpState(StrEnum):
-    """The state of a sign-up."""
+    """A sign-up's state."""
 
     INVITED = "invited"  # by an organiser; not filled in yet
     UNCONFIRMED = "unconfirmed"  # its link of confirmation was not used yet
@@ -35,7 +35,7 @@ class SignUpState(StrEnum):
 
 
 class LinkKind(StrEnum):
-    """The purpose of a one-time link."""
+    """A one-time link's purpose."""
 
     CONFIRM = "confirm"
     INVITATION = "invitation"
@@ -56,12 +56,12 @@ NEXT_LINK: Mapping[SignUpState, LinkKind] = {
 
 
 def link_path(secret: str) -> str:
-    """Return the path of a one-time link's page."""
+    """Return the path to a one-time link's page."""
     return f"/sign-up/link/{secret}"
 
 
 class ChallengePage(msgspec.Struct, frozen=True, kw_only=True):
-    """The texts of a challenge's page, in Markdown, and how teams sign up."""
+    """A challenge page's texts, in Markdown, and how teams sign up."""
 
     description: str = ""
     evaluation: str = ""
@@ -75,7 +75,7 @@ class ChallengePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Section(NamedTuple):
-    """A text of a challenge's page with its heading."""
+    """A challenge page's text with its heading."""
 
     name: str
     heading: str
@@ -93,7 +93,7 @@ SECTIONS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Announcement:
-    """A message of the organisers to everybody; `text` is Markdown."""
+    """A message from the organisers to everybody; `text` is Markdown."""
 
     id: int
     at: float
@@ -104,8 +104,8 @@ class Announcement:
 class SignUp(msgspec.Struct, frozen=True, kw_only=True):
     """A sign-up as organisers see it; times are Unix seconds.
 
-    `team` is the name that was asked for, else that of the team it became; `automatic`: it came in
-    without an organiser. `failures` counts the failed deliveries of its last mail.
+    `team` is the requested name, or the name of the resulting team; `automatic`: it came in without
+    an organiser. `failures` counts failed deliveries of its last e-mail.
     """
 
     id: int

@@ -30,12 +30,11 @@ class Exchanged:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Communication:
-    """A stored communication with one server. Times are Unix seconds.
+    """A stored communication with a server. Times are Unix seconds.
 
-    `id` is random: 31 bits, because servers read it as a 32-bit integer. `acknowledged_at`
-    is None until the server has it, `answered_at` until its callback is stored, `closed_at` until
-    the hub waits no longer. `packed` is the body of
-    the callback, compressed, where it is still needed.
+    `id` is random: 31 bits, because servers read it as a 32-bit integer. `acknowledged_at` is None
+    until the server has it, `answered_at` until its callback is stored, `closed_at` until the hub
+    waits no longer. `packed` is the callback's body, compressed, if it is still needed.
     """
 
     id: int

@@ -12,7 +12,7 @@ import zstandard
 from isal import isal_zlib
 
 ONCE = 2**26
-"""The most bytes that are decompressed in one step."""
+"""The maximum number of bytes decompressed in one step."""
 
 _local = threading.local()
 GZIP_BEGIN = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
@@ -31,9 +31,11 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(packed: bytes, limit: int = -1) -> bytes:
-    """Decompress one result of `pack`, or several one after another; at most `most` bytes.
+    """Decompress a result of `pack`, or several in a row; at most `most` bytes.
 
-    Raises `zstandard.ZstdError` for other bytes, and where the end of what is read is missing.
+    Raises `zstandard.ZstdError` for other bytes, and if the end is missing.
+
+    Example: `unpack(pack(b"text"))` returns `b"text"`.
     """
     try:
         decompressor = _local.decompressor
@@ -50,7 +52,7 @@ def unpack(packed: bytes, limit: int = -1) -> bytes:
 
 
 def _unpack_one(decompressor: zstandard.ZstdDecompressor, packed: bytes) -> bytes:
-    """Decompress a single frame of a known size, at several times a stream's speed."""
+    """Decompress a single frame of known size, several times faster than a stream."""
     if not 0 <= zstandard.frame_content_size(packed) <= ONCE:
         raise zstandard.ZstdError("not a size to decompress at once")
     content: bytes = decompressor.decompress(packed, allow_extra_data=False)
@@ -58,7 +60,7 @@ def _unpack_one(decompressor: zstandard.ZstdDecompressor, packed: bytes) -> byte
 
 
 def _frames(decompressor: zstandard.ZstdDecompressor, packed: bytes) -> Iterator[bytes]:
-    """Yield the contents of frames; a reader of streams would take a missing end for the end."""
+    """Yield the content of each frame; a stream reader would take a missing end for the end."""
     while packed:
         frame = decompressor.decompressobj()
         yield frame.decompress(packed)
@@ -80,7 +82,7 @@ def unpack_json(packed: bytes) -> Any:
 def deflated(data: bytes) -> bytes:
     """Compress bytes to deflate blocks (RFC 1951) that end at a whole byte and are not the last.
 
-    They refer to nothing before them: a sequence of results is one stream, in whatever order.
+    They refer to nothing before them: results in any order form one stream.
     """
     compressor = isal_zlib.compressobj(_QUICK, isal_zlib.DEFLATED, -15)
     packed: bytes = compressor.compress(data) + compressor.flush(isal_zlib.Z_FULL_FLUSH)
@@ -88,7 +90,7 @@ def deflated(data: bytes) -> bytes:
 
 
 def gzipped(data: bytes) -> bytes:
-    """Compress bytes to one gzip member."""
+    """Compress bytes to a gzip member."""
     compressor = isal_zlib.compressobj(_QUICK, isal_zlib.DEFLATED, 31)
     packed: bytes = compressor.compress(data) + compressor.flush()
     return packed

@@ -1,6 +1,6 @@
-"""Steps of background work that run to their end, even if the hub stops meanwhile.
+"""Background work whose steps run to their end, even if the hub stops meanwhile.
 
-It may import nothing of the hub.
+It may import nothing from the hub.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from metaserver.base.records import Problem
 from metaserver.base.states import Outcome
 
 NO_PHASE = ""
-"""The name of the phase of a run that was made before any was planned."""
+"""The phase name for a run made before any phase was planned."""
 
 
 class StepState(StrEnum):
-    """The result of a step."""
+    """A step's result."""
 
     PASSED = "passed"
     WARNING = "warning"  # the queue is open; the team should know of it
@@ -24,11 +24,11 @@ class StepState(StrEnum):
 
 
 class ConformanceStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step: its name, its result, its duration and its problems.
+    """A step: its name, its result, its duration and its problems.
 
-    `seconds` is None where nothing was timed. `problems` are the first 100 of `problem_count`.
-    `outcome` is that of the attempt, None for a step that is not an attempt of its own. `raw` is
-    the beginning of the received answer, as text.
+    `seconds` is None if nothing was timed. `problems` are the first 100 of `problem_count`.
+    `outcome` is the attempt's, None for a step that is no attempt. `raw` is the received answer's
+    beginning, as text.
     """
 
     name: str
@@ -44,8 +44,8 @@ class ConformanceStep(msgspec.Struct, frozen=True, kw_only=True):
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """The phase that a test is for, and the phase's settings that the test depends on.
 
-    `phase` is empty where no phase is planned, `release` where accessions are checked by their form
-    alone. `tasks` are those that the server is asked for, `timeout` is for one article in seconds.
+    `phase` is empty if no phase is planned, `release` if accessions are checked by their form
+    alone. `tasks` are the server's tasks, `timeout` is in seconds per article.
     """
 
     phase: str
@@ -55,7 +55,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     answer_bytes: int
 
     def words(self) -> str:
-        """Return the terms in one line."""
+        """Return the terms on a single line."""
         checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
         phase = f"For phase {self.phase}" if self.phase else "For no phase"
         parts = (
@@ -67,7 +67,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return " · ".join(parts)
 
     def changes(self, tested: Terms) -> Sequence[str]:
-        """Return the differences that an earlier test does not cover; empty where it covers all."""
+        """Return the differences that an earlier test does not cover; empty if it covers all."""
         differences = []
         if more := [task for task in self.tasks if task not in tested.tasks]:
             differences.append(f"it is asked for {', '.join(more)} too")
@@ -83,7 +83,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConformanceVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a test without its steps: `at` in Unix seconds, `reasons` of a failure."""
+    """A test's result without its steps: `at` in Unix seconds, `reasons` of a failure."""
 
     terms: Terms
     at: float
@@ -94,7 +94,7 @@ class ConformanceVerdict(msgspec.Struct, frozen=True, kw_only=True):
 class Conformance(msgspec.Struct, frozen=True, kw_only=True):
     """A complete run; `url` is the server's address without path and secrets, `at` Unix seconds.
 
-    `terms` are None where it was made for no phase or settings.
+    `terms` are None if it was made for no phase or settings.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""Values of consensus models that the hub keeps: what one was trained on, and how good it is."""
+"""Consensus models: their training data and their quality."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import msgspec
 
 
 class ModelGold(msgspec.Struct, frozen=True, kw_only=True):
-    """The gold of a closed phase that a model was trained on."""
+    """A closed phase's gold that a model was trained on."""
 
     phase: str
     version: int
 
 
 class ModelMember(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that a model knows; `version` is what it reported of itself then, if anything.
+    """A server that a model knows; `version` is what it reported then, if anything.
 
-    `auc_ipr` is that of its run on the articles of the training.
+    `auc_ipr` is its run's on the training articles.
     """
 
     server: str
@@ -25,11 +25,11 @@ class ModelMember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MethodQuality(msgspec.Struct, frozen=True, kw_only=True):
-    """The quality of a method in cross-validation, on articles that it was not trained on.
+    """A method's quality in cross-validation, on articles that it was not trained on.
 
-    `f_score` is F_10 at 30 candidates, `short_f_score` that of lists that end at the least
-    probability and `candidates` their mean length; `calibration_error` is the expected one. They
-    are null of methods without probabilities.
+    `f_score` is F_10 at 30 candidates, `short_f_score` that for lists cut at the minimum
+    probability, `candidates` their mean length, `calibration_error` is the expected calibration
+    error. They are null for methods without probabilities.
     """
 
     method: str
@@ -49,11 +49,11 @@ class CalibrationBin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TeamContribution(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a team in the consensus, in AUC iP/R.
+    """A team's part in the consensus, in AUC iP/R.
 
-    `value` is its Shapley value with the 95 % interval `low` to `high`, null where random orders of
-    the teams did not make it sure; `missing` is what the consensus would lose without the team,
-    `alone` what the team reaches alone.
+    `value` is its Shapley value with the 95 % interval `low` to `high`, null if random team orders
+    left it unsure; `missing` is what the consensus would lose without the team, `alone` what the
+    team reaches alone.
     """
 
     team: str
@@ -65,10 +65,10 @@ class TeamContribution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrainingReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The report on a model: what was compared on how many articles, and who contributed what.
+    """A model's report: what was compared on how many articles, and who contributed what.
 
-    `best_member` is the highest AUC iP/R of a member. `left_out` counts the articles of the gold
-    that are in a phase that is not closed, too.
+    `best_member` is the highest AUC iP/R among members. `left_out` counts gold articles that are
+    also in a phase that is not closed.
     """
 
     articles: int

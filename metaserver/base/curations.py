@@ -1,4 +1,4 @@
-"""Values of curations: the states of a curator's work on an article."""
+"""The states of a curator's work on an article."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import msgspec
 
 
 class CurationStanding(StrEnum):
-    """The state of a curation."""
+    """A curation's state."""
 
     OPEN = "open"  # its curator decides
     SUBMITTED = "submitted"  # finished; opened again by `reopen`
 
 
 class SetPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The plan of a set of articles for several curators.
+    """The plan for several curators' article set.
 
     `blind`: no curator sees another's decisions. `assist`: curators see what servers proposed.
-    `adjudicators` are tokens of curators who rule on disagreements, beside organisers; `own`: also
-    on those of their own articles.
+    `adjudicators` are tokens of curators who, beside organisers, rule on disagreements; `own`: even
+    on their own articles.
     """
 
     tasks: tuple[str, ...]

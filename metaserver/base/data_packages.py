@@ -1,4 +1,4 @@
-"""The data package of a phase, as its organiser released it."""
+"""A phase's data package, as its organiser released it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class PackedData(msgspec.Struct, frozen=True, kw_only=True):
-    """A data package's file, named by `sha256`, the checksum of the whole zip.
+    """A data package's file, named by `sha256`, the whole zip's checksum.
 
     `gold` has the version of each task's gold in it, `articles` the number of articles.
     """

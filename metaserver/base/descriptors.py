@@ -1,8 +1,8 @@
 """Open files: the number that the system allows the hub, and its use.
 
-Each request in flight and each viewer takes a socket. The files of the store, the releases and the
-logs come first: nothing works without them. The rest is shared in thirds: requests in flight,
-connections kept for the next requests, and connections of clients.
+Each request in flight and each viewer takes a socket. The store's files, the releases and the logs
+come first: nothing works without them. The rest is shared in thirds: requests in flight,
+connections reused for later requests, and client connections.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 RESERVED = 96  # for the store, releases, logs, look-ups of names
 ENOUGH = 4_096
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""The system's errors for exhausted resources, of files and others."""
+"""The system's errors for exhausted resources, such as files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptors:
-    """The number of files that may be open; `None` where the system sets no bound."""
+    """The number of files that may be open; `None` if the system sets no bound."""
 
     allowed: int | None
 
@@ -32,7 +32,7 @@ class Descriptors:
 
     @property
     def clients(self) -> int | None:
-        """The most connections of clients that may be open."""
+        """The maximum number of open client connections."""
         return self._third
 
     @property
@@ -40,9 +40,9 @@ class Descriptors:
         return None if self.allowed is None else max(1, (self.allowed - RESERVED) // 3)
 
     def shortage(self, planned: int | None = None) -> str | None:
-        """Return one line where too few files are allowed, None where there are enough.
+        """Return a line if too few files are allowed, None if there are enough.
 
-        `planned` is the number of requests at a time; None: as most hubs need.
+        `planned` is the number of concurrent requests; None: as most hubs need.
         """
         if self.allowed is None or self._third is None:
             return None
@@ -66,7 +66,7 @@ def raise_limit() -> Descriptors:
 
 
 def current() -> Descriptors:
-    """Return the number of open files allowed now."""
+    """Return the number of files that may be open now."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return Descriptors(None if soft == resource.RLIM_INFINITY else soft)
 

@@ -1,10 +1,13 @@
-"""Lengths of time in words."""
+"""Durations in words."""
 
 from __future__ import annotations
 
 
 def in_words(seconds: float) -> str:
-    """Write a length of time: 45 s, 12 min, 3.5 h, 2.1 d."""
+    """Write a duration in words.
+
+    Example: `in_words(720)` returns "12 min".
+    """
     for unit, size, limit in (("s", 1, 60), ("min", 60, 5400), ("h", 3600, 172800)):
         if seconds < limit:
             return f"{seconds / size:.3g} {unit}"

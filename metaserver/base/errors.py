@@ -1,4 +1,4 @@
-"""The exceptions of the hub.
+"""The hub's exceptions.
 
 MetaserverError
 ├── InputError          invalid input: an article, a gold file, a URL, a release, a setting
@@ -25,7 +25,7 @@ class MetaserverError(Exception):
 
 
 class InputError(MetaserverError):
-    """Invalid input, reported in one line: `place: what is wrong; what was expected`.
+    """Invalid input, reported on one line: `place: what is wrong; what was expected`.
 
     `place` is a file, `file:line`, an option or a setting. The command line exits with status 2.
     """
@@ -49,9 +49,9 @@ class Refusal(IntEnum):
 
 
 class RefusedError(MetaserverError):
-    """A refused request, reported in one line; `field` is the parameter at fault.
+    """A refused request, reported on one line; `field` is the parameter at fault.
 
-    `detail` is what a program needs to go on, as JSON has it: the JSON interface sends it too.
+    `detail` is what a program needs to continue, JSON-ready; the JSON interface sends it too.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class PeerError(MetaserverError):
 
     @property
     def void(self) -> bool:
-        """True where it may be the hub's own fault, so that the request is sent again."""
+        """True if it may be the hub's own fault, so that the request is sent again."""
         return self.stalled > 0.0 and self.outcome in STALL_OUTCOMES
 
     def excuse(self) -> str:
-        """Return one line that says why a void failure does not count."""
+        """Return why a void failure does not count, in one line."""
         return f"the hub stood still for {self.stalled:.1f} s, so this does not count: {self}"
 
 

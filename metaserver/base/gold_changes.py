@@ -1,4 +1,4 @@
-"""Changes that another version of the gold makes: labels by article, values by run."""
+"""What new gold changes: labels by article, values by run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ArticleChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's place and values by column, before and after; null where there was no board."""
+    """A run's place and values by column, before and after; null if there was no board."""
 
     run: str
     place_before: int | None
@@ -26,13 +26,12 @@ class RunChange(msgspec.Struct, frozen=True, kw_only=True):
 class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
     """The changes that a gold file makes, or would make.
 
-    `version` is the one it is stored as, null in a preview; `replaces` is the one before it.
-    `articles` counts the articles that now have gold. `changes` are the articles with other
-    labels, `unknown` those that the corpus does not have, the first 1,000 of each, and of an
-    article's labels the first 100; `added`, `removed` and `unknown_articles` count them all.
-    `unanswerable` are accessions that the phase's release does not accept in answers, each with the
-    reason, at most 1,000: every run misses them. `runs` have each run's values on the raw board
-    before and after. `frozen` is the id of the old board.
+    `version` is its version, null in a preview; `replaces` is the version before it. `articles`
+    counts articles that now have gold. `changes` are the articles with other labels, `unknown`
+    those missing from the corpus (the first 1,000 each, and 100 labels per article); `added`,
+    `removed` and `unknown_articles` are the totals. `unanswerable` are up to 1,000 accessions that
+    the phase's release rejects in answers, each with the reason: every run misses them. `runs` have
+    each run's values on the raw board before and after. `frozen` is the id of the old board.
     """
 
     phase: str

@@ -1,4 +1,4 @@
-"""Values of lanes: keys, states, corpora, attempts as they are stored."""
+"""Lanes: keys, states, corpora, stored attempts."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class StateChange:
 
 
 class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One ended attempt as its lane passes it to the store.
+    """An ended attempt as its lane passes it to the store.
 
-    `answer` is set where the attempt was accepted. `final`: the article is finished for the lane,
-    and so is every article before `cursor`.
+    `answer` is set if the attempt was accepted. `final`: the article is finished for the lane, and
+    so is every article before `cursor`.
     """
 
     lane: LaneKey
@@ -84,11 +84,10 @@ class Tries(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneState:
-    """The progress of a lane when a hub takes it: every article before `cursor` is finished.
+    """A lane's progress when a hub takes it: every article before `cursor` is finished.
 
-    `serial` is the last one of its log, 0 where no attempt is stored.
-    `finished` are the positions from `cursor` on that are answered or given up; `tries` those with
-    attempts that are neither.
+    `serial` is its log's last serial, 0 if no attempt is stored. `finished` are the positions from
+    `cursor` on that are answered or given up; `tries` the others that had attempts.
     """
 
     key: LaneKey
@@ -112,7 +111,7 @@ class TakenLane:
 class LaneRest:
     """The end of a process's work on a lane that it held at an epoch.
 
-    `order` is the number of the order that it carried out; `goes_on`: another turn is to follow.
+    `order` is the number of the executed order; `goes_on`: another turn is to follow.
     """
 
     key: LaneKey
@@ -132,7 +131,7 @@ class LaneReport(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Corpus:
-    """The articles of a phase, in order: position i has `ids[i]`, `wire_bytes[i]` in a request."""
+    """A phase's articles, in order: position i has `ids[i]`, `wire_bytes[i]` in a request."""
 
     id: int
     ids: tuple[ArticleId, ...]
@@ -151,10 +150,10 @@ class StoredAttempt(NamedTuple):
 
 
 class Asides(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of an answer that is not scored, for people who read it.
+    """The unscored part of an answer, for people who read it.
 
-    `hits` has evidence and taxon (None: none) of each hit of a task's payload, in its order.
-    `mentions` have offset, words, type, and the accession (each empty where it was not sent).
+    `hits` has the evidence and taxon (None: none) for each hit in a task's payload, in order.
+    `mentions` have offset, words, type, and accession (each empty if not sent).
     """
 
     hits: Mapping[TaskName, Sequence[tuple[str, int | None]]] = {}
@@ -164,12 +163,11 @@ class Asides(msgspec.Struct, frozen=True, kw_only=True):
 class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The valid part of an answer, and the problems found in it.
 
-    `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part of each
-    task the server answered; it is empty where the attempt failed. `problems` are the first 100,
-    worst first, notes that cost nothing (a value read as another type) last; `problem_count` is
-    the number of all of them. `message` is the worst one in one line, empty where there is none.
-    `asides` are there where they were asked for; lanes do not keep them. `usage` is what the answer
-    took, as its team declares.
+    `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part for each
+    answered task, empty if the attempt failed. `problems` are the first 100, worst first, notes
+    that cost nothing (a value read as another type) last; `problem_count` is their total. `message`
+    is the worst problem on one line, or empty. `asides` are there if requested; lanes do not keep
+    them. `usage` is what the answer took, as its team declares.
     """
 
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""Descriptions of methods: what a team says of a run for a paper's readers."""
+"""Method descriptions: what a team says about a run for a paper's readers."""
 
 from __future__ import annotations
 
@@ -34,4 +34,4 @@ HEADINGS = {
     "contact": "Contact",
     "link": "Link",
 }
-"""The headings of its fields, in their order."""
+"""The headings for its fields, in order."""

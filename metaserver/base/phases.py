@@ -1,4 +1,4 @@
-"""Values of challenges and phases, and versions of their corpora and gold."""
+"""Challenges and phases, and versions of their corpora and gold."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from metaserver.base.states import PhaseState
 class Challenge:
     """A challenge: phases whose dates are shown in one time zone (an IANA name).
 
-    Before `announced_at` (Unix seconds) only organisers see anything of it. `code` is the digest of
-    its invitation code; empty: there is none.
+    Before `announced_at` (Unix seconds) only organisers see anything about it. `code` is its
+    invitation code's digest; empty: no code.
     """
 
     id: int
@@ -59,7 +59,7 @@ class Phase:
         return self.plan.state(now, self.reached)
 
     def coming(self, now: float) -> Sequence[Change]:
-        """Return the changes by the clock after `now` (Unix seconds), the next one first."""
+        """Return the changes by the clock after `now` (Unix seconds), the next change first."""
         return self.plan.coming(now, self.reached)
 
 
@@ -77,7 +77,7 @@ class CorpusVersion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GoldEntry:
-    """One version of a task's gold in a phase, without the file; `checksum` is keyed."""
+    """A version of a task's gold in a phase, without the file; `checksum` is keyed."""
 
     task: TaskName
     version: int
@@ -88,6 +88,6 @@ class GoldEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GoldVersion(GoldEntry):
-    """One version of a task's gold in a phase; `content` is the file."""
+    """A version of a task's gold in a phase; `content` is the file."""
 
     content: bytes

@@ -24,14 +24,14 @@ MentionType = Annotated[str, Meta(max_length=100)]
 
 
 class UploadLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The uploads of result files that count: of a team in a task, in 24 hours and in all."""
+    """How many uploaded result files count per team and task: in 24 hours, and in total."""
 
     a_day: Count = 10
     total: Count = 50
 
 
 class PhaseLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of a phase; None takes the hub's own setting (`limits` in `config.yaml`)."""
+    """Limits for a phase; None takes the hub's own setting (`limits` in `config.yaml`)."""
 
     timeout: Seconds | None = None  # for one article, in seconds
     attempts: Count | None = None  # an article
@@ -43,21 +43,21 @@ class PhaseLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class TeamNames(StrEnum):
-    """Visibility of the names of teams while a phase is not frozen yet."""
+    """Visibility of team names until a phase is frozen."""
 
     SHOWN = "shown"
     HIDDEN = "hidden"  # until the freeze: others see a team by an anonymous name
 
 
 class ShownUsage(StrEnum):
-    """Visibility on boards of the tokens and costs that teams declare."""
+    """Visibility on boards of the declared tokens and costs."""
 
     HIDDEN = "hidden"  # each team sees those of its own runs, organisers see all
     SHOWN = "shown"  # whoever sees a run's score
 
 
 class UsageRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The tokens and costs that teams declare: who sees them, and the currency of costs."""
+    """Declared tokens and costs: who sees them, and the currency."""
 
     boards: ShownUsage = ShownUsage.HIDDEN
     currency: Currency = "USD"  # costs in others are in no mean
@@ -71,7 +71,7 @@ class Normalisation(StrEnum):
 
 
 class InferredConfidence(StrEnum):
-    """Confidence of hits that a server sent without any."""
+    """Confidence assumed for hits that a server sent without any."""
 
     REQUIRED = "required"  # none: such a hit is dropped
     RANK = "rank"  # falls with the rank
@@ -80,7 +80,7 @@ class InferredConfidence(StrEnum):
 class AnswerRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rules by which a phase reads answers; None, or no text, takes the hub's own setting.
 
-    `normalise` is that of accessions (`uniprot.normalise`); the others complete answers of historic
+    `normalise` is for accessions (`uniprot.normalise`); the others complete answers of historic
     servers (`answers`): `mention_type` is read into mentions without one.
     """
 
@@ -129,17 +129,17 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """Return the phase's state at `now` (Unix seconds).
 
         The state it has reached holds until a date leads to a later one; a clock that is set back
-        undoes nothing. The state of an open phase is the plan's kind.
+        undoes nothing. An open phase's state is the plan's kind.
         """
         passed = [change.state for change in self._changes() if change.at.timestamp() <= now]
         furthest = max([*passed, reached or PhaseState.SETUP], key=ORDER.index)
         return self.kind if furthest in OPEN_STATES else furthest
 
     def coming(self, now: float, reached: PhaseState | None) -> Sequence[Change]:
-        """Return the changes that the clock makes after `now`, the next one first.
+        """Return the changes that the clock makes after `now`, the next change first.
 
-        Dates that have no effect any more are left out: a phase that was frozen manually is not
-        opened by its date.
+        Dates without further effect are left out: a phase that was frozen manually is not opened by
+        its date.
         """
         state, changes = self.state(now, reached), dict[float, Change]()
         ahead = [change for change in self._changes() if change.at.timestamp() > now]
@@ -152,7 +152,7 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return list(changes.values())
 
     def _changes(self) -> Sequence[Change]:
-        """Return the changes of all dates, in the order of the states."""
+        """Return all dates' changes, in the order of the states."""
         states = (self.kind, PhaseState.FROZEN, PhaseState.CLOSED)
         return [
             Change(date=name, at=at, state=state)
@@ -162,7 +162,7 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 DATES = ("opens", "freezes", "closes")
-"""The dates of a plan, in the order in which they come."""
+"""A plan's dates, in chronological order."""
 ORDER = tuple(PhaseState)
 
 

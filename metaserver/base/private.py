@@ -12,13 +12,13 @@ FOLDER_MODE = 0o700
 
 
 def create(path: Path) -> IO[bytes]:
-    """Open a new file to write and read, replacing any existing one; links are not followed."""
+    """Open a new file to write and read, replacing any existing file; links are not followed."""
     path.unlink(missing_ok=True)
     return os.fdopen(_open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR), "w+b")
 
 
 def open_or_create(path: Path) -> IO[bytes]:
-    """Open an existing file to write and read, or a new one; only its owner may read it then."""
+    """Open an existing or new file to write and read; only its owner may read it then."""
     return os.fdopen(_open(path, os.O_CREAT | os.O_RDWR), "r+b")
 
 

@@ -1,4 +1,4 @@
-"""Kinds of problems: a message without what differs between like problems."""
+"""Kinds of problems: messages without what differs between similar problems."""
 
 from __future__ import annotations
 

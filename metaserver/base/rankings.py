@@ -1,4 +1,4 @@
-"""Ranking: the rule by which the runs of a phase get their places."""
+"""Ranking: the rule that gives a phase's runs their places."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Meta
 
 
 class ArticlePolicy(StrEnum):
-    """The articles of the gold that count in a score."""
+    """The gold's articles that count in a score."""
 
     ALL = "all"  # one without an answer counts as zero
     ANSWERED = "answered"  # those the run has hits for, as BioCreative II.5 published
@@ -24,12 +24,11 @@ class Ties(StrEnum):
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rule of a phase's places.
+    """A phase's ranking rule.
 
-    A run whose score is of less than the share `min_coverage` of the articles that count gets no
-    place (`Score.coverage`).
-    `measure` is a column of a task's board; a task that has no such column, and an empty one, take
-    the task's first.
+    A run whose score covers less than the share `min_coverage` of the counted articles gets no
+    place (`Score.coverage`). `measure` is a column on a task's board; if empty, or if a task has no
+    such column, the task's first column counts.
     """
 
     articles: ArticlePolicy = ArticlePolicy.ALL

@@ -1,6 +1,6 @@
-"""Frozen values that every part of the hub uses.
+"""Frozen values used all over the hub.
 
-Those that are created for every answer are structs of msgspec, in a tenth of a dataclass' time.
+Those created per answer are msgspec structs: a tenth of a dataclass' time.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def count_stated(answers: Mapping[ArticleId, Any]) -> int:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Article:
-    """One article as it is sent: plain text, paragraphs and headings on lines of their own.
+    """An article as sent: plain text, paragraphs and headings on lines of their own.
 
-    `text` begins with the title where the source has one; it holds no carriage returns.
+    `text` begins with the title if the source has one; it holds no carriage returns.
     """
 
     id: ArticleId
@@ -46,9 +46,9 @@ class Article:
 class Server:
     """An annotation server as registered for a phase.
 
-    `concurrency` (>= 1) is the number of requests that may be in flight to it. `method`,
-    `parameters` ("text" or "text+context") and `encoding` of requests ("utf-8" or "ascii") are
-    those of XML-RPC; `options` is JSON of what another `protocol` is set to, empty for none.
+    `concurrency` (>= 1) is the allowed number of requests in flight. `method`, `parameters` ("text"
+    or "text+context") and `encoding` ("utf-8" or "ascii") are for XML-RPC requests; `options` is
+    JSON with another `protocol`'s settings, or empty.
     """
 
     name: ServerName
@@ -65,10 +65,10 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerReport:
-    """The state that a server reports; `max_concurrent` (>= 1) is None where it reports none.
+    """The state that a server reports; `max_concurrent` (>= 1) is None if not reported.
 
-    `version` is empty where it reports none. `documents` is how many it takes, in its own words: of
-    a day in BeCalm, so that nothing follows from it.
+    `version` is empty if not reported. `documents` is how many it accepts, in its own words (per
+    day in BeCalm, so the hub ignores it).
     """
 
     state: ReportedState = ReportedState.RUNNING
@@ -79,7 +79,7 @@ class ServerReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """One thing wrong with an answer, at a path in it: `normalizations[3].rank`."""
+    """Something wrong with an answer, at a path in it: `normalizations[3].rank`."""
 
     path: str
     message: str
@@ -89,12 +89,12 @@ class Problem:
 
 
 class Timings(msgspec.Struct, frozen=True, kw_only=True):
-    """The timings of an attempt's phases, in seconds; None for a phase that was not reached.
+    """How long an attempt's phases took, in seconds; None for a phase not reached.
 
     The phases follow one another: `queue` (in the hub, until the request begins), `dns`, `connect`
-    (TCP and TLS), `send` (request written), `wait` (until the answer's headers), `transfer`
-    (until its last byte; what arrives in pieces is decoded meanwhile), `parse` (the rest of
-    decoding, and validation). `total` is from the start of the request to the last byte.
+    (TCP and TLS), `send` (request written), `wait` (until the answer's headers), `transfer` (until
+    its last byte; what arrives in pieces is decoded meanwhile), `parse` (the rest of decoding, and
+    validation). `total` is from the start of the request to the last byte.
     """
 
     queue: float | None = None
@@ -108,7 +108,7 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One request for one article to one server, and its result."""
+    """A request for one article to one server, and its result."""
 
     server: ServerName
     article: ArticleId

@@ -1,4 +1,4 @@
-"""Values of curators' requests: what is asked, of which servers, and how far it is."""
+"""Curators' requests: what is asked, which servers answer, and how far it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metaserver.base.states import Outcome
 
 
 class RequestState(StrEnum):
-    """The state of a request."""
+    """A request's state."""
 
     RECEIVED = "received"  # in the queue
     ASKING = "asking"  # servers are asked
@@ -23,11 +23,11 @@ class RequestState(StrEnum):
 
 
 UNFINISHED = frozenset({RequestState.RECEIVED, RequestState.ASKING})
-"""The states of requests that a hub that is started again goes on with."""
+"""The request states that a restarted hub resumes."""
 
 
 class AskedState(StrEnum):
-    """The state of one server in a request."""
+    """A server's state in a request."""
 
     WAITING = "waiting"  # for its turn
     BUSY = "busy"  # with a challenge, whose articles come first
@@ -43,10 +43,9 @@ ENDED = frozenset({AskedState.ANSWERED, AskedState.FAILED, AskedState.NOT_ASKED}
 
 
 class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of a request: tasks and servers (none: all), and how answers are combined.
+    """Options of a request: tasks and servers (empty: all), and how answers are combined.
 
-    `process` is the process of the hub that works on it. `from_pdf`: its text was read out of a
-    PDF.
+    `process` is the hub process that works on it. `from_pdf`: its text was read out of a PDF.
     """
 
     tasks: tuple[str, ...] = ()
@@ -61,10 +60,10 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskedServer(msgspec.Struct, frozen=True, kw_only=True):
-    """One server in a request; `since` is the time of its state (Unix seconds).
+    """A server in a request; `since` is when its state began (Unix seconds).
 
-    `seconds` is what its last attempt took, `hits` the number of hits of its answer; `late`: it
-    came after the deadline.
+    `seconds` is what its last attempt took, `hits` its answer's number of hits; `late`: it came
+    after the deadline.
     """
 
     server: ServerName

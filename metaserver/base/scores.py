@@ -1,4 +1,4 @@
-"""Scores of runs, their intervals, and how hard articles are."""
+"""Run scores, their intervals, and how hard articles are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaserver.base.records import ArticleId
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """A leaderboard column: `key` into `Score.values`, heading, decimals, and a line of help."""
+    """A leaderboard column: `key` into `Score.values`, heading, decimals, and help line."""
 
     key: str
     heading: str
@@ -22,7 +22,7 @@ class Column:
 
 
 def rising_measures(columns: Iterable[Column]) -> frozenset[str]:
-    """Return the keys of the columns whose lowest value is the best."""
+    """Return the keys of the columns in which the lowest value is best."""
     return frozenset(column.key for column in columns if column.rising)
 
 
@@ -30,16 +30,15 @@ def rising_measures(columns: Iterable[Column]) -> frozenset[str]:
 class Score:
     """A run's score on one task at one moment.
 
-    `values` has a value for each of the task's columns; None is undefined ("n/a", sorted last).
-    `curve` is the run's interpolated precision/recall steps as (recall, precision), or empty.
-    `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one). Its
-    `signature`, if it has one, states how the run was scored and contains no digest of the gold:
-    boards show it to viewers who must not learn the gold.
-    It may be computed when it is first read.
-    `card` is the value by which a `ComparedTask` compares runs; it never leaves the hub.
-    `articles_counted` are the articles of the gold that count so far; None: all in the gold.
-    `answered` are those of them with an answer, be it empty; None: `articles_scored`.
-    `confidence` is the mean confidence of the articles' hits, None where there is none.
+    `values` has a value for each task column; None is undefined ("n/a", sorted last). `curve` is
+    the run's interpolated precision/recall steps as (recall, precision), or empty. `detail` is the
+    scorer's full JSON-ready result (`Scorecard.to_dict()` if any). Its `signature`, if any, states
+    how the run was scored and contains no gold digest: boards show it to viewers who must not learn
+    the gold. It may be computed when it is first read. `card` is the value by which a
+    `ComparedTask` compares runs; it never leaves the hub. `articles_counted` are the gold's
+    articles that count so far; None: all. `answered` are those with an answer, be it empty; None:
+    `articles_scored`. `confidence` is the mean confidence of the articles' hits, None without
+    confidences.
     """
 
     values: Mapping[str, float | int | None]
@@ -54,11 +53,11 @@ class Score:
 
     @property
     def coverage(self) -> float:
-        """The share of the articles that count which are in the score; 0 of none.
+        """The share of the counted articles that are in the score; 0 if none count.
 
-        Where all articles count, an empty answer is in it, as zero. Where the answered ones count,
-        it is not: a run with hits for one article has a score of one article, whatever else it
-        answers with nothing.
+        If all articles count, an empty answer is in it, as zero. If only answered articles count,
+        it is not: a run with hits in a single article has a score for that article only, however
+        many empty answers it has.
         """
         counted = self.articles_in_gold if self.articles_counted is None else self.articles_counted
         return self.articles_scored / counted if counted else 0.0
@@ -66,9 +65,9 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunIntervals:
-    """The 95 % intervals of a run's measure (`low` to `high`) and of its rank by it.
+    """The 95 % intervals for a run's measure (`low` to `high`) and for its rank.
 
-    `score` is the value they belong to; it differs from that of a run that was scored again since.
+    `score` is the value they belong to; it differs once the run is scored again.
     """
 
     score: float
@@ -80,7 +79,7 @@ class RunIntervals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArticleLevel:
-    """The difficulty of an article: mean and standard deviation over `runs`."""
+    """An article's difficulty: mean and standard deviation over `runs`."""
 
     article: ArticleId
     mean: float

@@ -1,4 +1,4 @@
-"""Values of registered servers, and of the desired states of their lanes."""
+"""Registered servers, and the desired states of their lanes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from metaserver.base.states import Control
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegisteredServer:
-    """A stored server; `verdicts` is JSON of its conformance runs, by the phase's name.
+    """A stored server; `verdicts` is JSON with its conformance runs, by the phase's name.
 
     `serves_curators`: its team agrees that curators' requests are sent to it.
 
-    `has_callback_key`: it may call the hub back. `version` is what it reported of itself last.
+    `has_callback_key`: it may call the hub back. `version` is what it reported last.
 
-    Two values of a server that differ in its verdicts, key or version alone are equal.
+    Two values that differ only in verdicts, key or version are equal.
     """
 
     id: int
@@ -33,7 +33,7 @@ class RegisteredServer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneControl:
-    """The desired state of one lane, and a note that says why."""
+    """The desired state of a lane, and a note that says why."""
 
     control: Control
     note: str

@@ -12,7 +12,7 @@ from metaserver.base.plans import Count, Seconds
 
 
 class LogFormat(StrEnum):
-    """The format of a line of the log."""
+    """The log's line format."""
 
     JSON = "json"  # one object a line, for machines
     CONSOLE = "console"  # for a person at a terminal
@@ -28,7 +28,7 @@ class LogLevel(StrEnum):
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of one article's request, and how many requests are in flight at a time."""
+    """Limits per article's request, and for requests in flight."""
 
     timeout: Seconds = 600.0
     connect: Seconds = 10.0

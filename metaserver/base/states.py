@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """The result of one attempt: one word, shown the same everywhere."""
+    """The result of an attempt: one word, shown the same everywhere."""
 
     OK = "ok"  # every hit kept
     PARTIAL = "partial"  # some hits dropped, the valid rest kept
@@ -28,7 +28,7 @@ class Outcome(StrEnum):
 
 
 class ServerState(StrEnum):
-    """The state of a server on the monitor."""
+    """A server's state on the monitor."""
 
     WAITING = "waiting"  # no attempt yet
     UP = "up"  # its last attempts were answered
@@ -52,7 +52,7 @@ UNAVAILABLE_STATES = frozenset({ReportedState.SUSPENDED, ReportedState.SHUTDOWN}
 
 
 class ProcessRole(StrEnum):
-    """The part of a hub that a process does."""
+    """What part of a hub's work a process does."""
 
     ALL = "all"  # pages and lanes
     WEB = "web"  # pages alone
@@ -68,7 +68,7 @@ class Control(StrEnum):
 
 
 class PhaseState(StrEnum):
-    """The state of a phase; the clock or an organiser advances it to the next."""
+    """A phase's state; the clock or an organiser advances it to the next."""
 
     SETUP = "setup"  # before it opens: servers register and are tested
     TRAINING = "training"  # open: articles are sent
@@ -82,7 +82,7 @@ OPEN_STATES = frozenset({PhaseState.TRAINING, PhaseState.TEST})
 
 
 class Visibility(StrEnum):
-    """The audience of a phase's scores; organisers always see them."""
+    """Who sees a phase's scores; organisers always do."""
 
     HIDDEN = "hidden"  # nobody
     OWN = "own"  # each team sees its own runs
@@ -90,7 +90,7 @@ class Visibility(StrEnum):
 
 
 class JobState(StrEnum):
-    """The state of a background job."""
+    """A background job's state."""
 
     RUNNING = "running"  # at work, or waiting for its turn
     DONE = "done"  # its result is available
@@ -99,7 +99,7 @@ class JobState(StrEnum):
 
 
 class Role(StrEnum):
-    """The permissions of a token; `ALLOWED` says which include which."""
+    """A token's permissions; `ALLOWED` says which include which."""
 
     READER = "reader"  # what is public
     CURATOR = "curator"  # answers of servers to articles of its own
@@ -121,9 +121,9 @@ A team is no curator: it would see its rivals' answers to any article.
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The lane's reaction to an attempt with one outcome.
+    """The lane's reaction to an outcome.
 
-    `retry`: the article is sent again, up to the phase's number of attempts. `charged`: the attempt
+    `retry`: the article is sent again, up to the phase's attempt limit. `charged`: the attempt
     counts towards that number. `circuit`: it counts towards opening the circuit.
     """
 
@@ -186,7 +186,7 @@ class Backoff:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryDecision:
-    """The decision on an article after an attempt.
+    """The decision about an article after an attempt.
 
     `answered` and `given_up` finish it; otherwise it is sent again after `wait` seconds.
     """
@@ -197,7 +197,7 @@ class RetryDecision:
 
     @property
     def final(self) -> bool:
-        """True where the article is finished for the lane."""
+        """True if the article is finished for the lane."""
         return self.answered or self.given_up
 
 
@@ -211,8 +211,8 @@ def decide(
 ) -> RetryDecision:
     """Decide on an article after an attempt.
 
-    `charged` is the number of attempts charged so far, this one included where it is charged.
-    `asked` are the seconds that the server asked to wait, which are the least.
+    `charged` is the number of attempts charged so far, including this one if it is charged.
+    `retry_after` are the seconds that the server asked to wait, the minimum.
     """
     rule = RULES[outcome]
     if not rule.retry:

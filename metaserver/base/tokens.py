@@ -12,7 +12,7 @@ from metaserver.base.states import Role
 class Token:
     """A stored token, without the token itself. Times are Unix seconds.
 
-    `parent` is the id of the token that issued it; None for one issued at the command line.
+    `parent` is the issuing token's id; None if issued at the command line.
     """
 
     id: int
@@ -28,7 +28,7 @@ class Token:
 
     @property
     def bearer(self) -> str:
-        """The name of its holder in the audit log: "team blue", "organiser ana"."""
+        """The token holder's name in the audit log: "team blue", "organiser ana"."""
         if self.role is Role.TEAM:
             return f"team {self.team}"
         return f"{self.role} {self.label}".strip()

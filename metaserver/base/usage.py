@@ -11,14 +11,14 @@ from typing import Final
 import msgspec
 
 CURRENCIES: Final = 4
-"""The currencies of a run that are summed up; costs in further ones are left out."""
+"""The run's currencies that are summed up; costs in further currencies are left out."""
 
 
 class DeclaredUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The tokens and the cost of one answer; None where its team declares none.
+    """An answer's tokens and cost; None if not declared.
 
-    `cost` is in `currency` (ISO 4217). `model` is the name of the model, `prompt` that of its
-    instructions, `requests` the number of requests to it.
+    `cost` is in `currency` (ISO 4217). `model` is the model's name, `prompt` the prompt's name,
+    `requests` the number of requests to it.
     """
 
     tokens_in: int | None = None
@@ -36,10 +36,10 @@ class DeclaredUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """The tokens and the cost of an answered article of a run on average, as its team declares.
+    """A run's mean tokens and cost per answered article, as its team declares.
 
-    `articles` are those whose answers declare something; the others count in no mean. `cost` is
-    the mean of the costs in `currency`, which `priced` articles have. None: nothing is declared.
+    `articles` are those whose answers declare something; the others count in no mean. `cost` is the
+    mean cost in `currency` over the `priced` articles. None: nothing is declared.
     """
 
     articles: int
@@ -51,14 +51,14 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> float | None:
-        """The tokens in both directions; None where one of them is not declared."""
+        """The tokens in both directions; None unless both are declared."""
         if self.tokens_in is None or self.tokens_out is None:
             return None
         return self.tokens_in + self.tokens_out
 
 
 class KeptUsage(msgspec.Struct, frozen=True, array_like=True):
-    """The sums of a run's declared usage, for a checkpoint: numbers of answers, and totals."""
+    """The sums of a run's declared usage, for a checkpoint: answer counts, and totals."""
 
     declared: int = 0
     tokens_in: tuple[int, int] = (0, 0)
@@ -68,7 +68,7 @@ class KeptUsage(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(kw_only=True, slots=True)
 class UsageTotals:
-    """The sums of what a run's answers declare, each with the number of answers that do."""
+    """The sums of what a run's answers declare, each with its number of answers."""
 
     declared: int = 0
     tokens_in: tuple[int, int] = (0, 0)
@@ -76,7 +76,7 @@ class UsageTotals:
     costs: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def add(self, usage: DeclaredUsage) -> None:
-        """Count one answer."""
+        """Count an answer."""
         self.declared += 1
         self.tokens_in = _added(self.tokens_in, usage.tokens_in)
         self.tokens_out = _added(self.tokens_out, usage.tokens_out)
@@ -87,7 +87,7 @@ class UsageTotals:
             self.costs[usage.currency] = (count + 1, total + usage.cost)
 
     def of_run(self, currency: str) -> RunUsage | None:
-        """Return the means with the costs in one currency; None where nothing is declared."""
+        """Return the means, with the costs in a single currency; None if nothing is declared."""
         if not self.declared:
             return None
         priced, cost = self.costs.get(currency, (0, 0.0))

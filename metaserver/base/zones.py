@@ -1,7 +1,7 @@
-"""Dates written in a time zone, and moments shown in one.
+"""Dates written and shown in a time zone.
 
-A change of clocks skips local times in spring and repeats some in autumn. Both are refused, with
-the two moments that may be meant; a repeated one is always shown with its offset.
+A clock change skips local times in spring and repeats some in autumn. Both are refused, with the
+two moments that may be meant; a repeated time is always shown with its offset.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 YEARS = range(1970, 3000)
-"""The years of dates: in the first and the last of `datetime`, some zones have no local time."""
+"""The years in which dates may be: in `datetime`'s first and last, some zones have no local time.
+"""
 
 FIRST = datetime(YEARS[0] - 1, 12, 31, tzinfo=UTC).timestamp()
 LAST = datetime(YEARS[-1] + 1, 1, 2, tzinfo=UTC).timestamp()
-"""The bounds of the moments whose local year, in any zone, is one of `YEARS`."""
+"""The bounds for moments whose local year, in any zone, is one in `YEARS`."""
 
 
 def known_zone(name: str) -> tzinfo | None:
-    """Return a time zone by its IANA name, None where this machine has none of that name."""
+    """Return a time zone by its IANA name, None if this machine does not have it.
+
+    Example: `known_zone("Europe/Madrid")` is a zone, `known_zone("Mars/Olympus")` is None.
+    """
     if name == "UTC":  # also on a machine without any zone
         return UTC
     try:
@@ -29,7 +33,7 @@ def known_zone(name: str) -> tzinfo | None:
 
 
 def shown_name(name: str) -> str:
-    """Return the zone in which moments are shown: UTC where this machine does not know the zone."""
+    """Return the zone in which moments are shown: UTC if this machine does not know the zone."""
     return "UTC" if known_zone(name) is None else name
 
 
@@ -39,7 +43,7 @@ def to_zone(at: datetime, name: str) -> datetime:
 
 
 def is_dated(at: datetime) -> bool:
-    """Return whether a moment is one that every time zone can show."""
+    """Return whether every time zone can show a moment."""
     return FIRST <= at.timestamp() < LAST
 
 
@@ -61,8 +65,10 @@ def read_moment(text: str, zone: str) -> datetime:
 def readings(text: str, zone: str) -> Sequence[datetime]:
     """Return the two moments that a local time may mean, the earlier first; else nothing.
 
-    A time that is repeated is two moments. One that is skipped is read by the clock before the
-    change and by the clock after it.
+    A repeated time is two moments. A skipped time is read by the clock before the change and by the
+    clock after it.
+
+    Example: `readings("2026-10-25T02:30", "Europe/Madrid")` has 00:30 and 01:30 UTC.
     """
     local_zone = known_zone(zone)
     try:
@@ -112,7 +118,7 @@ def in_zone(at: datetime, name: str) -> str:
 
 
 def is_repeated(there: datetime) -> bool:
-    """Return whether a local time is repeated: the time of two moments."""
+    """Return whether a local time is repeated, so that it means two moments."""
     return there.replace(fold=0).timestamp() < there.replace(fold=1).timestamp()
 
 

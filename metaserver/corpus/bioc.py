@@ -1,7 +1,7 @@
-"""Readers of BioC collections, XML (Comeau et al. 2013, doi:10.1093/database/bat064) and JSON.
+"""Readers for BioC collections, XML (Comeau et al. 2013, doi:10.1093/database/bat064) and JSON.
 
-The text of a passage is its own, or if that is blank, its sentences with a blank between them. It
-keeps every character, so that offsets inside it stay valid; only a carriage return becomes a blank.
+A passage's text is its own, or if that is blank, its sentences with a space between them. It keeps
+every character, so that offsets inside it stay valid; only a carriage return becomes a space.
 Passages are separated by one line end.
 """
 
@@ -51,9 +51,9 @@ class _Document(msgspec.Struct):
 
 
 def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
-    """Yield the documents of a BioC JSON collection, of a list of collections, or of one document.
+    """Yield the documents in a BioC JSON collection, a list of collections, or a single document.
 
-    Raises `InputError`, with the line where the JSON is malformed, else with the path in it.
+    Raises `InputError`, with the line if the JSON is malformed, else with the path in it.
     """
     for entry in _decode(path, data):
         if entry.documents is None and entry.passages is None:
@@ -73,7 +73,7 @@ def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
 
 
 def read_bioc_xml(document: _Element) -> ArticleDraft:
-    """Return the `document` of a BioC XML collection."""
+    """Return a BioC XML collection's `document`."""
     passages = []
     for passage in document.iterfind("passage"):
         values = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
@@ -98,7 +98,7 @@ def _decode(path: Path, data: bytes) -> list[_Document]:
 
 
 def _text_of(text: str | None, sentences: Sequence[str]) -> str:
-    """Return a passage's text; libraries write an empty one beside the sentences that have it."""
+    """Return a passage's text; libraries write an empty text beside the sentences."""
     return text if text and (text.strip() or not sentences) else " ".join(sentences)
 
 
@@ -119,5 +119,5 @@ def _is_title(infons: _Infons) -> bool:
 
 
 def _is_article(infons: _Infons) -> bool:
-    """Return whether a passage is not an entry of the list of references."""
+    """Return whether a passage is not an entry in the list of references."""
     return infons.section_type != "REF" and infons.type != "ref"

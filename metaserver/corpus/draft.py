@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArticleDraft:
-    """One article before it has its final id; `id` is "" where the source has none.
+    """An article before it has its final id; `id` is "" if the source has none.
 
-    `line` is where it begins in its file (1 is the first), or None where that is not known.
+    `line` is the line in its file on which it begins (from 1), or None if unknown.
     """
 
     id: str

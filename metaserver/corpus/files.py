@@ -22,10 +22,12 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def article_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files of paths: a file itself, a folder's articles sorted by path.
+    """Yield the article files among paths: a file itself, a folder's files sorted by path.
 
     A folder is read recursively. Hidden files, other suffixes and files such as README.txt are
     skipped. Raises `InputError` for a missing path or a folder without articles.
+
+    Example: `article_files([Path("articles")])` yields `articles/10022833.txt` and so on.
     """
     for path in paths:
         if path.is_dir():

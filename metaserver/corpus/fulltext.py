@@ -1,4 +1,4 @@
-"""Readers of full-text articles: JATS (ANSI/NISO Z39.96, as in PubMed Central), publishers' XML.
+"""Readers for full-text articles: JATS (ANSI/NISO Z39.96, as in PubMed Central), publishers' XML.
 
 The publishers are Elsevier, IOP Publishing, Nature and the Royal Society of Chemistry.
 """
@@ -34,13 +34,13 @@ _IOP_PARTS = (
 _NATURE_PARTS = ("{*}fm/{*}abs", "{*}fm/{*}stndfrst", "{*}bdy", "{*}bm")
 _RSC_PARTS = ("{*}art-front/{*}abstract", "{*}art-body", "{*}art-back")
 _SHOWN = 3
-"""The children of an article of an unknown kind that are named."""
+"""How many children are named for an unknown kind of article."""
 
 
 def read_article(article: _Element) -> ArticleDraft:
-    """Return an `article` of any kind: several DTDs name their root so, and differ in its children.
+    """Return any kind of `article`: several DTDs share this root, and differ in its children.
 
-    Raises `ValueError`, which names the children, if they are of none of these.
+    Raises `ValueError`, which names the children, for any other kind.
     """
     names = set(map(local_name, article))
     for name, reader in _KINDS.items():
@@ -72,7 +72,7 @@ def read_jats(article: _Element) -> ArticleDraft:
 def read_elsevier(article: _Element) -> ArticleDraft:
     """Return an Elsevier article, alone or in the `full-text-retrieval-response` of their API.
 
-    A response without the full text has a title and an abstract of its own (`dc:description`).
+    A response without the full text still has a title and an abstract (`dc:description`).
     """
     title = one_line(article.find(".//{*}head/{*}title"))
     title = title or one_line(article.find(".//{*}simple-head/{*}title"))
@@ -86,7 +86,7 @@ def read_elsevier(article: _Element) -> ArticleDraft:
 
 
 def read_iop(article: _Element) -> ArticleDraft:
-    """Return an `article` of IOP Publishing; its DOI is the id."""
+    """Return an IOP Publishing `article`; its DOI is the id."""
     return ArticleDraft.of_lines(
         one_line(article.find("{*}article-metadata/{*}article-data/{*}doi")),
         one_line(article.find("{*}header/{*}title-group/{*}title")),
@@ -109,7 +109,7 @@ def read_nature(article: _Element) -> ArticleDraft:
 
 
 def read_rsc(article: _Element) -> ArticleDraft:
-    """Return an `article` of the Royal Society of Chemistry; its DOI is the id."""
+    """Return a Royal Society of Chemistry `article`; its DOI is the id."""
     return ArticleDraft.of_lines(
         one_line(article.find("{*}art-admin/{*}doi")),
         one_line(article.find("{*}art-front/{*}titlegrp/{*}title")),
@@ -126,7 +126,9 @@ _KINDS: dict[str, Callable[[_Element], ArticleDraft]] = {
     "art-front": read_rsc,
     "body": read_jats,
 }
-"""Readers of an `article`, by a child that one kind has; `body`, which several have, is last."""
+"""Readers for an `article`, by a child that only that kind has; `body`, which several have, is
+last.
+"""
 
 
 def _lines_of(article: _Element, parts: tuple[str, ...]) -> list[str]:

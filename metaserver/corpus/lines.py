@@ -1,7 +1,7 @@
 """Lines of an XML article's text: headings, paragraphs, captions and table rows, in order.
 
-JATS (ANSI/NISO Z39.96) and the DTDs of publishers structure articles similarly, and an element name
-means the same in those that have it, so one set of tables is used for all. Namespaces are ignored.
+JATS (ANSI/NISO Z39.96) and publishers' DTDs structure articles similarly, and an element name means
+the same wherever it occurs, so a single set of tables is used. Namespaces are ignored.
 """
 
 from __future__ import annotations
@@ -153,12 +153,12 @@ def local_name(element: _Element) -> str:
 
 
 def line_of(element: _Element) -> int | None:
-    """Return the line of the file that an element begins on."""
+    """Return the line in the file on which an element begins."""
     return cast("int | None", element.sourceline)  # the stubs do not know its type
 
 
 class _Page:
-    """A page of the lines written so far, and the open line."""
+    """The lines written so far, and the open line."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -220,7 +220,7 @@ class _Page:
                 self.add(element)
 
     def _add_row(self, row: _Element) -> None:
-        """Write a table row as one line, its cells separated by tabs (as in PMC's BioC texts)."""
+        """Write a table row on one line, its cells separated by tabs (as in PMC's BioC texts)."""
         self.end_line()
         cells = [one_line(cell) for cell in row]
         if any(cells):
@@ -262,8 +262,8 @@ def _is_superscript(element: _Element) -> bool:
 def _is_citation(element: _Element) -> bool:
     """Return whether an element cites a reference.
 
-    JATS marks it `ref-type="bibr"`; Elsevier's ids of references begin with a b (bib1, bb0005). Of
-    others, the name says it.
+    JATS marks it `ref-type="bibr"`; Elsevier's reference ids begin with b (bib1, bb0005).
+    Elsewhere, the name says it.
     """
     match local_name(element):
         case "xref":

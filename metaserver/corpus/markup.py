@@ -1,4 +1,4 @@
-"""Reader of XML files: the root element names the kind, articles are read one at a time.
+"""Reader for XML files: the root element names the kind, articles are read one at a time.
 
 No DTD is loaded, no entity is expanded, nothing is fetched.
 """
@@ -46,7 +46,7 @@ _KINDS = {
 _EXPECTED = "expected JATS, Elsevier, IOP, Nature, RSC, PubMed or BioC XML"
 
 MOST_TAGS = 1_000_000
-"""The most tags from one article's end to the next; a long article has some ten thousand."""
+"""The maximum number of tags between two articles' ends; a long article has some ten thousand."""
 _BLOCK = 2**20
 _DECLARED = re.compile(
     rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([!-~]{1,40}?)["']"""
@@ -60,7 +60,7 @@ _ENCODINGS = re.compile(
 
 
 def read_xml(path: Path, data: bytes) -> Iterator[ArticleDraft]:
-    """Yield the articles of an XML file; raises `InputError` with the line."""
+    """Yield an XML file's articles; raises `InputError` with the line."""
     _check_encoding(path, data)
     try:
         kind = _kind(path, data)
@@ -151,7 +151,9 @@ def _write_out_entities(path: Path, article: _Element) -> None:
 
 
 def _forget(article: _Element) -> None:
-    """Free an article and its earlier siblings, so that a collection takes one article's memory."""
+    """Free an article and its earlier siblings, so that a collection takes a single article's
+    memory.
+    """
     article.clear()
     collection = article.getparent()
     while collection is not None and article.getprevious() is not None:

@@ -1,4 +1,4 @@
-"""Reader of PubMed records: titles and abstracts (the `pubmed_190101.dtd` family)."""
+"""Reader for PubMed records: titles and abstracts (the `pubmed_190101.dtd` family)."""
 
 from __future__ import annotations
 

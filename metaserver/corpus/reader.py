@@ -1,4 +1,4 @@
-"""Reader of articles from files and folders, with unique ids."""
+"""Reader for articles in files and folders, with unique ids."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from metaserver.corpus.files import MAX_BYTES, article_files, read_bytes, stem_a
 from metaserver.corpus.markup import read_xml
 
 PDF = b"%PDF-"
-"""The beginning of a PDF, which may be text to its end."""
+"""How a PDF begins; it may be text to its end."""
 
 
 def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[Article]:
-    """Yield the articles of files and folders, in order; a folder's are sorted by path.
+    """Yield the articles in files and folders, in order; a folder's are sorted by path.
 
-    Reads text files (UTF-8), XML of JATS, Elsevier, IOP, Nature, the RSC, PubMed and BioC, and BioC
-    JSON, each also gzipped.
-    An article's id is its PubMed id, else its PMCID, else its DOI, else the file's name without
-    suffix; in BioC it is the document's id. Raises `InputError`, with file and line, for a file
-    that cannot be read completely or has more than `limit` bytes when it is unpacked, an article
-    without text, and a repeated id.
+    Reads text files (UTF-8), XML from JATS, Elsevier, IOP, Nature, the RSC, PubMed and BioC, and
+    BioC JSON, each also gzipped. An article's id is its PubMed id, else its PMCID, else its DOI,
+    else the file's name without suffix; in BioC it is the document's id. Raises `InputError`, with
+    file and line, for a file that cannot be read completely or has more than `limit` bytes
+    unpacked, an article without text, and a repeated id.
+
+    Example: the id of the article in `10022833.txt` is "10022833".
     """
     sources: dict[ArticleId, str] = {}
     for path in list(article_files(paths)):
@@ -38,7 +39,7 @@ def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[
 
 
 def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
-    """Yield a file's articles; the id of one is "" where the file itself says none.
+    """Yield a file's articles; an article's id is "" if the file does not say it.
 
     The first byte shows the kind, except that `.txt` is always text. Raises `InputError`.
     """
@@ -67,9 +68,9 @@ def _read_text(path: Path, data: bytes) -> ArticleDraft:
 
 
 def article_of(path: Path, draft: ArticleDraft) -> Article:
-    """Return the article of a draft, named by its file where the draft has no id.
+    """Return a draft's article, named by its file if the draft has no id.
 
-    Raises `InputError` for one without text, or whose id has a control character.
+    Raises `InputError` if it has no text, or a control character in its id.
     """
     article_id = draft.id or stem_and_suffix(path)[0]
     if not article_id.isprintable():

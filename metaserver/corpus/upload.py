@@ -1,4 +1,4 @@
-"""Reader of uploaded corpora, one file or a zip of files: it reports the problems of every file.
+"""Reader for uploaded corpora, a file or a zip: it reports every file's problems.
 
 Uploads are not trusted: `zipped` bounds them.
 """
@@ -19,14 +19,14 @@ from metaserver.corpus.zipped import ZipLimits, unpack
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 MOST = 2**30
-"""The most characters of all articles together: a small gzip file can contain many."""
+"""The maximum total length of articles, in characters: a small gzip file can contain many."""
 MOST_ARTICLES = 100_000
 
 
 def read_upload(
     content: bytes, source: str, folder: Path, problems: list[InputError]
 ) -> Iterator[Article]:
-    """Yield the articles of an uploaded file; those of a zip are sorted by path.
+    """Yield an uploaded file's articles; a zip's are sorted by path.
 
     `source` is the file's name in articles and problems; `folder` exists and is empty. A file that
     cannot be read and a repeated id are added to `problems` and skipped; an invalid zip raises
@@ -66,7 +66,7 @@ def _files(folder: Path, name: str) -> Sequence[Path]:
 
 
 def _read(path: Path, folder: Path, problems: list[InputError], limit: int) -> Sequence[Article]:
-    """Return a file's articles, at most `most` + 1; none where it has a problem."""
+    """Return a file's articles, at most `limit` + 1; none if it has a problem."""
     name = path.relative_to(folder).as_posix()
     try:
         articles = islice(read_articles([path]), limit + 1)

@@ -1,7 +1,7 @@
-"""Writers of articles that `corpus.reader` reads back: names of text files, BioC JSON.
+"""Writers whose output `corpus.reader` reads back: text file names, BioC JSON.
 
-A document has its title as a passage of its own where the text begins with it, so that every
-offset is one of the article's text, in Unicode characters.
+The title is a passage of its own if the text begins with it, so that every offset is into the
+article's text, in Unicode characters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from metaserver.base.records import Article
 
 PART_BYTES = 64 * 2**20
 PART_DOCUMENTS = 20_000
-"""The most bytes and documents of a collection, well below what is read of a file."""
+"""The maximum bytes and documents in a collection, well below what is read from a file."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 _NOT_READ = re.compile(
@@ -29,13 +29,13 @@ _END = b"\n]}\n"
 
 
 class TextNames:
-    """The names of text files: an article's id where that can be one, else its number."""
+    """Text file names: an article's id if it can be a name, else its number."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
 
     def name(self, article: str, number: int) -> str:
-        """Return the name for the article of this number; no two differ by case alone."""
+        """Return the name for article `number`; no two differ by case alone."""
         folded = article.lower()
         plain = _PLAIN.fullmatch(article) and not _NOT_READ.fullmatch(folded)
         stem = article if plain and folded not in self._known else f"_{number}"
@@ -46,7 +46,7 @@ class TextNames:
 def bioc_collections(articles: Iterable[Article]) -> Iterator[Iterator[bytes]]:
     """Yield collections in BioC JSON, each in parts that follow each other.
 
-    Each is to be read to its end before the next one is asked for.
+    Read each to its end before asking for the next.
     """
     remaining = iter(articles)
     for first in remaining:
@@ -67,7 +67,7 @@ def _collection(first: Article, remaining: Iterator[Article]) -> Iterator[bytes]
 def split_title(title: str, text: str) -> list[tuple[int, str, str]]:
     """Return an article's passages, each with its offset, its kind and its text.
 
-    They are the title and the text where the text begins with the title, else the whole text.
+    They are the title and the text if the text begins with the title, else the whole text.
     """
     begin = f"{title}\n"
     if title and title == title.strip() and text.startswith(begin) and text != begin:

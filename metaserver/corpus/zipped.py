@@ -24,7 +24,7 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZipLimits:
-    """Limits of a zip: files, bytes of a file, bytes of all, unpacked bytes per byte sent."""
+    """Limits for a zip: files, bytes per file, total bytes, unpacked bytes per byte sent."""
 
     files: int = 20_000
     file_bytes: int = 64 * 2**20

@@ -1,4 +1,4 @@
 """Lanes: each works through one phase's articles with one annotation server.
 
-HTTP and the store are behind ports (`ports`). It may import model.
+HTTP and the store are behind ports (`ports`). It may import `base`.
 """

@@ -3,8 +3,8 @@
 Pure: times are arguments (monotonic seconds). While it is closed, articles are sent. After
 `threshold` failures in a row that count towards it (`states.RULES`), it opens: articles wait and
 the server is probed with growing pauses. Refused credentials open it at once, with the longest
-pause: more requests could lock the account. A probe that succeeds lets one article through as a
-trial; its outcome closes the circuit, or opens it again with a longer pause.
+pause: more requests could lock the account. A successful probe lets one article through as a trial;
+its outcome closes the circuit, or opens it again with a longer pause.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LONGEST = 62
 
 
 class CircuitState(StrEnum):
-    """The state of a circuit breaker."""
+    """A circuit breaker's state."""
 
     CLOSED = "closed"  # articles are sent
     OPEN = "open"  # articles wait, the server is probed
@@ -27,10 +27,10 @@ class CircuitState(StrEnum):
 
 
 class Circuit:
-    """The breaker of one lane.
+    """A lane's breaker.
 
-    `down_since` is the time of the first of the failures that opened it, None while it is closed;
-    `failed_at` is the time of the last failure. Both are monotonic seconds.
+    `down_since` is the time of the first failure that opened it, None while it is closed;
+    `failed_at` is the last failure's time. Both are monotonic seconds.
     """
 
     def __init__(self, threshold: int, backoff: Backoff, rng: random.Random) -> None:
@@ -48,7 +48,7 @@ class Circuit:
         self._reported_down = False  # by the server itself: answers in flight do not close it
 
     def ended(self, outcome: Outcome, message: str, now: float) -> None:
-        """Record the outcome of an attempt."""
+        """Record an attempt's outcome."""
         if outcome is Outcome.CANCELLED or self._reported_down:
             return
         if not RULES[outcome].circuit:
@@ -68,7 +68,7 @@ class Circuit:
             self._open(f"{outcome}: {message}", now)
 
     def probed(self, failure: str | None, now: float) -> None:
-        """Record a probe: `failure` is None where the server answered, else one line."""
+        """Record a probe: `failure` is None if the server answered, else a line."""
         if self.state is not CircuitState.OPEN:  # an answer in flight arrived meanwhile
             return
         if failure is None:

@@ -1,9 +1,9 @@
-"""The engine that runs lanes, each as one long job supervised by PgQueuer in the hub's process.
+"""The engine that runs lanes, each as a long job supervised by PgQueuer in the hub's process.
 
-The store is the only source of truth: a restarted hub starts its lanes again. Where there are more
+The store is the single source of truth: a restarted hub starts its lanes again. If there are more
 lanes than may be at work at once, a lane's job ends after a slice of requests and is enqueued
-again, so that each has its turn. The supervisor is restarted if it stops by itself.
-PgQueuer is justified in docs/adr/0005-lanes-on-pgqueuer.md.
+again, so that each has its turn. The supervisor is restarted if it stops by itself. PgQueuer is
+justified in docs/adr/0005-lanes-on-pgqueuer.md.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class _Started:
 
 
 class Engine:
-    """The engine of lanes that come and go; lanes may be started before `run`.
+    """The engine for lanes that come and go; lanes may be started before `run`.
 
     `on_end` is called when a lane's work has ended, with the hub's own error if there was one: that
-    lane ends alone, with `LaneEnd.STOPPED`. It may start lanes. It is not called for the lanes that
-    are dropped when the engine itself stops.
+    lane ends alone, with `LaneEnd.STOPPED`. It may start lanes. It is not called for lanes dropped
+    when the engine itself stops.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Engine:
     def start(self, lane: Lane, *, allowance: int | None = None) -> None:
         """Start a lane on its queue, or on its next `allowance` requests (>= 1).
 
-        Raises `ValueError` where a lane of that key is at work: `stop` it first.
+        Raises `ValueError` if that lane is at work: `stop` it first.
         """
         if lane.key in self._started:
             raise ValueError(f"lane {lane.server.name} is at work already")
@@ -93,7 +93,7 @@ class Engine:
 
     @property
     def count(self) -> int:
-        """The number of lanes at work."""
+        """The number of working lanes."""
         return len(self._started)
 
     def pausing(self, key: LaneKey) -> bool:
@@ -129,7 +129,7 @@ class Engine:
             self._end_if_waiting(started, LaneEnd.SLICE)
 
     def drop(self, key: LaneKey) -> None:
-        """End a lane at once with `LaneEnd.LOST`; its calls in flight were never made."""
+        """End a lane at once with `LaneEnd.LOST`; its calls in flight count as never sent."""
         if started := self._started.get(key):
             started.dropped = True
             if started.task is not None:
@@ -272,7 +272,7 @@ def _is_cancelled() -> bool:
 
 
 def _first_error(error: Exception) -> Exception:
-    """Return the first error of a lane whose requests run concurrently."""
+    """Return the first error from a lane whose requests run concurrently."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""The events that a lane publishes, and the ends of its runs."""
+"""The events that a lane publishes, and the ways its runs end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metaserver.base.states import RetryDecision
 
 
 class LaneEnd(StrEnum):
-    """The reason for the end of a lane's run."""
+    """Why a lane's run ended."""
 
     FINISHED = "finished"  # every article is answered or given up
     SLICE = "slice"  # its turn is over: it is enqueued again
@@ -24,11 +24,11 @@ class LaneEnd(StrEnum):
 
 
 class AttemptEnded(msgspec.Struct, frozen=True, kw_only=True):
-    """The event of a committed attempt; `answer` is set where it was accepted.
+    """A committed attempt; `answer` is set if it was accepted.
 
-    `serial` is its place in the lane's log. Two attempts of a lane that are committed together may
-    be published in either order.
-    `prepared` is filled by the lane's `prepare` before the event is published (`lane.Lane`).
+    `serial` is its place in the lane's log. Two attempts that a lane commits together may be
+    published in either order. `prepared` is filled by the lane's `prepare` before the event is
+    published (`lane.Lane`).
     """
 
     server: Server
@@ -41,7 +41,7 @@ class AttemptEnded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaneChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """The event of a change of a lane's state."""
+    """A changed lane state."""
 
     server: Server
     in_flight: int

@@ -10,11 +10,11 @@ from metaserver.base.states import ReportedState
 
 
 class ServerHealth:
-    """The last reported state of a server; times are monotonic seconds.
+    """A server's last reported state; times are monotonic seconds.
 
-    `places` is the number of requests that may be in flight to it: as registered, or fewer if it
-    asks for that. Its state is queried at `ask_at`, about every `pause` seconds (None: never); a
-    server that does not answer the first query is not queried again.
+    `places` is its allowed number of requests in flight: as registered, or fewer if it asks for
+    that. Its state is queried at `ask_at`, about every `pause` seconds (None: never); a server that
+    does not answer the first query is not queried again.
     """
 
     def __init__(self, concurrency: int, pause: float | None, rng: random.Random) -> None:
@@ -31,7 +31,7 @@ class ServerHealth:
             self.ask_at = self._next(now)
 
     def update(self, report: ServerReport | None, now: float) -> None:
-        """Record the answer to a query; None where there was none."""
+        """Record the answer to a query; None if nothing came."""
         self._reports_state = self._reports_state or report is not None
         self.ask_at = self._next(now) if self._reports_state else math.inf
         if report is not None:

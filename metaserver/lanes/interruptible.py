@@ -20,7 +20,7 @@ class Interruptible:
         self._scopes: set[asyncio.Timeout] = set()
 
     async def wait(self, awaitable: Awaitable[Result]) -> Result:
-        """Return the result of an awaitable, or raise `WaitInterruptedError`."""
+        """Return an awaitable's result, or raise `WaitInterruptedError`."""
         scope = asyncio.timeout(None)
         try:
             async with scope:

@@ -34,10 +34,10 @@ BLOCKED_SECONDS = 1.0  # until a lane checks again whether answers can be stored
 class Lane:
     """One server's lane in one phase. `run` works; the lane keeps its progress between two runs.
 
-    `prepare` does the slow work on an ended attempt before it is published, or returns None where
-    there is none; nothing is awaited between the two. `clock` returns Unix seconds: it dates
-    attempts, and no wait depends on it. `down` is the reason why the server was down when its lane
-    last worked, or empty: where it is set, the server is probed first.
+    `prepare` does the slow work on an ended attempt before it is published, or returns None;
+    nothing is awaited between the two. `clock` returns Unix seconds: it dates attempts, and no wait
+    depends on it. `down` is why the server was down when its lane last worked, or empty: if set,
+    the server is probed first.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Lane:
 
     @property
     def pausing(self) -> bool:
-        """True where the lane will end, or has ended, before its queue is finished."""
+        """True if the lane will end, or has ended, before its queue is finished."""
         return math.isfinite(self._allowance)
 
     def allow(self, requests: int | None) -> None:
@@ -146,7 +146,7 @@ class Lane:
         return self._end
 
     def _ended(self, end: LaneEnd) -> LaneEnd:
-        """Return the end of a run, taking in the results of its last requests."""
+        """Return a run's end, including the results of its last requests."""
         if end not in (LaneEnd.SLICE, LaneEnd.PAUSED):
             return end
         if self._queue.finished:
@@ -194,7 +194,7 @@ class Lane:
             self._finish(LaneEnd.PAUSED)
 
     async def _recover(self) -> None:
-        """Probe the server when it is time, or try one article, while the circuit is not closed."""
+        """Probe the server when it is time, or try an article, while the circuit is not closed."""
         circuit, now = self._circuit, _now()
         # As of the last failure: the hub itself may have stood still since then.
         down = 0.0 if circuit.down_since is None else circuit.failed_at - circuit.down_since
@@ -241,7 +241,7 @@ class Lane:
         return step
 
     async def _serve(self, work: Work) -> None:
-        """Send one article, store its attempt, and publish it."""
+        """Send an article, store its attempt, and publish it."""
         self._publish_change()
         number = work.tries.made + 1
         try:
@@ -339,7 +339,7 @@ class Lane:
             self._publish(event)
 
     def _end_in_task(self, rest: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin the end of an attempt; where nobody awaits it, its error is dropped."""
+        """Begin an attempt's end; if nobody awaits it, its error is dropped."""
         ending = asyncio.create_task(rest)
         self._endings.add(ending)
         ending.add_done_callback(self._ended_in_task)
@@ -383,7 +383,7 @@ class Lane:
         self._changed.set()
 
     async def _wait(self, until: float) -> None:
-        """Wait for the given time, or for anything in the lane to change."""
+        """Wait for the given time, or until anything in the lane changes."""
         self._changed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout_at(None if math.isinf(until) else until):

@@ -1,8 +1,8 @@
-"""Leases of lanes, as pure functions: what a process does with its lanes, and when it may not.
+"""Lane leases, as pure functions: what a process does with its lanes, and when it may not.
 
 The store says which lanes a process holds, at which epochs and under which orders; `plan` compares
-that with the lanes at work in the process. Times are monotonic seconds of the process: no clock of
-a machine decides who may work.
+that with the lanes at work in the process. Times are monotonic seconds of the process: no machine's
+clock decides who may work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from metaserver.base.lanes import LaneKey, LaneOrder
 FENCED_SHARE = 0.8
 """The part of a lease after which a process that could not renew it begins nothing more."""
 SLACK = 0.1
-"""The part of its share by which a process may hold more lanes."""
+"""By how much of its share a process may exceed it."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -53,18 +53,18 @@ class Lease:
 
 
 def places(due: int, processes: int, capacity: int) -> int:
-    """Return how many of the lanes that are due one of the living processes holds at most."""
+    """Return the maximum number of due lanes for a living process."""
     share = math.ceil(due / max(1, processes))
     return min(capacity, share + max(1, math.floor(SLACK * share)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """The plan of a process for its lanes.
+    """A process' plan for its lanes.
 
-    `drop`: it has lost them, their calls were never made. `free`: the store says that they are its
-    own, and it does not work them. `give_back`: it has more than its share of them. The orders of
-    the others are carried out.
+    `drop`: lost lanes, whose calls count as never sent. `free`: lanes that the store assigns to it
+    but that it does not run. `give_back`: lanes beyond its share. The other lanes' orders are
+    carried out.
     """
 
     drop: Collection[LaneKey]
@@ -84,8 +84,8 @@ def plan(
 ) -> Plan:
     """Return what to do with the lanes `held`, each under its order that was carried out last.
 
-    `stored` are the orders of the lanes that are the process's own by the store. Those that it is
-    `taking` are neither lost nor forgotten. It holds at most `most` of them (None: all).
+    `stored` are the orders of the process' lanes in the store. Lanes it is `taking` are neither
+    lost nor forgotten. It holds at most `limit` lanes (None: all).
     """
     still_stored = {key: stored[key] for key in current if key in stored}
     same_epoch = {

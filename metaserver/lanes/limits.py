@@ -1,4 +1,4 @@
-"""Limits of the lanes of a phase, set by an organiser."""
+"""Limits for a phase's lanes, set by an organiser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROBE_BACKOFF = Backoff(base=5.0, cap=60.0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneLimits:
-    """The limits of the lanes of a phase; times in seconds.
+    """The limits for a phase's lanes; times in seconds.
 
     An article gets at most `attempts` (>= 1). `circuit` failures in a row open the circuit. A
     server that has been down for `patience` is abandoned (None: never). While a server is sent

@@ -1,4 +1,4 @@
-"""Ports of a lane: the interfaces that the rest of the hub implements."""
+"""Ports for a lane: the interfaces that the rest of the hub implements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metaserver.base.records import Attempt, Server, ServerReport
 
 
 class ServerCaller(Protocol):
-    """The caller of annotation servers: sends articles and checks answers."""
+    """Calls annotation servers: sends articles and checks answers."""
 
     async def call(
         self, server: Server, position: int, number: int
@@ -18,10 +18,10 @@ class ServerCaller(Protocol):
         """Return the attempt's result; a server's failure is an outcome, not an exception."""
 
     async def probe(self, server: Server) -> str | None:
-        """Return None where the server is up, else the failure in one line."""
+        """Return None if the server is up, else the failure on one line."""
 
     async def state(self, server: Server) -> ServerReport | None:
-        """Return the state that the server reports, or None where it reports none."""
+        """Return the state that the server reports, or None."""
 
 
 class Recorder(Protocol):
@@ -35,5 +35,5 @@ class Recorder(Protocol):
         """Commit an entry, whether or not the result is awaited.
 
         Awaiting it returns the entry's serial, its place in the lane's log from 1, and raises
-        `StaleLaneError` where another hub has taken the lane.
+        `StaleLaneError` if another hub has taken the lane.
         """

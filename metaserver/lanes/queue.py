@@ -1,4 +1,4 @@
-"""A lane's queue of articles. Pure: the time is an argument (monotonic seconds)."""
+"""A lane's article queue. Pure: the time is an argument (monotonic seconds)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metaserver.base.lanes import Tries
 
 
 class Work(NamedTuple):
-    """One article to send: its position, and the counts of its earlier attempts."""
+    """An article to send: its position, and its attempt counts so far."""
 
     position: int
     tries: Tries
@@ -27,9 +27,9 @@ Next: TypeAlias = Work | Later | None
 
 
 class ArticleQueue:
-    """The queue of positions 0 to total-1 in order, each until it is finished.
+    """The positions 0 to total-1 in order, each until it is finished.
 
-    New articles begin in order; one that failed waits for its back-off while later ones are sent,
+    New articles begin in order; a failed article waits for its back-off while later ones are sent,
     and precedes them when its time has come. `cursor` is the lowest unfinished position.
     """
 
@@ -57,7 +57,7 @@ class ArticleQueue:
 
     @property
     def finished(self) -> bool:
-        """True where every article is finished."""
+        """True if every article is finished."""
         return self.cursor >= self.total
 
     def take(self, now: float, *, eager: bool = False) -> Next:
@@ -76,7 +76,7 @@ class ArticleQueue:
         return Later(float("inf")) if self._in_flight else None
 
     def finish(self, position: int) -> None:
-        """Finish an article that was taken: it is answered, or given up."""
+        """Finish an article that was taken: answered, or given up."""
         self._in_flight.remove(position)
         self._tries.pop(position, None)
         self._finished.add(position)

@@ -1,4 +1,4 @@
-"""Activation of a release by a symbolic link that is replaced atomically."""
+"""Activation of a release through a symbolic link that is replaced atomically."""
 
 from __future__ import annotations
 

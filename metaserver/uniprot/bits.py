@@ -1,4 +1,4 @@
-"""The bitmap of a release's entries: membership, ranks and their inverse."""
+"""A release's entry bitmap: membership, ranks and their inverse."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Bitmap = npt.NDArray[np.uint8]
 Ranks = npt.NDArray[np.int64]
 
 NO_ENTRY = -1
-"""The rank of an accession that is not primary."""
+"""The rank for accessions that are not primary."""
 
 _SCAN = 1 << 20  # bytes of the bitmap at a time: memory stays bounded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class EntryBits:
-    """The set of primary accessions, and the rank of each among them."""
+    """The primary accessions and their ranks."""
 
     pages: AccessionPages
     live: Bitmap
@@ -36,7 +36,7 @@ class EntryBits:
         return sum(int(np.bitwise_count(self.live[i : i + _SCAN]).sum()) for i in step)
 
     def ranks(self, codes: Codes) -> Ranks:
-        """Return the number of entries before each code; `NO_ENTRY` where it is not primary."""
+        """Return the number of entries before each code; `NO_ENTRY` if it is not primary."""
         addresses = self.pages.addresses(codes)
         words = self.live.view("<u8")[addresses >> 6]
         below = (np.uint64(1) << (addresses & 63).astype(np.uint64)) - np.uint64(1)
@@ -44,7 +44,7 @@ class EntryBits:
         return np.where(bits_at(self.live, addresses) & 1, before, NO_ENTRY)
 
     def codes(self, ranks: Ranks) -> Codes:
-        """Return the code of each entry number, from 0 to `count` - 1."""
+        """Return the code for each entry number, from 0 to `count` - 1."""
         numbers = ranks.astype(np.uint32)
         word = np.searchsorted(self.rank64, numbers, side="right") - 1
         within = numbers - self.rank64[word]
@@ -54,7 +54,7 @@ class EntryBits:
         return self.pages.codes(word.astype(np.int64) * 64 + place)
 
     def scan(self) -> Iterator[Codes]:
-        """Yield the codes of all entries in the order of their ranks, in blocks."""
+        """Yield all entries' codes in rank order, in blocks."""
         for start in range(0, len(self.live), _SCAN):
             addresses = set_bits(self.live[start : start + _SCAN])
             if addresses.size:
@@ -67,7 +67,7 @@ def bits_at(bitmap: Bitmap, addresses: Codes) -> Bitmap:
 
 
 def set_bits(bitmap: Bitmap) -> Codes:
-    """Return the positions of the set bits, ascending."""
+    """Return the set bits' positions, ascending."""
     used = np.flatnonzero(bitmap)
     bits = np.unpackbits(bitmap[used, None], axis=1, bitorder="little")
     byte, bit = bits.nonzero()

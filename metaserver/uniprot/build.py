@@ -42,11 +42,13 @@ def build_release(
 ) -> Release:
     """Build the release `name` from `sources` (any order) as the directory `out`, and open it.
 
-    With `names`, the release also has the names of its reviewed entries (`directory`).
+    With `names`, the release also has its reviewed entries' names (`directory`).
 
-    Nothing is at `out` until the release is complete and verified. Files left by a killed build of
-    `out` are removed. Raises `InputError`, with file and line, for a wrong or truncated source;
-    also if `out` exists, or the name has characters other than letters, digits and `._-`.
+    Nothing is at `out` until the release is complete and verified. A killed build's leftovers are
+    removed. Raises `InputError`, with file and line, for a wrong or truncated source; also if `out`
+    exists, or the name has characters other than letters, digits and `._-`.
+
+    Example: `build_release([Path("uniprot_sprot.dat.gz")], name="2025_04", out=Path("2025_04"))`.
     """
     if not _NAME.fullmatch(name):
         message = "expected letters, digits and '._-' only: scores are signed with it"
@@ -72,7 +74,7 @@ def build_release(
 
 
 def _remove_abandoned(folder: Path, name: str) -> None:
-    """Remove the folders of builds of `name` whose processes have ended."""
+    """Remove folders left by ended builds of `name`."""
     ours = re.compile(rf"\.{re.escape(name)}\.([0-9]+){re.escape(_BUILDING)}")
     for path in folder.iterdir():
         if (match := ours.fullmatch(path.name)) and not is_at_work(int(match[1])):

@@ -1,4 +1,4 @@
-"""Codec of UniProt accessions and integers: one-to-one, for thousands of strings at once.
+"""Codec between UniProt accessions and integers: one-to-one, for thousands of strings at once.
 
 An accession has six or ten characters (https://www.uniprot.org/help/accession_numbers):
 
@@ -22,16 +22,16 @@ import numpy.typing as npt
 Codes = npt.NDArray[np.int64]
 
 PATTERN = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
-"""The definition of the codec, for `fullmatch`; never `\\d`, which matches Arabic digits too."""
+r"""The codec's definition, for `fullmatch`; not `\d`, which matches Arabic digits too."""
 
 PAGE = 26 * 36 * 36 * 10
-"""The number of codes in a page: the last four characters of a ten-character accession."""
+"""The number of codes in a page: a ten-character accession's last four characters."""
 PREFIXES = 23 * 10 * PAGE
 """The number of six-character accessions without O, P or Q first: only these begin longer ones."""
 SIX_PAGES = 272
-"""The pages that the six-character codes fill, the last one in part."""
+"""The pages that the six-character codes fill, the last in part."""
 TEN = SIX_PAGES * PAGE
-"""The first code of a ten-character accession."""
+"""The first code for ten-character accessions."""
 MALFORMED = -1
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -73,9 +73,11 @@ _HEADS, _MIDDLES, _TAILS = _tables()
 
 
 def encode(strings: Sequence[str]) -> Codes:
-    """Return each string's code, `MALFORMED` where it is not exactly an accession.
+    """Return each string's code, `MALFORMED` if it is not exactly an accession.
 
     Any other character (white space, line ends, any Unicode) makes a string malformed.
+
+    Example: `decode(encode(["P04637", "p53"])[:1])` returns `["P04637"]`.
     """
     if not strings:
         return np.empty(0, np.int64)
@@ -86,7 +88,7 @@ def encode(strings: Sequence[str]) -> Codes:
 
 
 def encode_lines(text: bytes) -> Codes:
-    """Return the code of each line of `text`, which must end in a line end and `PADDING`."""
+    """Return the code for each line in `text`, which must end in a line end and `PADDING`."""
     ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(text) - len(PADDING)) == _LINE)
     starts = np.empty_like(ends)
     starts[0] = 0
@@ -115,13 +117,13 @@ def _encode_tens(heads: Codes, pairs: npt.NDArray[np.uint16]) -> Codes:
 
 
 def decode(codes: npt.ArrayLike) -> list[str]:
-    """Return the accession of each code; codes must come from `encode`."""
+    """Return each code's accession; codes must come from `encode`."""
     text = characters(np.asarray(codes, np.int64).ravel()).tobytes().decode("ascii")
     return [text[i : i + 10].rstrip() for i in range(0, len(text), 10)]
 
 
 def characters(codes: Codes) -> npt.NDArray[np.uint8]:
-    """Return the characters of each accession, (n, 10), the short ones padded with spaces."""
+    """Return each accession's characters, (n, 10), short accessions padded with spaces."""
     long = codes >= TEN
     prefixes, places = np.divmod(codes - TEN, PAGE)
     head = _decode_sixes(np.where(long, prefixes, codes))

@@ -1,4 +1,4 @@
-"""Difference of two releases: the entries of one in the other."""
+"""The difference between two releases."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from metaserver.uniprot.verdicts import AccessionVerdict, Status
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diff:
-    """The numbers of a release's primary accessions by their status in another one.
+    """A release's primary accessions, counted by their status in another release.
 
-    `kept`, `secondary`, `deleted` and `unknown` count those of the old release; `new` those of the
-    new one that are not primary in the old one.
+    `kept`, `secondary`, `deleted` and `unknown` count the old release's; `new` counts the new
+    release's that are not primary in the old.
     """
 
     kept: int
@@ -29,7 +29,7 @@ class Diff:
 
 
 def compare(old: Release, new: Release) -> Diff:
-    """Count the entries of `old` by their status in `new`."""
+    """Count `old`'s entries by their status in `new`."""
     status_counts: Counter[int] = Counter()
     for codes in old.bits.scan():
         statuses, counts = np.unique(new.statuses(codes), return_counts=True)
@@ -45,7 +45,7 @@ def compare(old: Release, new: Release) -> Diff:
 
 
 def gone(old: Release, new: Release) -> Iterator[AccessionVerdict]:
-    """Yield the verdict of `new` on each primary accession of `old` that is no longer primary."""
+    """Yield `new`'s verdict on each primary accession in `old` that is no longer primary."""
     for codes in old.bits.scan():
         absent = codes[new.statuses(codes) != Status.PRIMARY]
         if absent.size:

@@ -1,8 +1,8 @@
-"""The names of a release's reviewed entries: looked up by accession, symbol and name.
+"""The names for a release's reviewed entries: looked up by accession, symbol and name.
 
-A directory is read from `names.sqlite`, which `metaserver uniprot build --names` writes beside the
-arrays of a release. Every look-up is bounded: in what it reads of a text, in the matches that it
-takes from the index, and in the entries that it returns.
+A directory is read from `names.sqlite`, which `metaserver uniprot build --names` writes beside a
+release's arrays. Every look-up is bounded: in the text read, the index matches taken, and the
+entries returned.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from metaserver.uniprot.folding import folded, words
 from metaserver.uniprot.names_writer import NAMES, NAMES_FORMAT, split, taxon_word
 
 LEAST_LETTERS = 3
-"""Letters that a text must have to be searched for among words; accessions and symbols need one."""
+"""The minimum length of a text searched for among words; accessions and symbols need one letter."""
 MOST_LETTERS, MOST_WORDS = 200, 8
 MOST_FOUND = 100
 MOST_MATCHES = 5000
-"""Entries that the words of a text may match and still be ordered; of more, the first are taken."""
+"""How many entries a text's words may match and still be sorted; of more, the first are taken."""
 _AT_ONCE = 500
 
 _COLUMNS = "e.accession, e.entry_name, e.names, e.symbols, e.taxon, coalesce(o.name, '')"
@@ -46,8 +46,8 @@ ORDER BY length(e.names), e.entry_name LIMIT :limit
 class NamedEntry:
     """An entry as people know it.
 
-    `names` begins with the recommended one, `symbols` with the primary one; `organism` is "" where
-    it is not known.
+    `names` begins with the recommended name, `symbols` with the primary symbol; `organism` is "" if
+    unknown.
     """
 
     accession: str
@@ -67,9 +67,9 @@ class NameDirectory:
 
     @classmethod
     def open(cls, release: Path | str) -> NameDirectory:
-        """Open the names of a release directory.
+        """Open a release directory's names.
 
-        Raises `InputError` where it was built without, or where they are damaged.
+        Raises `InputError` if it was built without them, or if they are damaged.
         """
         path = Path(release).resolve() / NAMES
         if not path.is_file():
@@ -94,7 +94,7 @@ class NameDirectory:
         return int(count)
 
     def entries(self, accessions: Iterable[str]) -> Mapping[str, NamedEntry]:
-        """Return the entries of primary accessions, those that have names."""
+        """Return the entries for primary accessions that have names."""
         valid = [
             accession for accession in dict.fromkeys(accessions) if PATTERN.fullmatch(accession)
         ]
@@ -115,9 +115,11 @@ class NameDirectory:
     ) -> Sequence[NamedEntry]:
         """Return the entries that a text may mean, at most `limit`.
 
-        First the entry of this accession, then those of this symbol or entry name, then those whose
-        names have all words of the text, the last one perhaps unfinished; shorter names first.
-        `taxon` keeps the entries of one organism.
+        First come those with this accession, then those with this symbol or entry name, then those
+        whose names have all the text's words, the last perhaps unfinished; shorter names first.
+        `taxon` keeps a single organism's entries.
+
+        Example: `directory.search("p53", taxon=9606)` begins with human TP53.
         """
         text = text[:MOST_LETTERS].strip()
         limit = max(0, min(limit, MOST_FOUND))
@@ -159,9 +161,9 @@ def _entry(row: Sequence[Any]) -> NamedEntry:
 
 
 def _match(text: str, taxon: int | None) -> str:
-    """Return the expression for all words of a text, "" where it has too few letters.
+    """Return the expression for all words in a text, "" if it has too few letters.
 
-    Words are letters and digits alone, and quoted, so that none is an operator.
+    Words are letters and digits only, and quoted, so they cannot be operators.
     """
     query_words = words(text)[:MOST_WORDS]
     if sum(map(len, query_words)) < LEAST_LETTERS:

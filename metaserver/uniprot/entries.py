@@ -1,4 +1,4 @@
-"""Data of a release's entries: organism, UniRef50 cluster, homonym orthologs."""
+"""A release's entry data: organism, UniRef50 cluster, homonym orthologs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Entries:
     def mapped(
         cls, bits: EntryBits, counts: ReleaseCounts, load: Callable[[str, int], Any]
     ) -> Entries:
-        """Return the entries of a release; `load(name, length)` maps one of its files."""
+        """Return a release's entries; `load(name, length)` maps a file."""
         entries, strains, homonyms = counts.primary, counts.strains, counts.homonyms
         return cls(
             bits=bits,
@@ -50,15 +50,15 @@ class Entries:
         )
 
     def taxa(self, accessions: Sequence[str], *, strains: bool = False) -> list[int]:
-        """Return the NCBI taxon of each primary accession's species, 0 where it is unknown.
+        """Return the NCBI taxon for each primary accession's species, 0 if it is unknown.
 
-        `strains=True` returns the entry's own taxon, which may be that of a strain.
+        `strains=True` returns the entry's own taxon, which may be a strain's.
         """
         taxa = self._of(self.taxon, accessions)
         return [int(taxon) for taxon in (taxa if strains else self.roll_up(taxa))]
 
     def roll_up(self, taxa: Numbers) -> Numbers:
-        """Return the species of each taxon; the taxon itself where no species above it is known."""
+        """Return each taxon's species; the taxon itself if it has no known species."""
         if not self.strain.size:
             return taxa
         place = np.searchsorted(self.strain, taxa)
@@ -66,14 +66,14 @@ class Entries:
         return np.where(self.strain[place] == taxa, self.species[place], taxa)
 
     def clusters(self, accessions: Sequence[str]) -> list[str]:
-        """Return the UniRef50 cluster of each primary accession, "" where it is unknown."""
+        """Return each primary accession's UniRef50 cluster, "" if it is unknown."""
         return [cluster_id(key) for key in self._of(self.cluster, accessions).tolist()]
 
     def orthologs(self, accessions: Sequence[str]) -> list[list[str]]:
-        """Return the homonym orthologs of each accession, in the order of the release.
+        """Return each accession's homonym orthologs, in the release's order.
 
-        They share with it a name or synonym (ignoring case; neither one letter nor a number) and
-        the UniRef50 cluster, and are of another organism: the sets of the BioCreative II.5
+        They share with it a name or synonym (ignoring case; neither a single letter nor a number)
+        and the UniRef50 cluster, and belong to another organism: the sets of the BioCreative II.5
         overview, one set per name, without transitive closure.
         """
         return [

@@ -13,7 +13,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a name: `TNF-α (mouse)` has `tnf`, `alpha`, `mouse`."""
+    """Return a name's words.
+
+    Example: `words("TNF-α (mouse)")` returns `["tnf", "alpha", "mouse"]`.
+    """
     return _WORD.findall(text.casefold().translate(_LETTERS))
 
 

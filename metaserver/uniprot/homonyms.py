@@ -1,4 +1,4 @@
-"""Homonym sets: entries of one UniRef50 cluster and several organisms that share a name.
+"""Homonym sets: entries in a UniRef50 cluster, from several organisms, that share a name.
 
 Records of (name hash, code) come in buckets by hash, so that a bucket contains all entries with its
 names and memory is bounded by the largest bucket.
@@ -62,7 +62,7 @@ def _named_entries(
 
 
 def _sets(rows: Codes, taxon: npt.NDArray[np.uint32]) -> Iterator[tuple[Codes, Codes]]:
-    """Yield the members of the sets with several organisms, concatenated, and the sets' sizes."""
+    """Yield the members of sets with several organisms, concatenated, and the sets' sizes."""
     if not len(rows):
         return
     first = np.flatnonzero(_changes(rows[:, :2]))
@@ -74,14 +74,14 @@ def _sets(rows: Codes, taxon: npt.NDArray[np.uint32]) -> Iterator[tuple[Codes, C
 
 
 def _changes(rows: Codes) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows that differ from the one before, the first included."""
+    """Return a mask of the rows that differ from the row before, including the first."""
     changed = np.ones(len(rows), bool)
     changed[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     return changed
 
 
 def _write_by_entry(directory: Path, pairs: Spill, entries: int) -> None:
-    """Write the (entry, set) pairs in the order of the entries, a range of entries at a time."""
+    """Write the (entry, set) pairs in entry order, a range of entries at a time."""
     with (
         (directory / "homonym_rank.u4").open("wb") as ranks,
         (directory / "homonym_set.u4").open("wb") as sets,

@@ -25,7 +25,7 @@ _BUCKETS = 128
 
 
 class Intake:
-    """The intake of the records of one file after another; it keeps its data in `directory`.
+    """Takes in the records file by file; it keeps its data in `directory`.
 
     Names are spread over buckets by their hash, so that homonyms meet in one bucket. With a
     `writer`, entries go there too.
@@ -49,7 +49,7 @@ class Intake:
         self.taxonomy = Taxonomy()
 
     def take(self, source: SourceFile, records: Iterable[Any]) -> int:
-        """Take all records of a file, all of one type, and return their number."""
+        """Take all of a file's records, which have the same type, and return their number."""
         count = 0
         for batch in _batches(records):
             self._add(source, batch)
@@ -97,7 +97,7 @@ class Intake:
         self._secondaries(source, merged)
 
     def _genes(self, codes: Codes, batch: Sequence[ProteinEntry]) -> None:
-        """Keep the gene ids of reviewed entries: a gene has dozens of unreviewed ones."""
+        """Keep the gene ids of reviewed entries: a gene has dozens of unreviewed entries."""
         pairs = [
             (gene, code)
             for entry, code in zip(batch, codes.tolist(), strict=True)
@@ -132,7 +132,7 @@ class Intake:
 
     @staticmethod
     def _pairs(spill: Spill, codes: Codes, values: Codes) -> None:
-        """Keep the values that are known: not 0."""
+        """Keep the values that are not 0 (unknown)."""
         nonzero = values != 0
         spill.add(np.stack([codes[nonzero], values[nonzero]], axis=1))
 
@@ -160,7 +160,7 @@ def _codes(source: SourceFile, batch: Sequence[Any], accessions: Sequence[str]) 
 
 
 def _clusters(source: SourceFile, batch: Sequence[ProteinEntry | Membership]) -> Codes:
-    """Return the key of each record's cluster, 0 where it names none."""
+    """Return each record's cluster key, 0 without a cluster."""
     keys = cluster_keys([record.cluster for record in batch])
     for place in np.flatnonzero(keys == 0).tolist():
         if cluster := batch[place].cluster:
@@ -170,7 +170,7 @@ def _clusters(source: SourceFile, batch: Sequence[ProteinEntry | Membership]) ->
 
 
 def _hash(name: str) -> int:
-    """Return a hash of a name, 63 bits, the same in every build."""
+    """Return a name's 63-bit hash, the same in every build."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
 
 

@@ -1,4 +1,4 @@
-"""Likely meanings of strings that are not accessions, derived from their shape alone."""
+"""Likely meanings of strings that are not accessions, derived from their shape."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ _SHAPES = (
 
 
 def guess(text: str) -> Guess:
-    """Return the likely meaning of a malformed string, stripped and compared in upper case."""
+    """Return a malformed string's likely meaning, stripped and compared in upper case.
+
+    Example: `guess("NP_000537.3").intent` is `Intent.REFSEQ`.
+    """
     if len(text) > _LONGEST:
         return Guess(Intent.NONE)
     shape = text.strip().upper()

@@ -1,22 +1,22 @@
-"""The files of a release directory, format version 1.
+"""A release directory's files, format version 1.
 
 A release is one immutable directory. Every array is little-endian; ranks number the entries from 0
 in the order of their addresses, so parallel arrays need no keys.
 
     META.json          release name, format version, counts, sources with their checksums
     pages.i4           the prefix of each page of ten-character accessions, ascending
-    live.bits          one bit an address: a primary accession
+    live.bits          one bit per address: a primary accession
     rank64.u4          primary accessions before each 64-bit word of live.bits
-    deleted.bits       one bit an address: deleted, and neither primary nor secondary
-    sec_from.i8        codes of the secondary accessions, ascending, one a successor
-    sec_to.i8          the code of each one's successor
+    deleted.bits       one bit per address: deleted, and neither primary nor secondary
+    sec_from.i8        codes of the secondary accessions, ascending, one per successor
+    sec_to.i8          their successors' codes
     taxon.u4           by rank: NCBI taxon, 0 if not known
     cluster.i8         by rank: UniRef50 cluster (see `clusters`), 0 if not known
     strain.u4, species.u4          taxa below a species, ascending, and their species
     name.i8, name_to.i8            entry names (see `names`), ascending, and their codes
-    gene.i8, gene_to.i8            NCBI Gene ids of reviewed entries, ascending, and their codes
+    gene.i8, gene_to.i8            reviewed entries' NCBI Gene ids, ascending, and their codes
     homonym_rank.u4, homonym_set.u4   (entry, set) pairs by entry: the homonym sets it belongs to
-    set_start.i8, set_member.u4       the members of each set, as ranks (CSR)
+    set_start.i8, set_member.u4       each set's members, as ranks (CSR)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ReleaseSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReleaseCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of a release, which determine the lengths of its arrays."""
+    """A release's counts, which determine its array lengths."""
 
     primary: int
     secondary: int  # pairs: a split accession counts once a successor
@@ -77,7 +77,7 @@ def write_meta(directory: Path, meta: Meta) -> None:
 
 
 def read_meta(directory: Path) -> Meta:
-    """Read `META.json`; raises `InputError` where it is not of a release of this format."""
+    """Read `META.json`; raises `InputError` if it does not describe a release in this format."""
     path = directory / META
     try:
         document = json.loads(path.read_bytes())

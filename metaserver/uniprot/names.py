@@ -12,11 +12,11 @@ _PLACE = {symbol: place for place, symbol in enumerate(_SYMBOLS)}
 _LENGTH = 11  # 38^11 < 2^63: five or six characters, "_", five of the organism
 
 ENTRY_NAME = re.compile(r"[A-Z0-9]{1,5}_[A-Z0-9]{1,5}")
-"""The form of reviewed entries' names; an unreviewed one's name contains its accession instead."""
+"""The form of reviewed entries' names; unreviewed names contain the accession instead."""
 
 
 def name_key(name: str) -> int:
-    """Return the key of a reviewed entry's name, or -1 where it does not have that form."""
+    """Return the key for a reviewed entry's name, or -1 if it does not have that form."""
     if not ENTRY_NAME.fullmatch(name):
         return -1
     key = 0
@@ -32,7 +32,7 @@ _UNIPARC = 1 << 62
 
 
 def cluster_keys(clusters: Sequence[str]) -> Codes:
-    """Return the key (> 0) of each UniRef50 cluster id, 0 where it is not one.
+    """Return the key (> 0) for each UniRef50 cluster id, 0 for anything else.
 
     An id names its representative: a UniParc record, an entry, or an entry's isoform.
     """
@@ -56,7 +56,7 @@ def _rare_cluster_key(cluster: str) -> int:
 
 
 def cluster_id(key: int) -> str:
-    """Return the id of a cluster key, "" for 0."""
+    """Return a cluster key's id, "" for 0."""
     if key & _UNIPARC:
         return f"UniRef50_UPI{key & (_UNIPARC - 1):010X}"
     if not key:

@@ -1,4 +1,4 @@
-"""Writing of `names.sqlite`: the names of a release's reviewed entries.
+"""Writing `names.sqlite`, the names of a release's reviewed entries.
 
 Unreviewed entries are left out: they are hundreds of times as many, their names were made by
 programs, and a curator hardly ever means one.
@@ -18,7 +18,8 @@ from metaserver.uniprot.sources.records import ProteinEntry
 NAMES = "names.sqlite"
 NAMES_FORMAT = 2
 MOST_LETTERS = 100
-"""Letters of a folded name that is looked for in texts; longer ones are found by their words."""
+"""The maximum length of a folded name looked for in texts; longer names are found by their words.
+"""
 
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
@@ -55,7 +56,7 @@ SEPARATOR = "\t"
 
 
 class NamesWriter:
-    """The names of entries as they are read; what looks them up is made by `finish`."""
+    """The names of entries as they are read; `finish` makes the indexes."""
 
     def __init__(self, directory: Path) -> None:
         self._connection = sqlite3.connect(directory / NAMES, isolation_level=None)
@@ -63,7 +64,7 @@ class NamesWriter:
         self._connection.execute("BEGIN")
 
     def add(self, batch: Sequence[ProteinEntry], taxa: Sequence[int]) -> None:
-        """Add entries with their taxa; of an entry that comes again, what was not known yet."""
+        """Add entries with their taxa; for a repeated entry, what is new."""
         reviewed = [
             (entry, taxon)
             for entry, taxon in zip(batch, taxa, strict=True)
@@ -89,7 +90,7 @@ class NamesWriter:
         )
 
     def finish(self, organisms: Mapping[int, str]) -> None:
-        """Add the names of organisms that no entry gave, and make the indexes."""
+        """Add organism names that no entry had, and make the indexes."""
         execute = self._connection.execute
         self._connection.executemany(
             "INSERT OR IGNORE INTO organism (taxon, name) SELECT ?, ? WHERE EXISTS"
@@ -136,7 +137,7 @@ class NamesWriter:
 
 
 def taxon_word(taxon: int) -> str:
-    """Return the word by which the entries of a taxon are found among words."""
+    """Return the word by which a taxon's entries are found among words."""
     return f"taxid{taxon}"
 
 

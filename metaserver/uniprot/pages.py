@@ -1,8 +1,8 @@
-"""Addresses of accessions' bits in the files of a release.
+"""Where accessions' bits are in a release's files.
 
-A six-character code is its own address (pages 0 to 271). Page 272 stays empty: codes without a page
-of their own are looked up there. Each prefix of ten-character accessions that a release uses has
-one page from 273 on, in the order of the prefixes; two small tables map it.
+A six-character code is its own address (pages 0 to 271). Page 272 stays empty: codes without their
+own page are looked up there. Each prefix of ten-character accessions that a release uses has a page
+from 273 on, in prefix order; two small tables map it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PAGE_BYTES = PAGE // 8
 EMPTY_PAGE = SIX_PAGES
 FIRST_TEN_PAGE = SIX_PAGES + 1
 _GROUP = 36 * 36 * 10
-"""The number of prefixes that share their first three characters, such as A0A: one table each."""
+"""The number of prefixes that share their first three characters, such as A0A: a table each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccessionPages:
-    """The pages of one release; `prefixes` are those of ten-character accessions, ascending."""
+    """A release's pages; `prefixes` are those of ten-character accessions, ascending."""
 
     prefixes: npt.NDArray[np.int32]
     groups: npt.NDArray[np.int32]
@@ -42,11 +42,11 @@ class AccessionPages:
 
     @property
     def count(self) -> int:
-        """The number of pages, the empty one included."""
+        """The number of pages, including the empty page."""
         return FIRST_TEN_PAGE + len(self.prefixes)
 
     def addresses(self, codes: Codes) -> Codes:
-        """Return each code's address in bits; a malformed string gets one that is never set."""
+        """Return each code's bit address; a malformed string gets an address that is never set."""
         addresses_of = np.where(codes == MALFORMED, EMPTY_PAGE * PAGE, codes)
         long = np.flatnonzero(codes >= TEN)
         if long.size:

@@ -1,4 +1,4 @@
-"""Placement of the intake's data in the arrays of a release."""
+"""Placing the intake's data in a release's arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metaserver.uniprot.spill import Spill, distinct
 
 _CHUNK = 1 << 20
 _MOST_PAGES = 200_000
-"""A0A has 12,960 prefixes; a file of invented ones could need 77 million pages of 42 kB."""
+"""A0A has 12,960 prefixes; a file with invented prefixes could need 77 million pages of 42 kB."""
 
 
 def place(directory: Path, intake: Intake) -> ReleaseCounts:
@@ -57,7 +57,7 @@ def place(directory: Path, intake: Intake) -> ReleaseCounts:
 
 
 class _Files:
-    """The writer of one directory's array files; a name's suffix is its type."""
+    """The writer for a directory's array files; a name's suffix is its type."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -85,7 +85,7 @@ class _Files:
         return bits
 
     def by_rank(self, name: str, bits: EntryBits, entries: int, pairs: Spill) -> npt.NDArray[Any]:
-        """Write the value of each entry; pairs of other accessions are skipped."""
+        """Write each entry's value; pairs for other accessions are skipped."""
         values = self.create(name, entries)
         for chunk in pairs.chunks():
             ranks = bits.ranks(chunk[:, 0])
@@ -140,7 +140,7 @@ def _known(values: npt.NDArray[Any]) -> int:
 
 
 def _keys(files: _Files, name: str, bits: EntryBits, spill: Spill) -> int:
-    """Write pairs of a key and an entry, by key; return their number."""
+    """Write (key, entry) pairs, by key; return their number."""
     pairs = distinct(spill.all())
     pairs = pairs[bits.ranks(pairs[:, 1]) != NO_ENTRY]
     files.save(f"{name}.i8", pairs[:, 0])

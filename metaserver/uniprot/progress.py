@@ -1,4 +1,4 @@
-"""Progress of a release's build on a terminal."""
+"""A release build's progress on a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metaserver.uniprot.sources.reader import Advance
 def progress_bar(sources: Sequence[Path]) -> Iterator[Begun]:
     """Yield the callback for a build's stages: a bar on a terminal's standard error, or nothing.
 
-    Reading is measured in bytes; the duration of writing is not known beforehand.
+    Reading is measured in bytes; how long writing takes is not known beforehand.
     """
     total = sum(path.stat().st_size for path in sources if path.is_file())
     columns = (

@@ -1,4 +1,4 @@
-"""A memory-mapped UniProt release, which judges thousands of strings in one call.
+"""A memory-mapped UniProt release, which judges thousands of strings per call.
 
 Opening reads only `META.json` and the list of pages; the kernel loads the memory that look-ups
 touch, and shares it among processes. An open release is not affected when its directory is replaced
@@ -82,7 +82,7 @@ class Release:
 
     @property
     def name(self) -> str:
-        """The name of the release, such as `2025_04`."""
+        """The release's name, such as `2025_04`."""
         return self.meta.name
 
     def judge(self, strings: Sequence[str]) -> Statuses:
@@ -90,7 +90,7 @@ class Release:
         return self.statuses(encode(strings))
 
     def statuses(self, codes: Codes) -> Statuses:
-        """Return the `Status` of each code."""
+        """Return each code's `Status`."""
         addresses = self.bits.pages.addresses(codes)
         statuses = np.where(bits_at(self.bits.live, addresses) & 1, _PRIMARY, _UNKNOWN)
         absent = statuses.nonzero()[0]
@@ -149,12 +149,12 @@ class Release:
         return verdicts.malformed(text, intent, meant)
 
     def of_gene(self, gene: int) -> list[str]:
-        """Return the reviewed entries of an NCBI Gene id."""
+        """Return an NCBI Gene id's reviewed entries."""
         first, last = np.searchsorted(self.genes, [gene, gene + 1])
         return [str(accession) for accession in decode(self.gene_to[first:last])]
 
     def _successors(self, codes: Codes) -> Iterator[list[str]]:
-        """Yield the successors of each secondary code."""
+        """Yield each secondary code's successors."""
         first = np.searchsorted(self.sec_from, codes)
         size = np.searchsorted(self.sec_from, codes, side="right") - first
         within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
@@ -163,7 +163,7 @@ class Release:
             yield list(islice(accessions, count))
 
     def _meanings(self, texts: Sequence[str]) -> Iterator[tuple[Intent, AccessionVerdict | None]]:
-        """Yield the likely meaning of each malformed string, with the verdict on it."""
+        """Yield each malformed string's likely meaning, with the verdict on it."""
         guesses = [guess(text) for text in texts]
         by_name = self._named([guessed.entry_name for guessed in guesses])
         meant = [
@@ -175,7 +175,7 @@ class Release:
             yield guessed.intent, next(judged) if accession else None
 
     def _named(self, entry_names: Sequence[str]) -> list[str]:
-        """Return the accession of each entry name, "" where there is none."""
+        """Return each entry name's accession, "" if unknown."""
         keys = np.array([name_key(name) for name in entry_names], np.int64)
         place = np.searchsorted(self.names, keys)
         place[place == self.names.size] = -1

@@ -1,4 +1,4 @@
-"""Temporary files of numbers for the build of a release, so that memory stays bounded."""
+"""Temporary number files for a release's build, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Spill:
         self.rows = 0
 
     def add(self, rows: Codes) -> None:
-        """Append rows: an array of shape (n,) or (n, width)."""
+        """Append rows: an array with shape (n,) or (n, width)."""
         self._file.write(np.ascontiguousarray(rows, "<i8").data)
         self.rows += len(rows)
 
@@ -45,7 +45,7 @@ class Spill:
 
 
 def distinct(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the distinct rows of an (n, 2) array, ascending."""
+    """Return the distinct rows in an (n, 2) array, ascending."""
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     rows = rows[order]
     changed = np.ones(len(rows), bool)

@@ -1,4 +1,4 @@
-"""Verdicts of a release on strings: the status, one sentence for the team, the right accessions."""
+"""A release's verdicts on strings: the status, a sentence for the team, the right accessions."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ class Status(IntEnum):
 
     @property
     def label(self) -> str:
-        """The status as one lower-case word."""
+        """The status as a lower-case word."""
         return self.name.lower()
 
 
 class SecondaryPolicy(StrEnum):
-    """The policy of a phase for secondary accessions."""
+    """A phase's policy for secondary accessions."""
 
     REJECT = "reject"  # primary accessions only, as in BioCreative II.5
     MAP = "map"  # a merged one counts as its successor; a split one is still refused
 
 
 class AccessionVerdict(NamedTuple):
-    """The verdict on one string, as it was sent.
+    """The verdict on a string, as sent.
 
-    `reason` is one fixed sentence that a team can act on. `accessions` are the right ones as far as
-    the release knows: itself; a merged accession's successor; all successors of a split one (none
-    is chosen for the team); the likely meaning of a malformed string, where that is an entry.
+    `reason` is a fixed sentence that a team can act on. `accessions` are the right accessions as
+    far as the release knows: itself; a merged accession's successor; all successors of a split
+    accession (nothing is chosen for the team); a malformed string's likely meaning, if that is an
+    entry.
     """
 
     text: str
@@ -46,9 +47,10 @@ class AccessionVerdict(NamedTuple):
 
 
 class Ruling(NamedTuple):
-    """The treatment of a string that is not accepted unchanged (see `wire.validation`).
+    """How to treat a string that is not accepted unchanged (see `wire.validation`).
 
-    `accession` is the one to use instead, or None where the hit is refused; `note` is the reason.
+    `accession` is the accession to use instead, or None if the hit is refused; `note` is the
+    reason.
     """
 
     accession: str | None
@@ -79,7 +81,7 @@ def primary(text: str, release: str) -> AccessionVerdict:
 
 
 def secondary(text: str, successors: Sequence[str]) -> AccessionVerdict:
-    """Return the verdict on an accession that was merged (one successor) or split (several)."""
+    """Return the verdict on an accession that was merged (single successor) or split."""
     if len(successors) == 1:
         reason = f"merged into {successors[0]}: send {successors[0]}"
     else:

@@ -1,4 +1,4 @@
-"""Verification of a finished release before it gets its name."""
+"""Verifying a finished release before it gets its name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _agree(what: str, actual: object, expected: object) -> None:
 
 
 def _sample(rng: np.random.Generator, spill: Spill) -> Codes:
-    """Return about `_SAMPLES` random codes of the intake."""
+    """Return about `_SAMPLES` random codes from the intake."""
     share = min(1.0, _SAMPLES / max(spill.rows, 1))
     samples = [chunk[rng.random(len(chunk)) < share, 0] for chunk in spill.chunks()]
     return np.concatenate([np.empty(0, np.int64), *samples])

@@ -13,7 +13,7 @@ from metaserver.uniprot.release import Release
 
 
 class GoldAccession(NamedTuple):
-    """One accession of a gold file, with its place."""
+    """An accession in a gold file, with its place."""
 
     path: Path
     line: int
@@ -22,7 +22,7 @@ class GoldAccession(NamedTuple):
 
 
 def read_gold_accessions(path: Path) -> Iterator[GoldAccession]:
-    """Yield the accessions of an INT or IPT gold file: `article<TAB>accession[<TAB>accession]`.
+    """Yield the accessions in an INT or IPT gold file: `article<TAB>accession[<TAB>accession]`.
 
     Raises `InputError` with the line for another number of columns or an invalid accession.
     """
@@ -50,11 +50,11 @@ def ortholog_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
 
 
 def taxon_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
-    """Yield `accession<TAB>taxon` for every entry of the species in the gold.
+    """Yield `accession<TAB>taxon` for every entry of the gold's species.
 
     The organism filter drops hits with an unknown taxon, as it would drop hits of other species. It
-    needs a taxon of every gold accession: one that is no longer primary has that of its successors,
-    or 0.
+    needs a taxon for every gold accession: an accession that is no longer primary has its
+    successors' taxon, or 0.
     """
     accessions = sorted(set(gold))
     species = gold_species(release, accessions)
@@ -67,9 +67,9 @@ def taxon_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
 
 
 def gold_species(release: Release, accessions: Sequence[str]) -> dict[str, int]:
-    """Return the species of each gold accession, 0 where it is unknown.
+    """Return each gold accession's species, 0 if unknown.
 
-    One that is not primary has that of its successors, if they agree.
+    An accession that is not primary has its successors' species, if they agree.
     """
     return {
         verdict.text: taxa.pop() if len(taxa) == 1 else 0
@@ -79,7 +79,7 @@ def gold_species(release: Release, accessions: Sequence[str]) -> dict[str, int]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a file atomically; raises `InputError` where it cannot be written."""
+    """Write a file atomically; raises `InputError` if it cannot be written."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("w", encoding="utf-8") as file:

@@ -22,13 +22,13 @@ from metaserver.uniprot.verdicts import (
 
 REMEMBERED = 65_536  # accessions, some 5 MB
 MAPPED = "+map"
-"""The part of a vocabulary's name that says that it maps secondary accessions."""
+"""The part of a vocabulary's name which says that it maps secondary accessions."""
 MENDED = "+mend"
 """The part that says that it mends accessions; it comes last."""
 
 
 class Policies(NamedTuple):
-    """The policies of a vocabulary: of secondary accessions, and of strings that contain one."""
+    """A vocabulary's policies: for secondary accessions, and for strings that contain one."""
 
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
     normalise: Normalisation = Normalisation.STRICT
@@ -45,10 +45,10 @@ def split_name(name: str, default: Policies) -> tuple[str, Policies]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleaseVocabulary:
-    """The primary accessions of a release; `secondary` and `normalise` are the phase's policies.
+    """A release's primary accessions; `secondary` and `normalise` are the phase's policies.
 
-    The accessions of a phase's articles recur: those that were accepted are remembered (up to
-    `REMEMBERED`), which takes a tenth of the time of a look-up.
+    The accessions in a phase's articles recur: accepted accessions are remembered (up to
+    `REMEMBERED`), which takes a tenth of a look-up's time.
     """
 
     release: Release
@@ -92,7 +92,7 @@ class ReleaseVocabulary:
         return Ruling(None, f"{verdict.status.label}: {verdict.reason}")
 
     def _mended(self, text: str) -> Ruling | None:
-        """Return the ruling on the accession that a string contains, None where it is strict."""
+        """Return the ruling on the accession that a string contains, None if it is strict."""
         guessed = guess(text)
         if self.normalise is Normalisation.STRICT or guessed.intent not in MENDABLE:
             return None
@@ -105,7 +105,7 @@ class ReleaseVocabulary:
 
 
 def _of_gene(verdict: AccessionVerdict) -> Ruling:
-    """Return the ruling on an NCBI Gene id: its entry counts where it has exactly one."""
+    """Return the ruling on an NCBI Gene id: its entry counts if there is exactly one."""
     if len(verdict.accessions) != 1:
         return Ruling(None, verdict.reason)
     (entry,) = verdict.accessions

@@ -1,6 +1,6 @@
-"""Reader of UniProt's lists of former accessions: `sec_ac.txt`, `delac_sp.txt`, `delac_tr.txt`.
+"""Reader for UniProt's former accessions: `sec_ac.txt`, `delac_sp.txt`, `delac_tr.txt`.
 
-Each has a heading, a rule of underscores, the lines, and usually a licence after a rule of dashes.
+Each has a heading, a row of underscores, the lines, and usually a licence after a row of dashes.
 """
 
 from __future__ import annotations

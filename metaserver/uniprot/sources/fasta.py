@@ -1,4 +1,4 @@
-"""Reader of UniProtKB FASTA headers (https://www.uniprot.org/help/fasta-headers)."""
+"""Reader for UniProtKB FASTA headers (https://www.uniprot.org/help/fasta-headers)."""
 
 from __future__ import annotations
 

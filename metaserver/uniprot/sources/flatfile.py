@@ -1,4 +1,4 @@
-"""Reader of UniProtKB flat files (https://web.expasy.org/docs/userman.html)."""
+"""Reader for UniProtKB flat files (https://web.expasy.org/docs/userman.html)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DESCRIBED = re.compile(
 
 @dataclass(slots=True)
 class _Draft:
-    """The relevant lines of one entry."""
+    """An entry's relevant lines."""
 
     line: int  # of the entry's first accession
     entry_name: str
@@ -48,7 +48,7 @@ class _Draft:
 
 
 def read(source: SourceFile) -> Iterator[ProteinEntry]:
-    """Yield the entries of a flat file; raises `InputError` with the line of an error."""
+    """Yield a flat file's entries; raises `InputError` with an error's line."""
     draft: _Draft | None = None
     for line in source.lines():
         tag = line[:2]
@@ -103,7 +103,7 @@ def _finished(source: SourceFile, draft: _Draft) -> ProteinEntry:
 
 
 def _protein_names(lines: list[str]) -> Iterator[str]:
-    """Yield the entry's own names, without those of its parts after `Includes:` or `Contains:`."""
+    """Yield the entry's own names, without its parts' names after `Includes:` or `Contains:`."""
     if not any("Full=" in line for line in lines):  # before release 14.0 of 2008: free text
         yield from protein_names(without_evidence(" ".join(lines)))
         return

@@ -1,4 +1,4 @@
-"""Parsing of protein and gene names in UniProt's notation."""
+"""Parsing protein and gene names in UniProt's notation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def without_evidence(text: str) -> str:
 def protein_names(text: str) -> list[str]:
     """Return the names in `Full name (Synonym) (Other one) (EC 1.2.3.4) [Cleaved into: ...]`.
 
-    Brackets inside a name stay; EC numbers, flags and the names of parts are left out.
+    Brackets inside a name stay; EC numbers, flags and part names are left out.
+
+    Example: `protein_names("Cellular tumor antigen p53 (Phosphoprotein p53)")` returns `["Cellular
+    tumor antigen p53", "Phosphoprotein p53"]`.
     """
     text = _PARTS.sub("", text).strip().removesuffix(".")
     names = [text]
@@ -31,7 +34,7 @@ def protein_names(text: str) -> list[str]:
 
 
 def _opening(text: str) -> int:
-    """Return the index of the bracket that is closed at the end of `text`, or -1."""
+    """Return the index of the bracket closed at the end of `text`, or -1."""
     depth = 0
     for i in range(len(text) - 1, -1, -1):
         depth += (text[i] == ")") - (text[i] == "(")

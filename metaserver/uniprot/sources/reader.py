@@ -15,7 +15,7 @@ from isal.isal_zlib import error as UnpackError  # noqa: N812
 from metaserver.base.errors import InputError
 
 Advance: TypeAlias = Callable[[int], None]
-"""A function called with the number of bytes read since the last call."""
+"""Called with the number of bytes read since the last call."""
 
 _BUFFER = 1 << 20
 _PIECE = 1 << 13
@@ -95,11 +95,11 @@ class SourceFile:
 
     @property
     def sha256(self) -> str:
-        """The checksum of the stored (compressed) file, after it was read to its end."""
+        """The stored (compressed) file's checksum, after it was read to its end."""
         return self._raw.sha256.hexdigest()
 
     def start(self) -> bytes:
-        """Return the beginning of the (unpacked) text without consuming it."""
+        """Return the (unpacked) text's beginning without consuming it."""
         with _Unpacking(self):
             return self._file.peek(1)
 
@@ -111,12 +111,12 @@ class SourceFile:
                 yield line.rstrip(b"\r\n")
 
     def block(self, size: int) -> bytes:
-        """Return the next complete lines, about `size` bytes of them; empty at the end."""
+        """Return the next complete lines, about `size` bytes; empty at the end."""
         with _Unpacking(self):
             return self._file.read(size) + self._file.readline()
 
     def error(self, message: str, line: int | None = None) -> InputError:
-        """Return the error for a line, by default the last one read."""
+        """Return the error for a line, by default the last line read."""
         return InputError(self.path, message, line=self.line if line is None else line)
 
 

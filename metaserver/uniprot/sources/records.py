@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class ProteinEntry(NamedTuple):
-    """A UniProtKB entry, as far as its source has it; `line` is that of its accession.
+    """A UniProtKB entry, as far as its source has it; `line` is its accession's line.
 
-    `names` are its own protein and gene names, without those of its parts; `symbols` are the gene
-    names alone, `genes` its NCBI Gene ids. `organism` is its name; where `taxon` is 0 the taxon
+    `names` are its own protein and gene names, without its parts' names; `symbols` are the gene
+    names alone, `genes` its NCBI Gene ids. `organism` is its name; if `taxon` is 0 the taxon
     follows from it.
     """
 
@@ -27,7 +27,7 @@ class ProteinEntry(NamedTuple):
 
 
 class Secondary(NamedTuple):
-    """A secondary accession and one of the entries it was merged or split into."""
+    """A secondary accession and an entry that it was merged or split into."""
 
     line: int
     accession: str

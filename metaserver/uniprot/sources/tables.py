@@ -1,4 +1,4 @@
-"""Readers of lists and tables: accessions, the site's TSV, `idmapping_selected.tab`, clusters."""
+"""Readers for lists and tables: accessions, the site's TSV, `idmapping_selected.tab`, clusters."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _HEADINGS = {
 HEADING = rb"(?i)(?:[^\t\n]*\t)*(?:%s)\r?[\t\n]" % b"|".join(
     re.escape(name).encode() for name in sorted(_HEADINGS["accession"] | _HEADINGS["member"])
 )
-"""The pattern of a table's heading line, which has a column of accessions."""
+"""The pattern for a table's heading line, which has an accession column."""
 
 
 def read_list(source: SourceFile) -> Iterator[Codes]:
-    """Yield the codes of a file with one accession per line, in blocks."""
+    """Yield the codes in a file with one accession per line, in blocks."""
     while block := source.block(_BLOCK):
         text = block.replace(b"\r\n", b"\n")
         codes = encode_lines(text + b"\n" * (not text.endswith(b"\n")) + PADDING)
@@ -55,7 +55,7 @@ def expected(text: bytes | str) -> str:
 
 
 def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
-    """Return the indices of the columns for each role."""
+    """Return each role's column indices."""
     roles: dict[str, list[int]] = {}
     for place, name in enumerate(heading):
         plain = " ".join(name.lower().replace(" )", ")").split())
@@ -66,7 +66,7 @@ def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
 
 
 def read_tsv(source: SourceFile) -> Iterator[ProteinEntry | Membership]:
-    """Yield the entries of a table with headings, or the clusters of one `From ... Cluster ID`."""
+    """Yield the entries in a table with headings, or clusters from `From ... Cluster ID`."""
     rows = _rows(source)
     heading = next(rows)
     roles = _column_roles(heading)
@@ -110,7 +110,10 @@ def _entry(
 
 
 def gene_ids(text: str) -> tuple[int, ...]:
-    """Return the NCBI Gene ids of a cell such as `7157;` or `7157; 7158`."""
+    """Return the NCBI Gene ids in a cell.
+
+    Example: `gene_ids("7157; 7158")` returns `(7157, 7158)`.
+    """
     return tuple(int(gene) for gene in _GENE_ID.findall(text))
 
 
@@ -118,7 +121,7 @@ _IDMAPPING_COLUMNS = range(21, 23)  # the last one, additional PubMed ids, was a
 
 
 def read_idmapping(source: SourceFile) -> Iterator[ProteinEntry]:
-    """Yield the entries of `idmapping_selected.tab`: names, gene ids, cluster and taxon."""
+    """Yield `idmapping_selected.tab`'s entries: names, gene ids, cluster and taxon."""
     for row in _rows(source):
         if len(row) not in _IDMAPPING_COLUMNS:
             raise source.error(f"{len(row)} columns, expected 22 as in idmapping_selected.tab")

@@ -1,4 +1,4 @@
-"""Organisms of UniProt's `speclist.txt` and NCBI's `nodes.dmp`, and the species of strains."""
+"""Organisms from UniProt's `speclist.txt` and NCBI's `nodes.dmp`, and strains' species."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Taxa = npt.NDArray[np.int64]
 
 
 class Organism(NamedTuple):
-    """A name of a taxon in `speclist.txt`: the official one, a common one or a synonym."""
+    """A taxon's name in `speclist.txt`: official, common or a synonym."""
 
     taxon: int
     name: str
@@ -27,7 +27,7 @@ class Organism(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A line of `nodes.dmp`: a taxon, its parent, and its rank."""
+    """A line in `nodes.dmp`: a taxon, its parent, and its rank."""
 
     taxon: int
     parent: int
@@ -42,7 +42,7 @@ _END = ("=====", "-----")  # the virtual codes' heading, or the licence
 
 
 def read_speclist(source: SourceFile) -> Iterator[Organism]:
-    """Yield the names of the real organism codes; also from the web page of the UniProt site.
+    """Yield the real organism codes' names; also reads the UniProt site's web page.
 
     Raises `InputError` if the list is truncated.
     """
@@ -90,7 +90,7 @@ class Taxonomy:
         self._nodes = array("q")  # taxon, parent, whether it is a species; millions of each
 
     def add(self, records: Iterable[Organism | Node]) -> None:
-        """Take the records of one file."""
+        """Take a file's records."""
         for record in records:
             if isinstance(record, Node):
                 self._nodes.extend((record.taxon, record.parent, record.rank == "species"))
@@ -101,20 +101,20 @@ class Taxonomy:
                 self._taxa.setdefault(record.name, record.taxon)
 
     def taxon(self, organism: str) -> int:
-        """Return the taxon of an organism as named in entries, 0 if unknown.
+        """Return the taxon for an organism as named in entries, 0 if unknown.
 
-        `Homo sapiens (Human)` is found as `Homo sapiens`.
+        Example: `Homo sapiens (Human)` is looked up as `Homo sapiens`.
         """
         while organism and organism not in self._taxa:
             organism = organism.rpartition(" (")[0]
         return self._taxa.get(organism, 0)
 
     def official_names(self) -> Mapping[int, str]:
-        """Return the official name of each listed taxon."""
+        """Return each listed taxon's official name."""
         return {record.taxon: record.name for record in self._official}
 
     def strains(self) -> Taxa:
-        """Return the (taxon, species) pairs of all taxa known to be below a species, ascending."""
+        """Return the (taxon, species) pairs for all taxa below a species, ascending."""
         listed = {(record.kingdom, record.name): record.taxon for record in self._official}
         by_name = {record.taxon: _species(record, listed) for record in self._official}
         pairs = np.array(list(by_name.items()), np.int64).reshape(-1, 2)
@@ -127,7 +127,7 @@ def _species(organism: Organism, listed: Mapping[tuple[str, str], int]) -> int:
     """Return the taxon whose name an organism's name extends, or its own.
 
     `Escherichia coli O157:H7 (strain EC869)` is an `Escherichia coli`; a bacterium named after its
-    host is of another kingdom. Names of viruses and hybrids (`x`) follow no such order: only the
+    host belongs to another kingdom. Virus and hybrid (`x`) names follow no such order: only the
     text in brackets is left out. An unnamed species (`sp.`) is not a species.
     """
     name = organism.name

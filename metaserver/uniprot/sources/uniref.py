@@ -1,4 +1,4 @@
-"""Reader of UniRef50 memberships from UniRef's XML (uniref50.xml, or UniRef90, which names them).
+"""Reader for UniRef50 memberships in UniRef's XML (uniref50.xml, or UniRef90, which names them).
 
 The file, of up to 200 GB, is read line by line: UniRef writes one property per line.
 """
@@ -17,7 +17,7 @@ _ACCESSION = re.compile(rb'<property type="UniProtKB accession" value="([A-Z0-9]
 
 
 def read(source: SourceFile) -> Iterator[Membership]:
-    """Yield the cluster of each entry, by the member's first accession, which is primary.
+    """Yield each entry's cluster, by the member's first accession, which is primary.
 
     A UniRef90 cluster is part of one UniRef50 cluster, which its representative names.
     """

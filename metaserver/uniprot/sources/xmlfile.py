@@ -1,4 +1,4 @@
-"""Reader of UniProtKB XML (https://www.uniprot.org/docs/uniprot.xsd), one entry at a time."""
+"""Reader for UniProtKB XML (https://www.uniprot.org/docs/uniprot.xsd), entry by entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GENE_NAMES = frozenset({"primary", "synonym"})  # no locus or ORF tags
 
 
 def read(source: SourceFile) -> Iterator[ProteinEntry]:
-    """Yield the entries of an XML file; raises `InputError` with the line of an error."""
+    """Yield an XML file's entries; raises `InputError` with an error's line."""
     parser = etree.XMLPullParser(("end",), tag="{*}entry", resolve_entities=False)
     try:
         while block := source.block(_BLOCK):
@@ -35,7 +35,7 @@ def read(source: SourceFile) -> Iterator[ProteinEntry]:
 
 
 def _forget(element: _Element) -> None:
-    """Free the entries read: the document stays as small as one block's entries."""
+    """Free the entries read: the document stays as small as a block's entries."""
     element.clear()
     root = element.getroottree().getroot()
     while root[0] is not element:
@@ -71,7 +71,7 @@ def _organism(element: _Element) -> str:
 
 
 def _protein_names(element: _Element) -> Iterator[str]:
-    """Yield the entry's own names, without those of its parts in `domain` and `component`."""
+    """Yield the entry's own names, without its parts' names in `domain` and `component`."""
     for kind in ("recommendedName", "alternativeName", "submittedName"):
         for name in _PROTEIN_NAMES:
             yield from _texts(element, f"{{*}}protein/{{*}}{kind}/{name}")
