@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.base.records import ServerName
 from metaserver.base.states import Outcome
 
@@ -46,6 +47,7 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a request: tasks and servers (empty: all), and how answers are combined.
 
     `process` is the hub process that works on it. `from_pdf`: its text was read out of a PDF.
+    `publication` is what is known of its publication.
     """
 
     tasks: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     cutoff: int = 30
     process: str = ""
     from_pdf: bool = False
+    publication: Publication = UNKNOWN
 
 
 class AskedServer(msgspec.Struct, frozen=True, kw_only=True):

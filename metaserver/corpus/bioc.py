@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from lxml.etree import _Element
 
 from metaserver.base.errors import InputError
+from metaserver.base.publications import UNKNOWN, Publication, sound
 from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.lines import line_of
 
@@ -30,6 +32,17 @@ class _Infons(msgspec.Struct, frozen=True):
 
     type: str | int | float | bool | None = None
     section_type: str | int | float | bool | None = None
+    pmid: Any = msgspec.field(name="article-id_pmid", default=None)
+    pmcid: Any = msgspec.field(name="article-id_pmc", default=None)
+    doi: Any = msgspec.field(name="article-id_doi", default=None)
+    year: Any = None
+
+    def publication(self) -> Publication:
+        """Return the identifiers and the year that PMC's BioC has in its first passage."""
+        pmcid = f"PMC{self.pmcid}" if str(self.pmcid)[:12].isdecimal() else self.pmcid
+        given = {"pmid": self.pmid, "pmcid": pmcid, "doi": self.doi, "year": self.year}
+        known = {name: str(one) for name, one in given.items() if isinstance(one, str | int)}
+        return sound(**known)
 
 
 class _Sentence(msgspec.Struct):
@@ -77,7 +90,7 @@ def read_bioc_xml(document: _Element) -> ArticleDraft:
     passages = []
     for passage in document.iterfind("passage"):
         values = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
-        infons = _Infons(type=values.get("type"), section_type=values.get("section_type"))
+        infons = msgspec.convert(values, _Infons)
         sentences = [sentence.text or "" for sentence in passage.iterfind("sentence/text")]
         passages.append((infons, _text_of(passage.findtext("text"), sentences)))
     return _draft(document.findtext("id") or "", passages, line_of(document))
@@ -110,7 +123,14 @@ def _draft(
     ]
     title = next((text.strip() for infons, text in passages_used if _is_title(infons)), "")
     text = "\n".join(text for _, text in passages_used if text)
-    return ArticleDraft(id=document_id.strip(), title=title, text=text, line=line)
+    said = passages[0][0].publication() if passages else UNKNOWN
+    return ArticleDraft(
+        id=document_id.strip(),
+        title=title,
+        text=text,
+        line=line,
+        publication=said.over(Publication.named(document_id)),
+    )
 
 
 def _is_title(infons: _Infons) -> bool:

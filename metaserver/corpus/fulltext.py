@@ -5,11 +5,12 @@ The publishers are Elsevier, IOP Publishing, Nature and the Royal Society of Che
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 from lxml.etree import _Element
 
+from metaserver.base.publications import Publication, sound
 from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.lines import line_of, local_name, one_line, text_lines
 
@@ -33,6 +34,7 @@ _IOP_PARTS = (
 )
 _NATURE_PARTS = ("{*}fm/{*}abs", "{*}fm/{*}stndfrst", "{*}bdy", "{*}bm")
 _RSC_PARTS = ("{*}art-front/{*}abstract", "{*}art-body", "{*}art-back")
+_PUBLISHED = {"ppub": 0, "collection": 1}
 _SHOWN = 3
 """How many children are named for an unknown kind of article."""
 
@@ -66,6 +68,31 @@ def read_jats(article: _Element) -> ArticleDraft:
         one_line(article.find(meta + "{*}title-group/{*}article-title")),
         _lines_of(article, _JATS_PARTS),
         line_of(article),
+        _jats_publication(article, ids),
+    )
+
+
+def _jats_publication(article: _Element, ids: Mapping[str | None, str]) -> Publication:
+    """Return identifiers, journal, first author and year; a printed issue's year before others."""
+    front = "{*}front/"
+    journal = front + "{*}journal-meta/"
+    dates = article.findall(front + "{*}article-meta/{*}pub-date")
+    dates.sort(key=lambda one: _PUBLISHED.get(one.get("pub-type") or "", 2))
+    years = (one_line(one.find("{*}year")) for one in dates)
+    contributors = front + "{*}article-meta/{*}contrib-group/{*}contrib"
+    authors = (
+        one_line(one.find("{*}name/{*}surname")) or one_line(one.find("{*}collab"))
+        for one in article.iterfind(contributors)
+        if one.get("contrib-type", "author") == "author"
+    )
+    return sound(
+        pmid=ids.get("pmid", ""),
+        pmcid=_pmcid(ids.get("pmcid") or ids.get("pmc")),
+        doi=ids.get("doi", ""),
+        journal=one_line(article.find(journal + "{*}journal-title-group/{*}journal-title"))
+        or one_line(article.find(journal + "{*}journal-title")),
+        author=next(filter(None, authors), ""),
+        year=next(filter(None, years), ""),
     )
 
 

@@ -226,7 +226,7 @@ class Asker:
 
     async def _guard(self, live: LiveRequest, article: _Asked) -> Obstacle | None:
         """Return that nobody may be asked: a phase with the article may have come meanwhile."""
-        if await self._guarded.holds(live.stored.article, article.digests):
+        if await self._guarded.holds(article.digests, live.stored.article):
             return Obstacle(reason=GUARDED, passing=False)
         return None
 

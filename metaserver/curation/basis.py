@@ -10,6 +10,7 @@ import msgspec
 
 from metaserver.base.compression import unpack
 from metaserver.base.lanes import Asides
+from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.base.records import ServerName
 from metaserver.curation.asking import accepted
 from metaserver.curation.candidates import (
@@ -75,7 +76,7 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
     `version` is that of the request, `teams` has the team of each server that answered, empty for
     none. `proteins` has the names of each accession, `spans` are the
     places where servers or the hub saw one, `evidence` those that servers gave for an item.
-    `from_pdf`: the text was read out of a PDF.
+    `from_pdf`: the text was read out of a PDF. `publication` is what is known of the article's.
     """
 
     version: int = 0
@@ -87,6 +88,7 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[CandidateSpan, ...] = ()
     evidence: tuple[EvidenceSpan, ...] = ()
     from_pdf: bool = False
+    publication: Publication = UNKNOWN
 
     def accessions(self) -> list[str]:
         """Return the accessions of all candidates, those of INT first."""
@@ -167,6 +169,7 @@ def find_basis(
         candidates=tuple(candidates),
         relevant=found.relevant,
         from_pdf=request.options.from_pdf,
+        publication=request.options.publication,
     )
     return placed(
         basis, text, _sent(answers, set(basis.accessions())), names.entries(basis.accessions())

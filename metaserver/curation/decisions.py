@@ -14,6 +14,8 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.publications import Publication
+from metaserver.base.publications import normal as normal_publication
 from metaserver.curation import psi_mi
 from scoring import Task, pair
 
@@ -51,6 +53,7 @@ class DecisionKind(StrEnum):
     PAIR = "pair"  # two proteins that were marked; it is accepted
     METHOD = "method"  # the detection method and the interaction type of a pair
     RELEVANT = "relevant"  # the article's class; None takes it away
+    PUBLICATION = "publication"  # the article's identifiers, journal, first author and year
     NOTE = "note"  # a remark on an item, or on the article where `item` is empty
     UNDO = "undo"  # the event that `detail.undoes` names
 
@@ -69,6 +72,7 @@ class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     type: Short = ""
     relevant: bool | None = None
     note: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
+    publication: Publication | None = None
     undoes: Annotated[str, msgspec.Meta(max_length=64)] = ""
     seen_rank: Count | None = None
     seen_probability: Probability | None = None
@@ -76,6 +80,12 @@ class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 _NO_DETAIL = DecisionDetail()
+_OF_ARTICLE = {
+    DecisionKind.RELEVANT,
+    DecisionKind.PUBLICATION,
+    DecisionKind.NOTE,
+    DecisionKind.UNDO,
+}
 _SIZES = {Task.INT: 1, Task.IPT: 2}
 
 
@@ -122,11 +132,15 @@ class ItemDecision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurationState:
-    """All decisions of one curator on one article; items in the order of their first events."""
+    """All decisions of one curator on one article; items in the order of their first events.
+
+    `publication` is None as long as the curator has not mended it.
+    """
 
     items: Mapping[ItemKey, ItemDecision]
     relevant: bool | None = None
     note: str = ""
+    publication: Publication | None = None
 
     def accepted(self, task: Task) -> list[tuple[str, ...]]:
         """Return the accepted items of a task."""
@@ -211,7 +225,7 @@ def normal(event: CurationEvent, length: int) -> CurationEvent:
     size = _SIZES.get(event.task, 0) if event.task else 0
     if kind in (DecisionKind.PAIR, DecisionKind.METHOD) and event.task is not Task.IPT:
         raise RefusedError(Refusal.INVALID, f"{kind} is for a pair", field="task")
-    if not size and kind not in (DecisionKind.RELEVANT, DecisionKind.NOTE, DecisionKind.UNDO):
+    if not size and kind not in _OF_ARTICLE:
         raise RefusedError(Refusal.INVALID, f"{kind} needs a task and an item", field="task")
     if len(item) != size or (kind is DecisionKind.SPECIES and len(detail.replaced) != size):
         message = f"expected an item of {size} accessions"
@@ -222,23 +236,28 @@ def normal(event: CurationEvent, length: int) -> CurationEvent:
         raise RefusedError(Refusal.INVALID, f"{detail.type} is no known type", field="type")
     if not all(start < end <= length for start, end in detail.evidence):
         raise RefusedError(Refusal.INVALID, "a passage is not in the article", field="evidence")
-    changed = msgspec.structs.replace(detail, replaced=_sorted(detail.replaced))
+    publication = None if detail.publication is None else normal_publication(detail.publication)
+    changed = msgspec.structs.replace(
+        detail, replaced=_sorted(detail.replaced), publication=publication
+    )
     return msgspec.structs.replace(event, item=_sorted(item), detail=changed)
 
 
 def fold(log: Sequence[CurationEvent]) -> CurationState:
     """Return the state after all events of a log: later ones win, undone ones never were."""
     items: dict[ItemKey, ItemDecision] = {}
-    relevant, note = None, ""
+    relevant, note, publication = None, "", None
     for place, event in enumerate(in_force(log)):
         if event.kind is DecisionKind.RELEVANT:
             relevant = event.detail.relevant
+        elif event.kind is DecisionKind.PUBLICATION:
+            publication = event.detail.publication
         elif event.kind is DecisionKind.NOTE and not event.item:
             note = event.detail.note
         else:
             _apply(items, place, event)
     _imply(items)
-    return CurationState(items=items, relevant=relevant, note=note)
+    return CurationState(items=items, relevant=relevant, note=note, publication=publication)
 
 
 def in_force(log: Sequence[CurationEvent]) -> list[CurationEvent]:

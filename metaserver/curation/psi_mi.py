@@ -32,6 +32,9 @@ PRIMARY_REFERENCE = Term("MI:0358", "primary-reference")
 GENE_NAME = Term("MI:0301", "gene name")
 GENE_SYNONYM = Term("MI:0302", "gene name synonym")
 COMMENT = Term("MI:0612", "comment")
+AUTHORS = Term("MI:0636", "author-list")
+JOURNAL = Term("MI:0885", "journal")
+YEAR = Term("MI:0886", "publication year")
 
 
 @cache

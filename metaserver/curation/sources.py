@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
 from metaserver.base.errors import PeerError, Refusal, RefusedError
+from metaserver.base.publications import KINDS, Publication
 from metaserver.base.records import ArticleId
 from metaserver.config import ArticleSource
 from metaserver.curation.pdf import PdfReader
@@ -19,12 +19,6 @@ log = logging.getLogger(__name__)
 
 SECONDS = 20.0
 """Seconds that a source may take."""
-KINDS: Mapping[str, re.Pattern[str]] = {
-    "pmid": re.compile(r"[0-9]{1,9}", re.ASCII),
-    "pmcid": re.compile(r"PMC[0-9]{1,9}", re.ASCII | re.IGNORECASE),
-    "doi": re.compile(r"10\.[0-9]{4,9}/[\x21-\x7e]{1,150}", re.ASCII),
-}
-"""The kinds of identifiers, by what stands for them in a source's address."""
 SUFFIXES = {"xml": ".xml", "json": ".json", "text/plain": ".txt", "application/pdf": ".pdf"}
 """The suffix that a source's file is read by, by what its content type contains."""
 
@@ -71,10 +65,11 @@ def not_there(article: str) -> RefusedError:
 
 def filled(url: str, article: str) -> str | None:
     """Return a source's address with an identifier in it; None for one of another kind."""
-    for kind, pattern in KINDS.items():
+    named = Publication.named(article)
+    for kind in KINDS:
         if f"{{{kind}}}" in url:
-            fits = pattern.fullmatch(article)
-            return url.replace(f"{{{kind}}}", quote(article, safe="")) if fits else None
+            value = getattr(named, kind)
+            return url.replace(f"{{{kind}}}", quote(value, safe="")) if value else None
     return None
 
 

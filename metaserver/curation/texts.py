@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import tempfile
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from metaserver.base.compression import unpack
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.lanes import Corpus
+from metaserver.base.publications import UNKNOWN, Publication, plain_id
 from metaserver.base.records import Article, ArticleId
 from metaserver.corpus.files import read_bytes, stem_and_suffix
 from metaserver.corpus.prints import BLOCK, folded_text, prints
@@ -29,14 +29,17 @@ MOST_KNOWN = 2_000
 """The most stored texts whose digests are kept in memory."""
 GUARDED = "the article is in a phase that is not closed yet"
 _GZIP = b"\x1f\x8b"
-_PREFIX = re.compile(r"^(?:pmid:|doi:|https?://(?:dx\.)?doi\.org/)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileArticle:
-    """The article of a file; `from_pdf`: its text was read out of a PDF."""
+    """The article of a file, with what the file says of its publication.
+
+    `from_pdf`: its text was read out of a PDF.
+    """
 
     article: Article
+    publication: Publication = UNKNOWN
     from_pdf: bool = False
 
 
@@ -54,7 +57,8 @@ async def read_article(
     name = _file_name(source)
     pdf = await aside(_pdf_of, content, name, FILE_RATIO * text_bytes)
     if pdf is None:
-        return FileArticle(article=await aside(read_file, content, name, text_bytes))
+        found: FileArticle = await aside(read_file, content, name, text_bytes)
+        return found
     text = await pdfs.read(pdf, text_bytes)
     article = Article(id=ArticleId(""), text=text, source=name)
     return FileArticle(article=article, from_pdf=True)
@@ -90,7 +94,7 @@ def _file_name(source: str) -> str:
     return name
 
 
-def read_file(content: bytes, source: str, text_bytes: int) -> Article:
+def read_file(content: bytes, source: str, text_bytes: int) -> FileArticle:
     """Return the only article of a file; slow: call it in a thread.
 
     Its id is empty where the file says none. Raises `RefusedError`.
@@ -108,12 +112,8 @@ def read_file(content: bytes, source: str, text_bytes: int) -> Article:
         message = f"{name}: expected one article, found {'several' if found else 'none'}"
         raise RefusedError(Refusal.INVALID, message, field="content")
     [draft], [article] = found, articles
-    return Article(id=ArticleId(draft.id), text=article.text, title=article.title, source=name)
-
-
-def plain_id(article: str) -> str:
-    """Return an identifier without blanks and the prefixes of its kind."""
-    return _PREFIX.sub("", article.strip())
+    one = Article(id=ArticleId(draft.id), text=article.text, title=article.title, source=name)
+    return FileArticle(article=one, publication=draft.publication)
 
 
 def folded_id(article: str) -> str:
@@ -147,17 +147,17 @@ class GuardedArticles:
         self._known: dict[int, asyncio.Task[CorpusPrints]] = {}
         self._texts: OrderedDict[str, frozenset[bytes]] = OrderedDict()
 
-    async def require_free(self, article: str, text: str) -> None:
-        """Raise `RefusedError` where the article, by id or by text, is in such a phase."""
-        if await self.holds(article, await asyncio.to_thread(prints, text)):
+    async def require_free(self, text: str, *articles: str) -> None:
+        """Raise `RefusedError` where an article, by an id or by its text, is in such a phase."""
+        if await self.holds(await asyncio.to_thread(prints, text), *articles):
             raise RefusedError(Refusal.STATE, GUARDED)
 
-    async def holds(self, article: str, found: frozenset[bytes]) -> bool:
-        """Return whether an article, by id or by the digests of its text, is in such a phase."""
-        own = folded_id(article)
+    async def holds(self, found: frozenset[bytes], *articles: str) -> bool:
+        """Return whether an article, by an id or by the digests of its text, is in such a phase."""
+        own = {folded_id(article) for article in articles if article}
         for corpus in self._challenges.guarded():
             known = await self._prints_of(corpus)
-            if (own and own in known.ids) or found & known.texts:
+            if own & known.ids or found & known.texts:
                 return True
         return False
 
@@ -172,7 +172,7 @@ class GuardedArticles:
         self._texts[key] = found
         if len(self._texts) > MOST_KNOWN:
             self._texts.popitem(last=False)
-        return await self.holds(article, found)
+        return await self.holds(found, article)
 
     async def _prints_of(self, corpus: Corpus) -> CorpusPrints:
         task = self._known.get(corpus.id)

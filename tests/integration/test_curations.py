@@ -28,6 +28,7 @@ from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import NAMES
 from tests.hubs.sites import client_of
 from tests.integration.curating import curator, refusal, register, scripted
+from tests.unit.metaserver.curation.exports.mitab_reader import read_mitab
 
 TEXT = (
     "TP53 binds MDM2.\nWe show that p53 binds Mdm2 in living cells. "
@@ -237,6 +238,50 @@ async def test_curations_belong_to_their_token(tmp_path: Path) -> None:
             assert caught.value.refusal is Refusal.NOT_YOURS, name
         team = running.team("a")
         assert (await refusal(running, "curation.list", team)).refusal is Refusal.NOT_YOURS
+
+
+async def test_the_publication_is_kept_mended_and_exported(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, _, _servers):
+        for field in ("pmid", "pmcid", "doi"):
+            refused = await refusal(running, "consensus.ask", ana, text=TEXT, **{field: "none"})
+            assert (refused.refusal, refused.field) == (Refusal.INVALID, field)
+        given = {"pmid": "PMID 012", "doi": "doi:10.1000/a.1"}
+        found = await running.do("consensus.ask", ana, text=TEXT, wait=20.0, **given)
+        assert (found.article, found.publication.ids) == ("12", ("12", "10.1000/a.1"))
+        opened = await running.do("curation.open", ana, request=found.request)
+        assert opened.publication == found.publication
+        key = {"curation": opened.curation}
+        bad = sent("0001", "publication", publication={"pmid": "12", "doi": "10"})
+        refused = await refusal(running, "curation.append", ana, **key, seen=0, events=[bad])
+        assert (refused.refusal, refused.field) == (Refusal.INVALID, "doi")
+        mended = {"pmid": "13", "pmcid": "pmc7", "author": "Smith", "year": 2006}
+        events = [
+            sent("0001", "publication", publication=mended),
+            sent("0002", "publication", publication={}),
+            sent("0003", "undo", undoes="event-0002"),
+            sent("0004", "pair", "IPT", P53, MDM2),
+        ]
+        await running.do("curation.append", ana, **key, seen=0, events=events)
+        await running.do("curation.submit", ana, **key, undecided=True)
+        file = await running.do("curation.export", ana, **key, format="mitab")
+        [line] = read_mitab(file.content)
+        assert line["Publication Identifier(s)"] == [
+            ("pubmed", "13", ""),
+            ("pubmed central", "PMC7", ""),
+        ]
+        assert line["Publication 1st author(s)"] == [("", "Smith et al.", "2006")]
+
+
+async def test_the_article_of_an_open_phase_is_refused_by_a_pmid_beside_it(tmp_path: Path) -> None:
+    async with asked(tmp_path) as (running, ana, _, _servers):
+        store = running.service.store
+        corpus = await store.add_corpus([Article(id=ArticleId("PMC9"), text="Another text.")])
+        async with store.writing() as connection:
+            await phases.add_corpus_version(connection, "late", corpus.id, "articles")
+        late = {"challenge": "bc", "phase": "late", "corpus": "late", "release": "test"}
+        await running.do("phases.create", **late)
+        refused = await refusal(running, "consensus.ask", ana, text=TEXT, pmid="7", pmcid="pmc09")
+        assert (refused.refusal, refused.message) == (Refusal.STATE, GUARDED)
 
 
 async def test_a_curation_outlives_its_request(tmp_path: Path) -> None:

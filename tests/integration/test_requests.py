@@ -20,6 +20,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.publications import plain_id
 from metaserver.base.records import Article, ArticleId, ServerName, ServerReport, TeamName
 from metaserver.base.requests import ENDED, RequestState
 from metaserver.base.states import ReportedState
@@ -31,7 +32,6 @@ from metaserver.config import (
 )
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.store import requests
-from metaserver.curation.texts import plain_id
 from metaserver.operations.caller import Caller
 from metaserver.operations.names import SeenNames
 from metaserver.store import audit, leases, phases, servers

@@ -6,11 +6,11 @@ the export may see: whoever makes the model replaces them by aliases where teams
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.curation import psi_mi
 from metaserver.curation.decisions import CurationEvent
 from metaserver.curation.psi_mi import Term
@@ -18,9 +18,6 @@ from scoring import Task
 
 MOST_QUOTED = 5_000
 """The most characters of an item's evidence that are written as text."""
-_PMID = re.compile(r"[1-9]\d{0,8}", re.ASCII)
-_PMCID = re.compile(r"PMC[1-9]\d{0,8}", re.ASCII)
-_DOI = re.compile(r"10\.\d{4,9}/\S+", re.ASCII)
 
 
 class CuratedArticle(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,17 +26,16 @@ class CuratedArticle(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     text: str = ""
     title: str = ""
+    publication: Publication = UNKNOWN
 
     def references(self) -> list[tuple[Term, str]]:
-        """Return the article in databases of publications, as far as its id says."""
-        for database, form in (
-            (psi_mi.PUBMED, _PMID),
-            (psi_mi.PUBMED_CENTRAL, _PMCID),
-            (psi_mi.DOI, _DOI),
-        ):
-            if form.fullmatch(self.id):
-                return [(database, self.id)]
-        return []
+        """Return the article in databases of publications, PubMed first, as far as it is known."""
+        known = (
+            (psi_mi.PUBMED, self.publication.pmid),
+            (psi_mi.PUBMED_CENTRAL, self.publication.pmcid),
+            (psi_mi.DOI, self.publication.doi),
+        )
+        return [(database, value) for database, value in known if value]
 
 
 class CuratedProtein(msgspec.Struct, frozen=True, kw_only=True):

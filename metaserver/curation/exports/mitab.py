@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from metaserver.base.publications import Publication
 from metaserver.curation.exports.characters import date, one_line
 from metaserver.curation.exports.finished import CuratedItem, CuratedProtein, FinishedCuration
 from metaserver.curation.psi_mi import PROTEIN, UNSPECIFIED_ROLE, Term
@@ -94,6 +95,7 @@ def _columns(curation: FinishedCuration, item: CuratedItem, number: int) -> Mapp
         found[f"Taxid interactor {side}"] = "|".join(_taxa(protein))
     return found | {
         "Interaction detection method(s)": _term(item.detection),
+        "Publication 1st author(s)": _first_author(article.publication),
         "Publication Identifier(s)": "|".join(published),
         "Interaction type(s)": _term(item.interaction),
         "Source database(s)": source,
@@ -118,6 +120,14 @@ def comments(curation: FinishedCuration, item: CuratedItem) -> Iterator[str]:
     if not item.servers:
         yield "proposed by no server"
     yield f"curator {item.curator or curation.curator}"
+
+
+def _first_author(publication: Publication) -> str:
+    """Return `Smith et al.(2006)`, without what is not known."""
+    if not publication.author:
+        return ""
+    year = f"({publication.year})" if publication.year else ""
+    return f"{_part(f'{publication.author} et al.')}{year}"
 
 
 def _aliases(protein: CuratedProtein) -> Iterator[str]:

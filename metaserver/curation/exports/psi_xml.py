@@ -22,15 +22,18 @@ from metaserver.curation.exports.finished import (
 )
 from metaserver.curation.exports.mitab import comments
 from metaserver.curation.psi_mi import (
+    AUTHORS,
     COMMENT,
     GENE_NAME,
     GENE_SYNONYM,
     IDENTITY,
+    JOURNAL,
     PRIMARY_REFERENCE,
     PROTEIN,
     PSI_MI,
     UNIPROT,
     UNSPECIFIED_ROLE,
+    YEAR,
     Term,
 )
 
@@ -102,11 +105,23 @@ def _add_experiment(
     experiment = _add(listed, "experimentDescription", id=identifier)
     _add_names(experiment, article.id, article.title)
     published = _add(experiment, "bibref")
-    for database, value in article.references():
-        _add_reference(published, database, value, PRIMARY_REFERENCE)
-    if not len(published):
+    references = article.references()
+    if references:
+        (database, value), *others = references
+        reference = _add_reference(published, database, value, PRIMARY_REFERENCE)
+        for other, value in others:
+            attributes = {"db": other.name, "dbAc": other.id, "id": value}
+            _add(reference, "secondaryRef", **attributes)
+    else:
         _add_attributes(published, [f"article {article.id}"])
     _add_term(experiment, "interactionDetectionMethod", method)
+    known = article.publication
+    told = {AUTHORS: known.author, JOURNAL: known.journal, YEAR: str(known.year or "")}
+    if any(told.values()):
+        listed = _add(experiment, "attributeList")
+        for term, text in told.items():
+            if text:
+                _add(listed, "attribute", text, name=term.name, nameAc=term.id)
 
 
 def _add_interactor(listed: _Element, protein: CuratedProtein, identifier: str) -> None:

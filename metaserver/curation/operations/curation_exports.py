@@ -14,6 +14,7 @@ from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
 from metaserver.curation.basis import CurationBasis
+from metaserver.curation.decisions import fold
 from metaserver.curation.exports.finished import (
     CuratedArticle,
     CurationOrigin,
@@ -21,7 +22,7 @@ from metaserver.curation.exports.finished import (
 )
 from metaserver.curation.exports.finishing import finish
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.operations.curation_view import CurationWork
+from metaserver.curation.operations.curation_view import CurationWork, published
 from metaserver.curation.operations.curations import OneCuration, read_work, seen_curation
 from metaserver.curation.operations.withheld import require_shown
 from metaserver.curation.store import curations
@@ -97,9 +98,15 @@ async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Se
 
 def finished(hub: HubContext, entry: CurationEntry, work: CurationWork) -> FinishedCuration:
     """Return a submitted curation as exports are written from it."""
+    publication = published(entry.article, work.basis, fold(work.log))
     return finish(
         entry.id,
-        CuratedArticle(id=entry.article or entry.id, text=work.text, title=entry.title),
+        CuratedArticle(
+            id=entry.article or next(iter(publication.ids), entry.id),
+            text=work.text,
+            title=entry.title,
+            publication=publication,
+        ),
         entry.curator,
         work.log,
         submitted_at=entry.submitted_at or 0.0,

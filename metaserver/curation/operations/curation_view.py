@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from metaserver.base.compression import pack, unpack
 from metaserver.base.curations import CurationStanding
+from metaserver.base.publications import Publication
 from metaserver.curation.basis import (
     Additions,
     CurationBasis,
@@ -108,7 +109,8 @@ class CurationDetail(CurationSummary, frozen=True, kw_only=True):
     `own`: the caller decides. `version` is that of the request whose candidates are shown,
     `newest_version` that of the request now, 0 where it is gone. `opinions` are the servers' on the
     article's class. `proteins` has the names of each accession, `spans` are its places in the text,
-    `evidence` those that servers gave for an item. `relevant` and `note` are the curator's.
+    `evidence` those that servers gave for an item. `relevant` and `note` are the curator's,
+    and so is `publication` where the curator mended it.
     `undecided` are candidates in their order; `undo` and `redo` are the keys of the events that the
     next undo, and the next redo, name, empty for none. `notice` is what to mind about the text.
     """
@@ -126,6 +128,7 @@ class CurationDetail(CurationSummary, frozen=True, kw_only=True):
     decisions: tuple[DecidedItem, ...]
     relevant: bool | None
     note: str
+    publication: Publication
     undecided: tuple[UndecidedItem, ...]
     undo: str
     redo: str
@@ -202,11 +205,18 @@ def view(
         decisions=tuple(_decisions(state, {one.key for one in basis.candidates})),
         relevant=state.relevant,
         note=state.note,
+        publication=published(entry.article, basis, state),
         undecided=tuple(undecided(basis, state)),
         undo=next_undo(work.log),
         redo=next_redo(work.log),
         notice=NOTICE if basis.from_pdf else "",
     )
+
+
+def published(article: str, basis: CurationBasis, state: CurationState) -> Publication:
+    """Return the publication of an article: as its curator mended it, else as it was sent."""
+    known = basis.publication.over(Publication.named(article))
+    return known if state.publication is None else state.publication
 
 
 def _decisions(state: CurationState, candidates: Set[ItemKey]) -> Sequence[DecidedItem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping, Sequence, Set
+from itertools import chain
 from typing import Annotated
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec import Meta
 
 from metaserver.base.compression import pack, unpack
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.publications import Publication, normal, plain_id
 from metaserver.base.records import Article, ArticleId, ServerName
 from metaserver.base.requests import UNFINISHED, AskedServer, RequestOptions, RequestState
 from metaserver.base.states import Role
@@ -31,7 +33,7 @@ from metaserver.curation.places import placed
 from metaserver.curation.sources import fetch, not_there, with_id
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import StoredRequest
-from metaserver.curation.texts import GUARDED, FileArticle, plain_id, read_article
+from metaserver.curation.texts import GUARDED, FileArticle, read_article
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, Cutoff, Limit, Threshold, require_one_of
@@ -60,6 +62,7 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     `article` is one of a closed phase, `text` plain text, `content` a file as corpora have
     (docs/corpus.md), or a PDF where the hub reads them, with its name in `source`.
+    `pmid`, `pmcid` and `doi` name the publication; they replace those that the file says.
     """
 
     article: Annotated[str, Meta(max_length=200, description="PMID, PMCID or DOI")] = ""
@@ -67,6 +70,9 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     content: Annotated[bytes, Meta(max_length=MOST_FILE, description="A file with it")] = b""
     source: Annotated[str, Meta(max_length=200, description="The file's name")] = "article.txt"
     title: Annotated[str, Meta(max_length=500, description="A title for people")] = ""
+    pmid: Annotated[str, Meta(max_length=200, description="The PMID of a text or file")] = ""
+    pmcid: Annotated[str, Meta(max_length=200, description="Its PMCID")] = ""
+    doi: Annotated[str, Meta(max_length=300, description="Its DOI")] = ""
     tasks: Annotated[tuple[str, ...], Meta(max_length=20, description="None: all")] = ()
     servers: Annotated[tuple[Name, ...], Meta(max_length=200, description="None: all")] = ()
     deadline: Annotated[
@@ -143,6 +149,7 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
     request: str
     article: str
     title: str
+    publication: Publication
     length: int
     notice: str
     state: RequestState
@@ -170,15 +177,18 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
     """
     token_id = token_of(caller)
     options = await _options(hub, caller, request)
+    given = normal(Publication(pmid=request.pmid, pmcid=request.pmcid, doi=request.doi))
     await hub.requests.require_quota(token_id)
     try:
         read = await _article(hub, caller, request)
         article = read.article
-        await hub.guarded.require_free(article.id, article.text)
+        known = (given.ids, read.publication.ids, Publication.named(article.id).ids)
+        await hub.guarded.require_free(article.text, article.id, *chain(*known))
     except RefusedError as error:
         if error.refusal in TELLING or isinstance(error, UnreadPdfError):
             await hub.requests.charge(token_id, caller.name)
         raise
+    publication = given.over(read.publication).over(Publication.named(article.id))
     now, settings = hub.clock(), hub.settings.curation
     _, release = hub.rules.vocabulary()
     days = min(request.keep_days or settings.keep_days, settings.keep_days)
@@ -188,11 +198,11 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
         token_id=token_id,
         caller=caller.name,
         at=now,
-        article=article.id,
+        article=article.id or next(iter(publication.ids), ""),
         title=request.title or article.title,
         length=len(article.text),
         text=packed,
-        options=msgspec.structs.replace(options, from_pdf=read.from_pdf),
+        options=msgspec.structs.replace(options, from_pdf=read.from_pdf, publication=publication),
         release=release,
         expires_at=now + days * DAY,
     )
@@ -322,12 +332,13 @@ async def _stored(hub: HubContext, article: str) -> FileArticle:
     One that is in another phase too is refused in the same words as one that is in no phase.
     """
     found = hub.rules.published(article)
-    guarded = await hub.guarded.holds(article, frozenset())
+    guarded = await hub.guarded.holds(frozenset(), article)
     sources = hub.settings.curation.sources
     if found is None and sources and not guarded:
         most = hub.settings.curation.text_bytes
         fetched = await fetch(hub.client, hub.pdfs, sources, article, most)
-        await hub.guarded.require_free(fetched.article.id, "")  # as it calls itself
+        calls_itself = (fetched.article.id, *fetched.publication.ids)
+        await hub.guarded.require_free("", *calls_itself)
         return with_id(fetched, article)
     if found is None or guarded:
         raise not_there(article)
@@ -448,6 +459,7 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
         request=stored.id,
         article=stored.article,
         title=stored.title,
+        publication=stored.options.publication,
         length=stored.length,
         notice=NOTICE if stored.options.from_pdf else "",
         state=state,

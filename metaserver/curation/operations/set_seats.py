@@ -120,7 +120,7 @@ async def _opened(
     basis = CurationBasis(release=hub.proteins(running.vocabulary.name).release)
     if entry.plan.assist:
         require_closed(running)
-        await hub.guarded.require_free(article, text)
+        await hub.guarded.require_free(text, article)
         basis = await stored_basis(hub, running, position, text, entry.plan.tasks)
     packed = await asyncio.to_thread(packed_basis, basis)
     content = CurationContent(

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaserver.base.errors import InputError
+from metaserver.base.publications import Publication
 from metaserver.base.records import Article
 from metaserver.corpus import read_articles
 from metaserver.corpus.bioc import MOST_OBJECTS
 from metaserver.corpus.files import article_files, read_bytes
 from metaserver.corpus.markup import MOST_TAGS
+from metaserver.corpus.reader import read_drafts
 from tests.shared import shared
 from tests.unit.metaserver.corpus import samples
 
@@ -63,6 +65,49 @@ def test_jats_id_is_pmid_then_pmcid_then_doi_then_stem(
     for kind in without:
         text = text.replace(f'pub-id-type="{kind}"', 'pub-id-type="other"')
     assert _read(_write(tmp_path, "a.b.nxml.gz", gzip.compress(text.encode())))[0].id == expected
+
+
+_JATS_FRONT = """<article><front><journal-meta><journal-title-group><journal-title>J. Examples
+</journal-title></journal-title-group></journal-meta><article-meta>
+<article-id pub-id-type="pmid">900001</article-id><article-id pub-id-type="pmc">123</article-id>
+<article-id pub-id-type="doi">10.1000/j.1</article-id><contrib-group>
+<contrib contrib-type="editor"><name><surname>Other</surname></name></contrib>
+<contrib contrib-type="author"><name><surname>First</surname></name></contrib>
+</contrib-group><pub-date pub-type="epub"><year>2005</year></pub-date>
+<pub-date pub-type="ppub"><year>2006</year></pub-date></article-meta></front>
+<body><p>T</p></body></article>"""
+_MEDLINE = """<PubmedArticle><MedlineCitation><PMID>900001</PMID><Article><Journal><JournalIssue>
+<PubDate><MedlineDate>2006 Jan-Feb</MedlineDate></PubDate></JournalIssue><Title>J. Examples</Title>
+</Journal><ArticleTitle>T</ArticleTitle><AuthorList><Author><LastName>First</LastName></Author>
+</AuthorList></Article></MedlineCitation><PubmedData><ArticleIdList>
+<ArticleId IdType="pmc">PMC123</ArticleId><ArticleId IdType="doi">10.1000/j.1</ArticleId>
+</ArticleIdList></PubmedData></PubmedArticle>"""
+_PMC_BIOC = """[{"documents": [{"id": "123", "passages": [{"text": "T", "infons": {"keyword": ["a"],
+"article-id_pmid": "900001", "article-id_pmc": "123", "article-id_doi": "10.1000/j.1",
+"year": "2006"}}]}]}]"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "journal", "author"),
+    [
+        ("a.xml", _JATS_FRONT, "J. Examples", "First"),
+        ("a.xml", _MEDLINE, "J. Examples", "First"),
+        ("a.json", _PMC_BIOC, "", ""),
+    ],
+)
+def test_the_publication_of_an_article_is_read(
+    tmp_path: Path, name: str, content: str, journal: str, author: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    [draft] = read_drafts(tmp_path / name)
+    assert draft.publication == Publication(
+        pmid="900001",
+        pmcid="PMC123",
+        doi="10.1000/j.1",
+        journal=journal,
+        author=author,
+        year=2006,
+    )
 
 
 def test_elsevier(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import random
 
 from hypothesis import strategies as st
 
+from metaserver.base.publications import Publication
 from metaserver.curation.decisions import CurationEvent, DecisionDetail, DecisionKind
 from metaserver.curation.exports.finished import (
     CuratedArticle,
@@ -22,7 +23,10 @@ from scoring import Task
 
 TITLE = "Grb2 binds the EGF receptor."
 TEXT = f"{TITLE}\nEGFR (α-phosphorylated) was pulled down with Grb2. EGFR forms dimers."
-ARTICLE = CuratedArticle(id="10068444", title=TITLE, text=TEXT)
+PUBLICATION = Publication(
+    pmid="10068444", doi="10.1000/grb2.1", journal="J. Examples", author="Smith", year=1999
+)
+ARTICLE = CuratedArticle(id="10068444", title=TITLE, text=TEXT, publication=PUBLICATION)
 SUBMITTED = 1_763_820_000.0  # 2025-11-22 14:00 UTC
 EGFR, GRB2, SHC1 = "P00533", "P62993", "P98083"
 PROTEINS = {
@@ -158,6 +162,13 @@ class _Hostile:
                 id=self.chance.choice(["10068444", "PMC12", "10.1016/j.1", self.text()]),
                 title=title,
                 text=text,
+                publication=Publication(
+                    pmid=self.chance.choice(["", "10068444"]),
+                    doi=self.chance.choice(["", "10.1016/j.1"]),
+                    journal=self.text(),
+                    author=self.text(),
+                    year=self.chance.choice([None, 1999]),
+                ),
             ),
             curator=self.text(),
             submitted_at=self.chance.uniform(0, 4e9),

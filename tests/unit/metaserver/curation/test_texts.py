@@ -46,7 +46,7 @@ def test_others_are_not(other: str) -> None:
     ],
 )
 def test_a_file_that_is_named_by_its_id_keeps_it(name: str, content: str, own: str) -> None:
-    article = read_file(content.encode(), name, 1_000)
+    article = read_file(content.encode(), name, 1_000).article
     assert (article.id, article.text, article.source) == (own, "T", name)
 
 

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 _PART = r'(?:"(?:\\"|[^"\t])*"|[^|():"\t]*)'
-_FIELD = re.compile(rf"({_PART}):({_PART})(?:\(({_PART})\))?")
+_FIELD = re.compile(rf"(?:({_PART}):)?({_PART})(?:\(({_PART})\))?")
 _PLAIN = re.compile(r"[A-Za-z0-9/]+")
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from metaserver.base.publications import UNKNOWN
 from metaserver.curation.exports.characters import one_line
 from metaserver.curation.exports.mitab import COLUMNS, field, write_mitab
 from tests.unit.metaserver.curation.exports.mitab_reader import (
@@ -28,7 +29,11 @@ def test_a_pair_is_a_line_of_42_columns() -> None:
         ("psi-mi", "EGFR", "display_short"),
     ]
     assert bound["Interaction detection method(s)"] == [("psi-mi", "MI:0096", "pull down")]
-    assert bound["Publication Identifier(s)"] == [("pubmed", "10068444", "")]
+    assert bound["Publication Identifier(s)"] == [
+        ("pubmed", "10068444", ""),
+        ("doi", "10.1000/grb2.1", ""),
+    ]
+    assert bound["Publication 1st author(s)"] == [("", "Smith et al.", "1999")]
     assert bound["Taxid interactor A"] == [
         ("taxid", "9606", "human"),
         ("taxid", "9606", "Homo sapiens"),
@@ -43,7 +48,7 @@ def test_a_pair_is_a_line_of_42_columns() -> None:
 
 def test_an_article_without_an_identifier_is_given_none() -> None:
     """PubMed has no such number: the column is empty, and a comment names the article."""
-    article = replace(SAMPLE.article, id="request-7")
+    article = replace(SAMPLE.article, id="request-7", publication=UNKNOWN)
     bound, _ = read_mitab(write_mitab([replace(SAMPLE, article=article)]))
     assert bound["Publication Identifier(s)"] == []
     notes = [one.value for one in bound["Interaction annotation(s)"]]

@@ -88,6 +88,17 @@ def test_ids_are_unique_and_references_lead_somewhere(curation) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_an_experiment_names_its_publication() -> None:
+    experiment = etree.fromstring(write_psi_xml([SAMPLE])).find(".//m:experimentDescription", MI)
+    [reference] = experiment.iterfind("m:bibref/m:xref", MI)
+    assert [(one.get("db"), one.get("id")) for one in reference] == [
+        ("pubmed", "10068444"),
+        ("doi", "10.1000/grb2.1"),
+    ]
+    told = {one.get("name"): one.text for one in experiment.iterfind(".//m:attribute", MI)}
+    assert told == {"author-list": "Smith", "journal": "J. Examples", "publication year": "1999"}
+
+
 def test_an_article_without_a_pair_has_no_entry() -> None:
     none = msgspec.structs.replace(SAMPLE, items=())
     assert len(etree.fromstring(write_psi_xml([none, SAMPLE]))) == 1

@@ -9,6 +9,7 @@ import pytest
 
 from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import RefusedError
+from metaserver.base.publications import UNKNOWN
 from metaserver.curation.basis import ShownCandidate
 from metaserver.curation.candidates import CandidateVote
 from metaserver.curation.exports.finished import CuratedProtein
@@ -91,6 +92,7 @@ DETAIL = CurationDetail(
     evidence=(EvidenceSpan(start=9, end=25, item=(EGFR,), servers=("a",)),),
     decisions=(decided("INT", EGFR), decided("IPT", EGFR, GRB2, by_hand=True, method="MI:0096")),
     relevant=None,
+    publication=UNKNOWN,
     note="",
     undecided=(),
     undo="event-0007",
