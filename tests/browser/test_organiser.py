@@ -210,20 +210,6 @@ def test_gold_is_looked_at_once_however_often_it_is_sent_and_then_set(
     expect(page.get_by_role("heading", level=1)).to_contain_text("ACT")
 
 
-def test_a_server_is_suspended_and_resumed_live(hub: OrganisedHub, visits: Visits) -> None:
-    page = live(signed_in(hub, visits, "/organise/servers"))
-    row = page.get_by_role("row", name="blue-1")
-    page.get_by_role("link", name="Suspend… blue-1 in test").click()
-    page.get_by_label("Reason").fill(MARKUP)
-    page.get_by_role("button", name="Suspend", exact=True).click()
-    expect(page.locator("#notice")).to_have_text(f"blue-1 is suspended in phase test ({MARKUP}).")
-    expect(row).to_contain_text("suspended")
-    page.get_by_role("button", name="Resume blue-1 in test").click()
-    expect(page.locator("#notice")).to_contain_text("blue-1 is")
-    expect(row).to_contain_text("32/32")
-    expect(row).to_contain_text("finished")
-
-
 def test_the_overview_is_live(hub: OrganisedHub, visits: Visits) -> None:
     hub.ask("teams.create", team="red")
     page = live(signed_in(hub, visits, "/organise"))

@@ -102,12 +102,3 @@ def test_the_readers_colours_are_kept(site, visits):
     page.goto(f"{site.url}/board/INT")
     assert page.evaluate(colour) == after
     expect(button).to_have_attribute("aria-pressed", "false")
-
-
-def test_times_are_in_the_readers_zone(site, visits):
-    page = visits.open(f"{site.url}/monitor", timezone_id="Asia/Tokyo")
-    expect(page.locator("[data-zone]")).to_have_text("Asia/Tokyo")
-    time = page.locator("#errors time").first
-    moment = time.get_attribute("datetime")
-    shown = f"{(int(moment[11:13]) + 9) % 24:02}{moment[13:19]}"
-    expect(time).to_have_text(shown)

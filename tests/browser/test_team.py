@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visits
-from tests.browser.console import ARTICLES, NOBODY, BlueHub, JourneyHub
+from tests.browser.console import ARTICLES, BlueHub, JourneyHub
 from tests.browser.visiting import (
     PHONE,
-    WIDE,
     check,
     enter,
     forgive_refusals,
@@ -166,61 +164,6 @@ def test_from_reading_to_two_runs_on_a_board(
     forgive_refusals(visits)
 
 
-def test_from_the_first_server_to_the_place_of_a_problem(hub: BlueHub, visits: Visits) -> None:
-    server = f"{hub.team}-1"
-    page = signed_in(hub, visits)
-    page.get_by_role("link", name="Register it").click()
-    name = page.get_by_role("textbox", name="Name", exact=True)
-    name.fill("blue 1")
-    page.get_by_label("URL").fill(NOBODY)
-    page.get_by_role("button", name="Register").click()
-    expect(name).to_have_attribute("aria-invalid", "true")
-    expect(name).to_have_accessible_description(re.compile("has characters that", re.IGNORECASE))
-    expect(page.get_by_label("URL")).to_have_value(NOBODY)
-    name.fill(server)
-    page.get_by_role("button", name="Register").click()
-    page.get_by_role("link", name="Go to its test").click()
-    page.get_by_role("button", name="Test now").click()
-    expect(page.locator("#verdict")).to_contain_text("failed")
-    expect(page.locator("#steps")).to_contain_text("Connection refused")
-
-    page.get_by_role("link", name="Change").click()
-    page.get_by_label("URL").fill(hub.annotator.url)
-    page.get_by_role("button", name="Change").click()
-    page.wait_for_url(f"**/team/servers/{server}")
-    hub.wait(held=True)
-    page.get_by_role("link", name="Test", exact=True).click()
-    page.get_by_role("button", name="Test now").click()
-    expect(page.locator("#verdict")).to_contain_text("testing")
-    expect(page.locator("#steps > li")).to_have_count(4)
-    hub.wait(held=False)
-    expect(page.locator("#verdict")).to_contain_text("passed")
-    expect(page.locator("#steps > li")).to_have_count(11)
-
-    hub.annotator.wrong = True
-    page.get_by_role("link", name=f"Servers of team {hub.team}").click()
-    page.get_by_role("button", name=f"Next {server}").click()
-    card = page.get_by_role("region", name=server)
-    expect(card).to_contain_text("1/32")
-    expect(card).to_contain_text("paused")
-    page.get_by_role("button", name=f"Start {server}").click()
-    expect(card).to_contain_text("finished")
-    expect(card).to_contain_text("32/32")
-    assert page.url.endswith("/team/servers")
-
-    page.get_by_role("link", name="Attempts").click()
-    page.get_by_label("Outcome").select_option("partial")
-    page.get_by_label("Article").fill("sample03")
-    page.get_by_role("button", name="Show").click()
-    page.get_by_role("link", name="sample03", exact=True).click()
-    page.get_by_role("link", name="normalizations[3].confidence").click()
-    place = page.locator(":target")
-    expect(place).to_have_attribute("id", "answer.normalizations[3].confidence")
-    expect(place).to_contain_text("expected ]0, 1], got 7.0")
-    expect(place).to_be_in_viewport()
-    forgive_refusals(visits)
-
-
 def test_a_refusal_stays_at_its_button_until_the_next(hub: BlueHub, visits: Visits) -> None:
     server = f"{hub.team}-1"
     hub.ask_as_team("servers.register", server=server, url=hub.annotator.url)
@@ -276,53 +219,6 @@ def test_a_snippet_is_copied(hub: BlueHub, visits: Visits) -> None:
     page.get_by_role("button", name="Copy the Python server").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert "from annotators import" in page.evaluate("navigator.clipboard.readText()")
-
-
-def test_results_fit_and_the_header_is_one_line_whatever_is_in_them(
-    hub: BlueHub, visits: Visits
-) -> None:
-    hub.ask("phases.update", phase="test", visibility="hidden")
-    try:
-        hub.answered(f"{hub.team}-1")
-        page = signed_in(hub, visits, viewport=WIDE)
-        expect(page.locator(".results").first).to_contain_text("Hidden until")
-        assert page.locator(".scroll").evaluate_all(
-            "regions => regions.every(one => one.scrollWidth <= one.clientWidth)"
-        )
-    finally:
-        hub.ask("phases.update", phase="test", visibility="public")
-    label = "Ana María González-Ruiz, Barcelona, for the whole committee"
-    issued = hub.ask("tokens.create", role="organiser", label=label)
-    page = signed_in(hub, visits, "/organise", issued.token, viewport=WIDE)
-    home, theme = (page.locator(one).bounding_box() for one in (".home", "#theme"))
-    assert home
-    assert theme
-    assert theme["y"] < home["y"] + home["height"]  # beside it, not below
-
-
-def test_a_live_page_says_what_it_says_when_it_is_loaded_again(
-    alone: BlueHub, visits: Visits
-) -> None:
-    alone.ask_as_team("servers.register", server="blue-1", url=alone.annotator.url)
-    team = signed_in(alone, visits, "/team/servers")
-    server = visits.again(team.context)
-    server.goto(f"{alone.url}/team/servers/blue-1")
-    issued = alone.ask("tokens.create", role="organiser", label="ana")
-    ana = signed_in(alone, visits, "/organise/phases/test/watch", issued.token)
-    assert alone.ask_as_team("servers.test", server="blue-1", phase="test").passed
-    server.get_by_role("button", name="Start").click()
-    expect(server.locator("#notice")).to_contain_text("is finished in phase test")
-    alone.ask("phases.freeze", phase="test")
-    for page in (team, server, ana):
-        again = visits.again(page.context)
-        page.bring_to_front()
-        live(page)
-        for _ in range(20):
-            again.goto(page.url)
-            if said(page) == said(again):
-                break
-            page.wait_for_timeout(500)
-        assert said(page) == said(again)
 
 
 def said(page: Page) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import socket
 import subprocess
 import sys
 from functools import partial
@@ -14,7 +13,6 @@ from xmlrpc.client import Fault
 import pytest
 from msgspec.structs import astuple
 
-from metaserver.base.errors import PeerError
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import Timings
 from metaserver.base.states import Outcome
@@ -51,15 +49,6 @@ def add_up(found: Timings) -> bool:
     """Return whether the parts of the request are no more than the whole."""
     parts = (found.dns, found.connect, found.send, found.wait, found.transfer)
     return fsum(part or 0.0 for part in parts) <= found.total + 1e-6
-
-
-async def test_every_phase_of_an_answered_request_is_there() -> None:
-    found = await timings(answering(GOOD))
-    assert found.dns is None  # an address needs none
-    assert None not in (found.queue, found.connect, found.send, found.wait, found.transfer)
-    assert found.parse is not None
-    assert all(part is None or part >= 0.0 for part in astuple(found))
-    assert add_up(found)
 
 
 async def test_a_name_is_looked_up_and_that_is_not_counted_as_connecting() -> None:
@@ -259,16 +248,6 @@ async def test_an_answer_in_pieces_is_offered_whole() -> None:
     assert reader.offered == [GOOD]
 
 
-async def test_another_status_is_no_answer_however_usual() -> None:
-    async def failing(connection: Connection) -> None:
-        await connection.request()
-        await connection.respond(GOOD, status="500 Oops")
-
-    with pytest.raises(PeerError) as caught:
-        await posted(failing, Reader(NO_HITS))
-    assert caught.value.outcome is Outcome.HTTP
-
-
 NO_METHOD = response(Fault(-32601, "no such method"))
 METHODS = response(["Annotator.getAnnotation"])
 
@@ -281,19 +260,6 @@ async def probed(script: Script) -> tuple[str | None, Peer]:
 
 def asked(there: Peer) -> list[str]:
     return [decode_call(request.body).method for request in there.requests]
-
-
-@pytest.mark.parametrize("state", ["Running", "Overloaded"])
-async def test_a_server_that_says_it_runs_is_there(state: str) -> None:
-    failure, there = await probed(answering(response({"state": state})))
-    assert failure is None
-    assert asked(there) == ["Annotator.getState"]
-
-
-@pytest.mark.parametrize("state", ["Suspended", "Shutdown"])
-async def test_a_server_that_says_it_is_away_is_away(state: str) -> None:
-    failure, _ = await probed(answering(response({"state": state})))
-    assert failure == f"the server says it is {state}"
 
 
 async def test_a_server_without_a_state_is_asked_for_its_methods() -> None:
@@ -333,16 +299,3 @@ async def test_a_server_that_hangs_up_is_not_there() -> None:
     failure, there = await probed(hangs_up)
     assert failure == "connect: the server closed the connection without an answer"
     assert there.connections == 1
-
-
-async def test_a_closed_port_is_nobody() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    async with article_caller() as caller:
-        failure = await caller.probe(server(f"http://127.0.0.1:{port}/"))
-    assert failure == "connect: Connection refused"
-
-
-async def test_a_probe_has_a_length() -> None:
-    _, there = await probed(answering(GOOD))
-    assert all("content-length" in request.headers for request in there.requests)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from xmlrpc.client import Fault
 
 import pytest
@@ -82,14 +80,6 @@ async def test_the_wait_is_as_long_as_asked() -> None:
     assert (ended.timings.queue or 0.0) >= 0.3  # the wait is no part of the answer's time
 
 
-@pytest.mark.parametrize("status", BUSY)
-async def test_a_date_is_heeded(status: str) -> None:
-    until = format_datetime(datetime.now(UTC) - timedelta(seconds=1), usegmt=True)
-    async with peer(busy(2, status, until)) as there:
-        ended, _ = await call(there.url)
-    assert (ended.outcome, len(there.requests)) == (Outcome.OK, 3)
-
-
 LONG = ["60", "3600", "9" * 40, "Fri, 31 Dec 9999 23:59:59 GMT"]
 
 
@@ -121,23 +111,6 @@ async def test_a_server_that_is_always_busy_is_asked_so_often_and_no_more(body: 
         assert (ended.outcome, ended.message[:15]) == (Outcome.HTTP, "HTTP status 503")
     else:
         assert (ended.outcome, ended.message[:13]) == (Outcome.FAULT, "7: overloaded")
-
-
-@pytest.mark.parametrize(
-    "after", ["soon", "-1", "nan", "1e9", "", "9" * 4_000, "Sun, 99 Nov 1994 08:50:07 GMT"]
-)
-async def test_what_asks_for_no_time_is_an_ordinary_failure(after: str) -> None:
-    async with peer(busy(1, after=after)) as there:
-        ended, _ = await call(there.url)
-    assert ended.message == "HTTP status 503 Service Unavailable; expected 200"
-    assert len(there.requests) == 1
-
-
-@pytest.mark.parametrize("status", ["500 Internal Server Error", "404 Not Found", "302 Found"])
-async def test_another_status_does_not_ask_to_wait(status: str) -> None:
-    async with peer(busy(1, status)) as there:
-        ended, _ = await call(there.url)
-    assert (ended.outcome, len(there.requests)) == (Outcome.HTTP, 1)
 
 
 async def test_an_answer_is_an_answer_whatever_it_asks_besides() -> None:

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 import psutil
 import pytest
 
-from metaserver.base.compression import unpack
 from metaserver.base.errors import UnavailableError
 from metaserver.base.records import ArticleId
 from metaserver.base.states import Outcome
@@ -47,12 +46,6 @@ async def outcomes(caller: ArticleCaller, url: str, count: int) -> list[Outcome]
 # Kept connections
 
 
-async def test_a_connection_is_kept() -> None:
-    async with peer(answering(GOOD)) as there, article_caller() as caller:
-        assert await outcomes(caller, there.url, 3) == [Outcome.OK] * 3
-        assert there.connections == 1
-
-
 async def test_a_server_that_says_it_closes_is_connected_to_anew() -> None:
     async def one_answer(connection: Connection) -> None:
         await connection.request()
@@ -61,35 +54,6 @@ async def test_a_server_that_says_it_closes_is_connected_to_anew() -> None:
     async with peer(one_answer) as there, article_caller() as caller:
         assert await outcomes(caller, there.url, 3) == [Outcome.OK] * 3
         assert (there.connections, len(there.requests)) == (3, 3)
-
-
-BOTH = {
-    "length first": "Content-Length: 4\r\nTransfer-Encoding: chunked",
-    "chunks first": "transfer-encoding: Chunked\r\nContent-length: {length}",
-    "a length beyond the answer": "Content-Length: 99999999\r\nTransfer-Encoding: chunked",
-}
-
-
-@pytest.mark.parametrize("fields", BOTH.values(), ids=BOTH)
-@pytest.mark.parametrize("size", [1, 50, 100_000], ids=["by bytes", "by pieces", "at once"])
-async def test_chunks_override_a_length_and_the_connection_is_not_used_again(
-    fields: str, size: int
-) -> None:
-    async def both(connection: Connection) -> None:
-        await connection.request()
-        head = f"HTTP/1.1 200 OK\r\n{fields.format(length=len(GOOD))}\r\n\r\n".encode()
-        sent = head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(GOOD), GOOD)
-        for start in range(0, len(sent), size):
-            await connection.send(sent[start : start + size])
-            await asyncio.sleep(0)
-        await connection.request()  # none comes on this connection
-        await connection.respond(GOOD)
-
-    async with peer(both) as there, article_caller() as caller:
-        ends = [await caller.call(server(there.url), 0, 1) for _ in range(3)]
-    assert [ended.outcome for ended, _ in ends] == [Outcome.OK] * 3
-    assert {unpack(ended.raw) for ended, _ in ends} == {GOOD}
-    assert (there.connections, len(there.requests)) == (3, 3)
 
 
 async def test_an_answer_after_interim_ones_is_read() -> None:

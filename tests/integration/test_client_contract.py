@@ -500,16 +500,20 @@ async def test_a_conformance_run_passes(tmp_path: Path, name: str) -> None:
 
 
 AWAY = {"Running": "", "Pending": "", "Suspended": "Suspended", "SHUTDOWN": "Shutdown"}
+SAID = AWAY | {"Overloaded": "", "Shutdown": "Shutdown"}
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("xmlrpc", "Running"), ("xmlrpc", "Suspended"), *(("becalm JSON ", said) for said in AWAY)],
+    [
+        *(("xmlrpc", said) for said in ("Running", "Overloaded", "Suspended", "Shutdown")),
+        *(("becalm JSON ", said) for said in AWAY),
+    ],
 )
 async def test_a_probe_reads_the_state(tmp_path: Path, name: str, said: str) -> None:
     async with line(tmp_path, WAYS[name], state=said) as hub:
         probed = await hub.caller.probe(hub.server)
-    assert probed == (f"the server says it is {AWAY[said]}" if AWAY[said] else None)
+    assert probed == (f"the server says it is {SAID[said]}" if SAID[said] else None)
 
 
 async def test_a_probe_needs_no_state(tmp_path: Path) -> None:

@@ -26,14 +26,12 @@ from tests.integration.callers import article_caller, call, call_in_another_proc
 from tests.integration.peers import (
     ANSWER,
     GOOD,
-    PAYLOADS,
     Connection,
     Script,
     answering,
     peer,
     response,
     sending,
-    silent,
 )
 
 
@@ -45,28 +43,6 @@ async def attempt(script: Script, *, limits: HttpLimits | None = None) -> Attemp
     return ended
 
 
-async def test_ok() -> None:
-    async with peer(answering(GOOD)) as there:
-        ended, answer = await call(there.url)
-    assert (ended.outcome, ended.message, ended.problems) == (Outcome.OK, "", ())
-    assert answer is not None
-    assert answer.payloads == PAYLOADS
-    assert unpack(ended.raw) == GOOD
-    assert ended.bytes_in == len(GOOD)
-    assert ended.bytes_out == len(there.requests[0].body)
-
-
-async def test_partial_keeps_the_valid_part() -> None:
-    bad = {"dbid": "Q0ZZZ9", "rank": 3, "confidence": 0.1}
-    sent = ANSWER | {"normalizations": [*ANSWER["normalizations"], bad]}
-    async with peer(answering(response(sent))) as there:
-        ended, answer = await call(there.url)
-    assert ended.outcome is Outcome.PARTIAL
-    assert ended.message.startswith("1 of 5 hits dropped; normalizations[2].dbid: ")
-    assert answer is not None
-    assert answer.payloads == PAYLOADS
-
-
 # No answer
 
 
@@ -76,11 +52,6 @@ async def test_a_name_that_does_not_resolve_is_dns() -> None:
         Outcome.DNS,
         "the name 'annotator.invalid' does not resolve",
     )
-
-
-async def test_a_name_too_long_for_dns_is_dns() -> None:
-    ended, _ = await call(f"http://{'a' * 64}.org/")
-    assert ended.outcome is Outcome.DNS
 
 
 async def test_a_closed_port_is_connect() -> None:
@@ -119,12 +90,6 @@ async def reset_within_the_answer(connection: Connection) -> None:
     await connection.request()
     await connection.send(half(f"Content-Length: {len(GOOD)}"))
     connection.reset()
-
-
-async def test_silence_is_timeout() -> None:
-    async with peer(silent) as there:
-        ended, _ = await call(there.url, time_limit=0.2)
-    assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "no complete answer within 0.2 s")
 
 
 async def test_drips_do_not_put_off_the_deadline() -> None:
@@ -227,12 +192,6 @@ async def test_plain_http_where_https_is_expected_is_tls() -> None:
         ended, _ = await call(there.url.replace("http:", "https:"))
     assert ended.outcome is Outcome.TLS
     assert "wrong version number" in ended.message.lower()
-
-
-async def test_https_where_plain_http_is_expected_is_no_answer(self_signed: ssl.SSLContext) -> None:
-    async with peer(answering(GOOD), tls=self_signed) as there:
-        ended, _ = await call(there.url.replace("https:", "http:"))
-    assert ended.outcome in (Outcome.CONNECT, Outcome.HTTP)
 
 
 # HTTP
@@ -414,9 +373,3 @@ async def test_what_is_no_answer_has_its_outcome(
 async def test_what_another_status_brings_is_kept() -> None:
     ended = await attempt(answering(GOOD, status="500 Internal Server Error"))
     assert (ended.outcome, unpack(ended.raw)) == (Outcome.HTTP, GOOD)
-
-
-async def test_no_hits_are_an_answer() -> None:
-    async with peer(answering(response({"normalizations": [], "pairs": []}))) as there:
-        ended, _ = await call(there.url)
-    assert ended.outcome is Outcome.OK

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
 from typing import Any
 from xmlrpc.client import Fault
 
@@ -298,23 +297,6 @@ async def test_a_server_that_says_it_is_away_gets_no_article(word: str) -> None:
     assert (state.state, state.message) == ("failed", f"the server says it is {word}")
     assert {states(run)[name] for name in NAMES[4:]} == {"skipped"}
     assert run.reasons() == [f"state: the server says it is {word}"]
-
-
-@pytest.mark.parametrize(
-    ("value", "paths"),
-    [
-        ({"state": "Overloaded", "version": "1", "max_concurrent": 4}, []),
-        ({"state": "Running", "version": "1", "max_concurrent": 2}, ["state.max_concurrent"]),
-        ({"state": "Fine"}, ["state.version", "state.max_concurrent", "state.state"]),
-        ("Running", ["state"]),
-    ],
-    ids=["overloaded", "fewer at once", "odd words", "no struct"],
-)
-async def test_a_state_that_is_not_as_agreed_is_a_warning(value: Any, paths: Sequence[str]) -> None:
-    script = by_method(getState=response(value), getAnnotation=GOOD)
-    state, run = await state_of(script, concurrency=4)
-    assert (state.state, [problem.path for problem in state.problems]) == ("warning", paths)
-    assert run.passed
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
+from aiohttp.test_utils import TestClient, TestServer
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.base.errors import HubError, InputError, RefusedError
+from metaserver.base.errors import HubError, InputError
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import ServerState
 from metaserver.boards.result_files import boards_json
@@ -29,10 +29,9 @@ from metaserver.lanes.events import LaneEnd
 from metaserver.phases.notifications import Notifier
 from metaserver.store import audit, phases, states
 from metaserver.store.tables import articles, corpora
-from metaserver.web.public.health import HealthPages
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.service import make_service_app
-from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver
+from tests.hubs.command import DEMO, GOLD, boards, metaserver
 from tests.hubs.inside import at_work, settings
 from tests.hubs.process import write_config
 from tests.hubs.single import begun, single_phase
@@ -68,11 +67,6 @@ def leaderboard(folder: Path) -> Mapping[str, Any]:
     """Return the leaderboards that a run left, with the keyed marks of its store."""
     read: Mapping[str, Any] = json.loads((folder / "leaderboard.json").read_text())["boards"]
     return read
-
-
-def without_marks(live: Mapping[TaskName, Any]) -> Mapping[str, Any]:
-    """Return boards without their keyed marks."""
-    return boards_in(json.dumps({"boards": live}))
 
 
 @pytest.mark.slow
@@ -223,18 +217,6 @@ async def test_the_metrics_of_a_run_are_for_whom_the_setting_names(
             async with client.get("/metrics", headers=headers) as answer:
                 assert answer.status == status
                 assert ("metaserver_attempts_total" in await answer.text()) is (status == 200)
-
-
-async def test_the_metrics_of_a_run_are_by_default_for_its_own_machine(tmp_path: Path) -> None:
-    known, phase = await given(tmp_path, one=NOBODY)
-    async with begun(known, phase) as (hub, _):
-        [handler] = [route.handler for route in HealthPages(hub=hub).routes()
-                     if route.path == "/metrics"]  # fmt: skip
-        request = make_mocked_request("GET", "/metrics")
-        with pytest.raises(RefusedError, match=r"web\.metrics does not let"):
-            await handler(request.clone(remote="203.0.113.7"))
-        for address in ("127.0.0.1", "::1"):
-            assert (await handler(request.clone(remote=address))).status == 200
 
 
 async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(

@@ -124,18 +124,6 @@ def scored_with_files(release: Release, task: str, out: Path) -> list[Scorecard]
 
 
 @pytest.mark.one_store("the store of the command is a file")
-async def test_a_release_without_taxa_and_clusters_makes_no_views(
-    inputs: list[object], tmp_path: Path
-) -> None:
-    listed = build(tmp_path, {"list": "\n".join({name for s in SENT.values() for name in s})})
-    async with serving(SENT) as server:
-        options = ("--uniprot", listed.directory, "--server", f"one={server.url}")
-        ended = await metaserver(*inputs, *options, "--out", tmp_path / "out")
-        assert ended.status == 0, ended.stderr
-    assert boards(tmp_path / "out")["INT"]["views"] == {}
-
-
-@pytest.mark.one_store("the store of the command is a file")
 async def test_secondary_accessions_are_rejected_or_mapped_as_the_phase_is_set(
     inputs: list[object],
     release: Release,
