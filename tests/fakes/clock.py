@@ -16,10 +16,12 @@ class FakeClock:
 
 
 class ShiftedClock:
-    """The wall clock, `ahead` seconds ahead of itself: it goes on, and can be set."""
+    """The wall clock, `ahead` seconds ahead of itself; `looks` is how often it was looked at."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
+        self.looks = 0
 
     def __call__(self) -> float:
+        self.looks += 1
         return time.time() + self.ahead

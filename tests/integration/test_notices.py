@@ -43,6 +43,7 @@ from tests.hubs.sites import organiser_token, visiting
 from tests.integration.kits import annotate, served
 from tests.integration.test_mail import HOST, smtp_server
 from tests.integration.test_service_lanes import registered
+from tests.waiting import until
 
 
 @dataclass
@@ -115,6 +116,12 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
     assert sent["notices"][0]["message"].startswith("blue-1 is down in phase test: connect: ")
 
 
+async def none_waits(running: Running) -> bool:
+    """Return whether all notices are stored as sent."""
+    async with running.service.store.reading() as connection:
+        return not await notices.waiting(connection)
+
+
 async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
     async with running_with(tmp_path) as running, webhook() as posted:
         posted.status = 500
@@ -128,8 +135,9 @@ async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
             await running.until(lambda: len(posted.bodies) >= 3)
             keys = [one["Idempotency-Key"] for one in posted.headers]
             assert len(set(keys)) == len(set(posted.bodies))  # the same of the same message
+            await until(lambda: none_waits(running))
             count = len(posted.bodies)
-            await asyncio.sleep(0.5)
+            await running.service.notifier.send()
     assert posted.events() == ["finished"] * count
     assert len(posted.bodies) == count
 
@@ -147,13 +155,14 @@ async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> 
                 await registered(running, url, "blue-2")
             await running.do("servers.start", blue, server="blue-2")
             await running.until(lambda: "down" in posted.events())
-            await asyncio.sleep(2)  # until it is stored that it was delivered: else it comes again
+            await until(lambda: none_waits(running))  # else it comes again
             told = posted.events()
         async with at_work(given) as running:
             watch = running.service.phase("test").boards.server_monitor
             tried = watch.status("blue-2").outcomes
-            await asyncio.sleep(2.5)
-            assert watch.state("blue-2")[0] == "down"
+            await running.until(lambda: watch.state("blue-2")[0] == "down")
+            await running.service.state_recorder.record()
+            await running.service.notifier.send()
             assert watch.status("blue-2").outcomes == tried  # probed, sent no article
     assert posted.events() == told == ["finished", "down"]
 

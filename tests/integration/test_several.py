@@ -68,7 +68,8 @@ async def test_a_phase_is_deleted_while_a_change_is_taken_in(tmp_path: Path) -> 
         async with one.service.scheduler.lanes.lock:
             await other.do("challenges.set", challenge="bc", title="Another title")
             taking_in = asyncio.create_task(one.service.freshen())
-            await asyncio.sleep(0.5)  # it waits for the lock, and has it before the deletion
+            lock = one.service.scheduler.lanes.lock  # which it has before the deletion
+            await until(lambda: bool(lock._waiters))
             deleting = asyncio.create_task(one.do("phases.delete", phase="test"))
             await one.until(one.service.phase("test").scoring.locked)
         async with patience():
