@@ -1,7 +1,7 @@
 """Configuration of the documentation's site: `make docs` builds it with Sphinx, MyST and Furo.
 
-The pages are those of `docs/`, as GitHub and a running hub (`/docs`) show them; what is the site's
-own is the reference of the Python API, out of the docstrings. The contents are those of
+The pages are those of `docs/`, as GitHub and a running hub (`/docs`) show them. The site adds the
+reference of operations and of the Python API, out of the docstrings. The contents are those of
 `docs/README.md`: each of its headings with links becomes a part of the side bar.
 """
 
@@ -12,7 +12,11 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.reference import to_markdown
+
 ROOT = Path(__file__).parents[2]
+Path(__file__).with_name("operations.md").write_text(to_markdown(OPERATIONS), "utf-8")
 
 project = "BioCreative Meta-Server"
 author = "The BioCreative Meta-Server developers"
@@ -51,7 +55,8 @@ def contents(text: str) -> str:
         heading = part.splitlines()[0]
         links = re.findall(r"^- \[[^\]]+\]\(([^)#]+)\.md\)", part, re.MULTILINE)
         trees.append(_tree(heading, [one.replace("../", "/") for one in links]))
-    return "\n".join([text, *trees, _tree("Python", ["site/scoring", "site/annotators"])])
+    trees.append(_tree("Reference", ["site/operations", "site/scoring", "site/annotators"]))
+    return "\n".join([text, *trees])
 
 
 def _tree(caption: str, names: list[str]) -> str:

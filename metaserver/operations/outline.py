@@ -105,9 +105,10 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of an operation: one value, or `many`; `doc` and `fields` are a struct's."""
+    """The result of an operation: a value, or `many`; `name`, `doc` and `fields` are a struct's."""
 
     kind: ValueKind
+    name: str = ""
     doc: str = ""
     many: bool = False
     fields: tuple[Parameter, ...] = ()
@@ -342,7 +343,7 @@ def _result(returned: Any) -> Result | None:
         return Result(kind=kind, many=many)
     fields = tuple(_parameter(field) for field in described.fields)
     doc = _paragraphs(described.cls.__doc__ or "")
-    return Result(kind=kind, doc=doc, many=many, fields=fields)
+    return Result(kind=kind, name=described.cls.__name__, doc=doc, many=many, fields=fields)
 
 
 def _paragraphs(doc: str) -> str:

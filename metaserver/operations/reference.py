@@ -1,23 +1,20 @@
-"""The reference page docs/api.md; `python -m metaserver.operations.reference` writes it."""
+"""The reference of all operations as a page of the documentation's site (`make docs`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from metaserver.operations.outline import Outline, Parameter, Result
 from metaserver.operations.table import Operation
-
-API_FILE = Path(__file__).parents[2] / "docs" / "api.md"
 
 INTRODUCTION = """\
 # Operations
 
 All operations of a running hub, each as a command, over HTTP and in XML-RPC.
-[interfaces.md](interfaces.md) explains the three interfaces.
-`python -m metaserver.operations.reference` generates this page from the hub's own table.
+[interfaces.md](../interfaces.md) explains the three interfaces.
+The structs that operations return are at the [end](#structs).
 
 Every command also takes `--hub URL`, `--token-file FILE`, and `--json` or `--only FIELD`.
 """
@@ -29,17 +26,22 @@ def outlines(operations: Mapping[str, Operation]) -> list[Outline]:
 
 
 def to_markdown(operations: Mapping[str, Operation]) -> str:
-    """Return the reference page."""
-    blocks = [INTRODUCTION]
+    """Return the reference page: operations by noun, then each struct that they return, once."""
+    blocks, structs = [INTRODUCTION], dict[str, Result]()
     for noun, known in groupby(outlines(operations), key=lambda outline: outline.noun):
         blocks.append(f"## {noun}\n")
-        blocks += map(_operation, known)
-    return linked("\n".join(blocks))
+        for outline in known:
+            blocks.append(_operation(outline))
+            results = filter(None, (outline.result, outline.report))
+            structs |= {result.name: result for result in results if result.fields}
+    blocks.append("## Structs\n")
+    blocks += [_struct(structs[name]) for name in sorted(structs)]
+    return linked("\n".join(blocks), "../")
 
 
-def linked(text: str) -> str:
-    """Return text for a page of `docs/` with the files of other pages that it names as links."""
-    return re.sub(r"(?<![\w`/])docs/([\w-]+\.md)(?!`)", r"[\1](\1)", text)
+def linked(text: str, folder: str = "") -> str:
+    """Return text with the pages of `docs/` that it names as links, by their way to that folder."""
+    return re.sub(r"(?<![\w`/])docs/([\w-]+\.md)(?!`)", rf"[\1]({folder}\1)", text)
 
 
 def _operation(outline: Outline) -> str:
@@ -70,33 +72,29 @@ def _table(parameters: Iterable[Parameter]) -> Iterator[str]:
 def _returns(result: Result | None) -> Sequence[str]:
     if result is None:
         return ["Returns nothing."]
-    number = "Returns a list" if result.many else "Returns"
-    doc = f"{result.doc[:1].lower()}{result.doc[1:]}" if result.doc else f"{result.kind}."
-    fields = ", ".join(f"`{field.name}` ({field.word})" for field in result.fields)
-    return [f"{number}: {doc}", *(["", f"Fields: {fields}."] if fields else [])]
+    return [
+        f"Returns a list: {_reference(result)}" if result.many else f"Returns {_reference(result)}"
+    ]
 
 
 def _reports(report: Result) -> Sequence[str]:
-    fields = ", ".join(f"`{field.name}` ({field.word})" for field in report.fields)
     return [
         "The command waits for the job's end and prints its report; `--no-wait` prints the job.",
         "",
-        f"The job's report: {report.doc[:1].lower()}{report.doc[1:]}",
-        "",
-        f"Fields: {fields}.",
+        f"The job's report is {_reference(report)}",
     ]
+
+
+def _reference(result: Result) -> str:
+    if not result.fields:
+        return f"{result.kind}."
+    return f"[{result.name}](#{result.name.lower()})."
+
+
+def _struct(result: Result) -> str:
+    fields = ", ".join(f"`{field.name}` ({field.word})" for field in result.fields)
+    return f"### {result.name}\n\n{result.doc}\n\nFields: {fields}.\n"
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def main() -> None:
-    """Write the reference page."""
-    from metaserver.operations.catalogue import OPERATIONS  # slow to import
-
-    API_FILE.write_text(to_markdown(OPERATIONS), "utf-8")
-
-
-if __name__ == "__main__":
-    main()

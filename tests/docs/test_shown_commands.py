@@ -23,7 +23,6 @@ BEFORE = re.compile(r"^((\w*\$|>) +|(do|then) |[A-Z_]+=\S+ )*")
 """What stands before a command in its line."""
 SHELL = [(re.compile(r"\$\([^()]*\)|\$\{?\w+\}?"), "1"), (re.compile(r"\b\d(?=>)"), "")]
 """What a shell puts in the place of its expressions, and numbers of redirected streams."""
-GENERATED = ROOT / "docs" / "api.md"  # made from the operations, in a notation of its own
 
 
 @cache
@@ -67,7 +66,6 @@ def taken(words: list[str]) -> bool:
 SHOWN = {
     command: str(path.relative_to(ROOT))
     for path, text in TEXTS.items()
-    if path != GENERATED
     for command in shown(text)
     if "--language $" not in command  # a loop over the choices
     and "--gold-org" not in command  # of the task that docs/tasks.md adds

@@ -157,5 +157,5 @@ async def test_a_hub_that_goes_away_is_told_with_the_job(
 def test_the_reference_tells_of_the_report() -> None:
     text = to_markdown(TABLE)
     assert "metaserver boxes weigh BOX [--no-wait]" in text
-    assert "The job's report: what a box weighs." in text
+    assert "The job's report is [Weighed](#weighed)." in text
     assert "Fields: `box` (text), `weight` (number)." in text
