@@ -13,5 +13,5 @@ WALKS = dict(re.findall(r"^### ([^\n]+)\n(.+?)(?=^##|\Z)", CONTRIBUTING, re.MULT
 @pytest.mark.parametrize("walk", WALKS)
 def test_the_files_of_a_walk_are_there(walk: str) -> None:
     files = re.findall(r"`([\w.-]+(?:/[\w.-]+)+|[\w-]+\.toml)`", WALKS[walk])
-    assert len(files) > 3
+    assert files
     assert [file for file in files if not (ROOT / file).is_file()] == []
