@@ -1,15 +1,16 @@
 """Result files matched against a gold standard at the speed of reading them.
 
-Well-formed INT and IPT files take this way, whatever the order of their lines and the characters
-in their names. For any other, `match_file` returns None and `scoring.files.read_run` reads it line
-by line and reports what is wrong. Nothing is approximate: items with equal hashes are compared
-again.
+INT and IPT files take this way, whatever the order of their lines and the characters in their
+names. Of a block of the file that has a malformed line, each line is looked at by itself, and so
+are the lines of articles whose items or ranks may come twice: what is wrong is reported as
+`scoring.files.read_run_by_line` does. That function reads the rest, such as ranks of ten digits.
+Nothing is approximate: items with equal hashes are compared again.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 
 from scoring.columns import ByteColumn, Places, Truths, Words, split_columns
 from scoring.ranking import Matches
-from scoring.rows import MARKS
+from scoring.rows import MARKS, RESULT_COLUMNS, ResultLine, TabFile, check_rows, result_rows
 from scoring.tasks import Hit, Item, Task, pair
+from scoring.text import Source, decoded_lines, line_blocks
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -30,6 +32,8 @@ _FOLD = np.uint64(0xD6E8FEB86659FD93)
 _SHORT = 16
 """Bytes of an accession that are compared as they are; a longer one gets a number."""
 _NUMBERED = 0xFF << 56  # no text has 0xFF as its sixteenth byte
+_ROWS_AGAIN = 50_000
+"""Rows that are looked at again at a time, at least, because something may be wrong with them."""
 _FEW = 4
 """Rows an article in a block, at least, where articles are together."""
 
@@ -113,21 +117,19 @@ class MatchedFile:
 
 
 def match_file(
-    blocks: Iterable[bytes], task: Task, index: GoldIndex, *, lenient_ranks: bool = False
+    path: Source, task: Task, index: GoldIndex, *, lenient_ranks: bool = False
 ) -> MatchedFile | None:
-    """Return an INT or IPT file's matches, or None unless every line is well-formed.
+    """Return an INT or IPT file's matches; None: it must be read line by line.
 
-    `blocks` are the file's bytes as `scoring.text.line_blocks` has them.
+    Raises `FormatError` with every problem of the file.
     """
-    parts = _PartsWithMarks(task, index.place, index.numbers)
-    if index.ambiguous or not all(map(parts.add, blocks)) or not parts.ranks:
+    parts = _PartsWithMarks(path, task, index.place, index.numbers)
+    if index.ambiguous or not parts.read():
         return None
     rows = _Rows(parts)
-    if not rows.ranked(lenient=lenient_ranks):
-        return None
     members = _ordered([rows.members(column) for column in parts.members()])
     hashes = _hashes(rows.articles, members)
-    if _any_equal(hashes):
+    if parts.doubted(rows, hashes, lenient=lenient_ranks):
         return None
     return MatchedFile(
         matches=rows.matches(index.find(rows.articles, members, hashes), index),
@@ -149,18 +151,17 @@ class HitsFile:
     rising: Sequence[tuple[int, int]]
 
 
-def read_hits(
-    blocks: Iterable[bytes], task: Task, *, lenient_ranks: bool = False
-) -> HitsFile | None:
-    """Return an INT or IPT file's hits, or None unless every line is well-formed."""
-    parts = _PartsWithHits(task)
-    if not all(map(parts.add, blocks)) or not parts.ranks:
+def read_hits(path: Source, task: Task, *, lenient_ranks: bool = False) -> HitsFile | None:
+    """Return an INT or IPT file's hits; None: it must be read line by line.
+
+    Raises `FormatError` with every problem of the file.
+    """
+    parts = _PartsWithHits(path, task)
+    if not parts.read():
         return None
     rows = _Rows(parts)
-    if not rows.ranked(lenient=lenient_ranks):
-        return None
     members = _ordered([rows.members(column) for column in parts.members()])
-    if _any_equal(_hashes(rows.articles, members)):
+    if parts.doubted(rows, _hashes(rows.articles, members), lenient=lenient_ranks):
         return None
     return HitsFile(answers=parts.answers, wide=parts.wide, rising=rows.rising())
 
@@ -172,8 +173,13 @@ class _Parts:
     """
 
     def __init__(
-        self, task: Task, articles: Mapping[str, int], accessions: Mapping[bytes, int]
+        self,
+        path: Source,
+        task: Task,
+        articles: Mapping[str, int],
+        accessions: Mapping[bytes, int],
     ) -> None:
+        self._sheet, self._task = TabFile(path, RESULT_COLUMNS[task]), task
         self._width = 4 if task is Task.INT else 5
         self._accessions = dict(accessions)
         self.article_numbers = dict(articles)
@@ -182,9 +188,54 @@ class _Parts:
         self.confidences: list[NDArray[np.float64]] = []
         self.wide: int | None = None
         self._lines = 0
+        self._numbers_of_lines: list[range | list[int]] = []
         self._members: list[list[Members]] = []
 
-    def add(self, block: bytes) -> bool:
+    def read(self) -> bool:
+        """Read the file; return False if only the line by line reader can, or it is empty."""
+        if not all(map(self._take, line_blocks(self._sheet.path))):
+            return False
+        if not self.ranks:
+            self._sheet.finish()
+        return bool(self.ranks)
+
+    def _take(self, block: bytes) -> bool:
+        """Add the well-formed lines of a block; the others become problems of the sheet.
+
+        Of a block that has such a line, lines are written anew in the plainest form.
+        """
+        first, count = self._lines + 1, block.count(b"\n")
+        numbers: range | list[int] = range(first, first + count)
+        if not self._add(block):
+            lines = decoded_lines(self._sheet.path, block, first)
+            rows = list(result_rows(self._sheet, self._task, lines))
+            if rows and not self._add("".join(map(_plain, rows)).encode()):
+                return False
+            numbers = [row.line for row in rows]
+            if self.wide is None and self._sheet.warnings:
+                self.wide = self._sheet.warnings[0].line
+        self._numbers_of_lines.append(numbers)
+        self._lines += count
+        return True
+
+    def doubted(self, rows: _Rows, hashes: Words, *, lenient: bool) -> bool:
+        """Return whether anything may be wrong with the items and ranks, although it is not.
+
+        Raises `FormatError` with every problem of the file. Articles are looked at again a few at
+        a time, until there are too many problems.
+        """
+        articles = rows.doubted_articles(hashes, lenient=lenient)
+        if len(articles):
+            numbers = np.concatenate([np.asarray(some) for some in self._numbers_of_lines])
+            for some in rows.rows_of(articles):
+                lines = _chosen_lines(self._sheet.path, numbers[some])
+                again = TabFile(self._sheet.path, self._sheet.columns)
+                read = list(result_rows(again, self._task, lines))
+                check_rows(self._sheet, self._task, read, lenient_ranks=lenient)
+        self._sheet.finish()
+        return len(articles) > 0
+
+    def _add(self, block: bytes) -> bool:
         """Add one block; return False where any of its lines is malformed."""
         split = split_columns(block, self._width, self._width - 2)
         if split is None:
@@ -198,7 +249,6 @@ class _Parts:
             return False
         if self.wide is None and split.wide is not None:
             self.wide = self._lines + split.wide + 1
-        self._lines += split.lines
         self.articles.append(self._numbered(article))
         self.ranks.append(ranks)
         self.confidences.append(confidences)
@@ -231,9 +281,13 @@ class _PartsWithMarks(_Parts):
     """The columns of a file, and the accessions that have a sign of `MARKS`."""
 
     def __init__(
-        self, task: Task, articles: Mapping[str, int], accessions: Mapping[bytes, int]
+        self,
+        path: Source,
+        task: Task,
+        articles: Mapping[str, int],
+        accessions: Mapping[bytes, int],
     ) -> None:
-        super().__init__(task, articles, accessions)
+        super().__init__(path, task, articles, accessions)
         self.marked: Counter[bytes] = Counter()
 
     def _taken(self, accessions: Sequence[ByteColumn]) -> None:
@@ -249,8 +303,8 @@ class _PartsWithMarks(_Parts):
 class _PartsWithHits(_Parts):
     """The columns of a file, and its hits with their names."""
 
-    def __init__(self, task: Task) -> None:
-        super().__init__(task, {}, {})
+    def __init__(self, path: Source, task: Task) -> None:
+        super().__init__(path, task, {}, {})
         self.answers: dict[str, list[Hit]] = {}
         self._names: list[str] = []
 
@@ -292,12 +346,28 @@ class _Rows:
         """Return a column of accessions in the order of the rows."""
         return column if self._order is None else column.at(self._order)
 
-    def ranked(self, *, lenient: bool) -> bool:
-        """Return whether each article's ranks are 1, 2, 3, ...; lenient: whether none is twice."""
-        if not lenient:
-            return bool((self._ranks == _counted(self._lengths)).all())
-        same_article = self.articles[1:] == self.articles[:-1]
-        return not (same_article & (self._ranks[1:] == self._ranks[:-1])).any()
+    def doubted_articles(self, hashes: Words, *, lenient: bool) -> Places:
+        """Return the articles whose ranks are not 1, 2, 3, ... or whose items may come twice.
+
+        If `lenient`, ranks may have gaps. `hashes` are of the rows' items.
+        """
+        if lenient:
+            same = self.articles[1:] == self.articles[:-1]
+            wrong = np.flatnonzero(same & (self._ranks[1:] == self._ranks[:-1]))
+        else:
+            wrong = np.flatnonzero(self._ranks != _counted(self._lengths))
+        twice = _repeated(hashes)
+        alike = np.flatnonzero(np.isin(hashes, twice)) if len(twice) else twice.astype(np.int64)
+        return np.unique(self.articles[np.concatenate([wrong, alike])])
+
+    def rows_of(self, articles: Places) -> Iterator[Places]:
+        """Yield the rows of some articles in the order of the file, some articles at a time."""
+        sizes = np.cumsum(np.bincount(self.articles)[articles])
+        cuts = np.searchsorted(sizes, np.arange(_ROWS_AGAIN, sizes[-1], _ROWS_AGAIN)) + 1
+        for some in np.split(articles, np.unique(cuts)):
+            if len(some):
+                rows = np.flatnonzero(np.isin(self.articles, some))
+                yield rows if self._order is None else np.sort(self._order[rows])
 
     def matches(self, correct: Places, index: GoldIndex) -> dict[str, Matches]:
         """Return each article's matches from the rows of the correct hits."""
@@ -413,5 +483,30 @@ def _hashes(articles: Places, members: Sequence[Members]) -> Words:
 
 
 def _any_equal(hashes: Words) -> bool:
+    return len(_repeated(hashes)) > 0
+
+
+def _repeated(hashes: Words) -> Words:
+    """Return the hashes that come more than once."""
     ordered = np.sort(hashes)
-    return bool((ordered[1:] == ordered[:-1]).any())
+    repeated: Words = ordered[1:][ordered[1:] == ordered[:-1]]
+    return repeated
+
+
+def _plain(row: ResultLine) -> str:
+    """Return a line in the form that is read in bulk, without further columns."""
+    names = "\t".join(row.key) if isinstance(row.key, tuple) else row.key
+    return f"{row.article}\t{names}\t{row.rank}\t{row.confidence!r}\n"
+
+
+def _chosen_lines(path: Source, numbers: Places) -> Iterator[tuple[int, str]]:
+    """Yield lines of a file that is known to be UTF-8, by their rising numbers from 1."""
+    first = 1
+    for block in line_blocks(path):
+        count = block.count(b"\n")
+        low, high = np.searchsorted(numbers, [first, first + count])
+        if low < high:
+            lines = block.split(b"\n")
+            for number in numbers[low:high].tolist():
+                yield number, lines[number - first].decode()
+        first += count

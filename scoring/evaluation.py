@@ -16,7 +16,7 @@ from scoring.gold import Gold, ItemGold
 from scoring.rows import MARKS, lost_lines, unlike_accessions
 from scoring.scorecard import ArticlePolicy, Scorecard, Signature
 from scoring.tasks import Classification, Task
-from scoring.text import Source, line_blocks, rereadable
+from scoring.text import Source, rereadable
 from scoring.views import RAW, View
 
 
@@ -156,7 +156,7 @@ def _marked(run: Run) -> Counter[str]:
 def _evaluate_in_bulk(gold: ItemGold, path: Source, signature: Signature) -> Scorecard | None:
     """Return the raw score of a well-formed file, or None: it must be read line by line."""
     lenient = signature.ranks == "lenient"
-    matched = match_file(line_blocks(path), gold.task, gold.index, lenient_ranks=lenient)
+    matched = match_file(path, gold.task, gold.index, lenient_ranks=lenient)
     if matched is None:
         return None
     scorer = ItemScorer(gold, signature, run_name(path))

@@ -21,12 +21,15 @@ from scoring.rows import (
     RESULT_COLUMNS,
     ResultLine,
     TabFile,
+    check_rows,
     extra_columns,
+    item_text,
+    rank_groups,
     result_rows,
     without_answers,
 )
 from scoring.tasks import Classification, Hit, Item, Task, by_rank
-from scoring.text import Source, line_blocks, rereadable
+from scoring.text import Source, rereadable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +129,7 @@ def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = Fals
     task = Task(task)
     path = rereadable(path)
     if task is not Task.ACT:
-        found = read_hits(line_blocks(path), task, lenient_ranks=lenient_ranks)
+        found = read_hits(path, task, lenient_ranks=lenient_ranks)
         if found:
             warnings = odd_lines(path, task, found.wide, found.rising)
             return Run(task=task, name=run_name(path), answers=found.answers, warnings=warnings)
@@ -137,9 +140,9 @@ def read_run_by_line(task: Task, path: Source, *, lenient_ranks: bool = False) -
     """Read a result file line by line, as `read_run` does where there may be a problem."""
     sheet = TabFile(path, RESULT_COLUMNS[task])
     rows = list(result_rows(sheet, task))
-    answers = _classifications(sheet, rows) if task is Task.ACT else _hits(sheet, rows)
-    for group in _rank_groups(task, rows):
-        _check_ranks(sheet, group, gaps=not lenient_ranks and not _spoiled(sheet, task, group))
+    answers = _classifications(sheet, rows) if task is Task.ACT else _hits(rows)
+    check_rows(sheet, task, rows, lenient_ranks=lenient_ranks)
+    for group in rank_groups(task, rows):
         _warn_rising(sheet, task, group)
     sheet.finish()
     if not rows:
@@ -156,42 +159,12 @@ def _classifications(sheet: TabFile, rows: Iterable[ResultLine]) -> dict[str, Cl
     return answers
 
 
-def _hits(sheet: TabFile, rows: Iterable[ResultLine]) -> Mapping[str, Sequence[Hit]]:
+def _hits(rows: Iterable[ResultLine]) -> Mapping[str, Sequence[Hit]]:
     answers: dict[str, list[Hit]] = {}
-    seen: set[tuple[str, Item]] = set()
-    for line, article, item, rank, confidence in rows:
+    for _, article, item, rank, confidence in rows:
         assert not isinstance(item, bool)
-        if (article, item) in seen:
-            sheet.problem(line, 2, f"{item_text(item)} again for article {article!r}")
-        seen.add((article, item))
         answers.setdefault(article, []).append(Hit(item, rank, confidence))
     return answers
-
-
-def _rank_groups(task: Task, rows: Iterable[ResultLine]) -> Iterator[list[ResultLine]]:
-    """Yield the rows, by rank, within which ranks are 1, 2, 3: an article's, or a class's."""
-    groups: dict[object, list[ResultLine]] = {}
-    for row in rows:
-        groups.setdefault(row.key if task is Task.ACT else row.article, []).append(row)
-    for group in groups.values():
-        yield sorted(group, key=lambda row: row.rank)
-
-
-def _spoiled(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> bool:
-    """Return whether an unreadable line may be the cause of a gap among these rows."""
-    return sheet.spoiled(None if task is Task.ACT else group[0].article)
-
-
-def _check_ranks(sheet: TabFile, group: Sequence[ResultLine], *, gaps: bool) -> None:
-    column = len(sheet.columns) - 1
-    last = 0
-    for row in group:
-        named = f"class {row.key:d}" if isinstance(row.key, bool) else f"article {row.article!r}"
-        if row.rank == last:
-            sheet.problem(row.line, column, f"rank {row.rank} again for {named}")
-        elif row.rank > last + 1 and gaps:
-            sheet.problem(row.line, column, f"rank {row.rank} for {named}; expected {last + 1}")
-        last = row.rank
 
 
 def _warn_rising(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> None:
@@ -214,11 +187,6 @@ def odd_lines(
     """Return the warnings of a file that was read in bulk (`bulk.MatchedFile`)."""
     widened = [] if wide is None else [extra_columns(path, RESULT_COLUMNS[task], wide)]
     return (*widened, *(rising_confidence(path, task, line, rank) for line, rank in rising))
-
-
-def item_text(item: Item) -> str:
-    """Return an item as text: an accession, or a pair in its stored order."""
-    return repr(item) if isinstance(item, str) else f"the pair {item[0]!r}, {item[1]!r}"
 
 
 def gold_lines(gold: Gold) -> Iterator[str]:

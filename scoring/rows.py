@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from scoring.errors import FileProblem, Problems
@@ -60,16 +60,18 @@ class TabFile:
         """Raise every problem kept, in line order."""
         self.problems.finish(by_line=True)
 
-    def rows(self, *, extra: bool = False) -> Iterator[tuple[int, list[str]]]:
+    def rows(
+        self, lines: Iterable[tuple[int, str]] | None = None, *, extra: bool = False
+    ) -> Iterator[tuple[int, list[str]]]:
         """Yield (line number, fields) of the lines that have the right number of columns.
 
-        With `extra`, columns beyond the last are dropped with one warning, as the official
-        program did with result files.
+        They are those of the file, or some `lines` of it with their numbers. With `extra`, columns
+        beyond the last are dropped with one warning, as the official program did with result files.
         """
         names = ", ".join(self.columns)
         count = len(self.columns)
         widened = False
-        for number, line in enumerate(read_lines(self.path), start=1):
+        for number, line in enumerate(read_lines(self.path), 1) if lines is None else lines:
             fields = line.split("\t")
             if line.startswith("#"):
                 self.problem(number, 0, f"comment; expected {names}: comments are not allowed")
@@ -203,10 +205,15 @@ def extra_columns(path: Source, columns: Sequence[str], line: int) -> FileProble
     return FileProblem(str(path), line, len(columns) + 1, message)
 
 
-def result_rows(sheet: TabFile, task: Task) -> Iterator[ResultLine]:
-    """Yield the well-formed lines of a result file; the others become the sheet's problems."""
+def result_rows(
+    sheet: TabFile, task: Task, lines: Iterable[tuple[int, str]] | None = None
+) -> Iterator[ResultLine]:
+    """Yield the well-formed lines of a result file; the others become the sheet's problems.
+
+    `lines` are those of `TabFile.rows`.
+    """
     width = len(sheet.columns)
-    for line, fields in sheet.rows(extra=True):
+    for line, fields in sheet.rows(lines, extra=True):
         if task is Task.ACT:
             named = sheet.names(line, fields[:1])
             key: Item | bool | None = sheet.relevance(line, fields[1])
@@ -219,3 +226,52 @@ def result_rows(sheet: TabFile, task: Task) -> Iterator[ResultLine]:
             yield ResultLine(line, fields[0], key, rank, confidence)
         else:
             sheet.spoil(fields[0])
+
+
+def check_rows(
+    sheet: TabFile, task: Task, rows: Sequence[ResultLine], *, lenient_ranks: bool
+) -> None:
+    """Keep the problems of well-formed lines among each other: items and ranks that come twice.
+
+    So do ranks that are not 1, 2, 3, ... unless `lenient_ranks`. `rows` are all those of some
+    articles (ACT: of the file).
+    """
+    if task is not Task.ACT:
+        seen: set[tuple[str, Item | bool]] = set()
+        for line, article, item, _, _ in rows:
+            if (article, item) in seen:
+                sheet.problem(line, 2, f"{item_text(item)} again for article {article!r}")
+            seen.add((article, item))
+    for group in rank_groups(task, rows):
+        _check_ranks(sheet, group, gaps=not lenient_ranks and not _spoiled(sheet, task, group))
+
+
+def rank_groups(task: Task, rows: Iterable[ResultLine]) -> Iterator[list[ResultLine]]:
+    """Yield the rows, by rank, within which ranks are 1, 2, 3: an article's, or a class's."""
+    groups: dict[object, list[ResultLine]] = {}
+    for row in rows:
+        groups.setdefault(row.key if task is Task.ACT else row.article, []).append(row)
+    for group in groups.values():
+        yield sorted(group, key=lambda row: row.rank)
+
+
+def _spoiled(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> bool:
+    """Return whether an unreadable line may be the cause of a gap among these rows."""
+    return sheet.spoiled(None if task is Task.ACT else group[0].article)
+
+
+def _check_ranks(sheet: TabFile, group: Sequence[ResultLine], *, gaps: bool) -> None:
+    column = len(sheet.columns) - 1
+    last = 0
+    for row in group:
+        named = f"class {row.key:d}" if isinstance(row.key, bool) else f"article {row.article!r}"
+        if row.rank == last:
+            sheet.problem(row.line, column, f"rank {row.rank} again for {named}")
+        elif row.rank > last + 1 and gaps:
+            sheet.problem(row.line, column, f"rank {row.rank} for {named}; expected {last + 1}")
+        last = row.rank
+
+
+def item_text(item: Item | bool) -> str:
+    """Return an item as text: an accession, or a pair in its stored order."""
+    return f"the pair {item[0]!r}, {item[1]!r}" if isinstance(item, tuple) else repr(item)

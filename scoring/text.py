@@ -169,14 +169,20 @@ def read_lines(path: Source) -> Iterator[str]:
 
     One block of the file is held at a time.
     """
-    number = 0
+    first = 1
     for block in line_blocks(path):
-        for line in block[:-1].split(b"\n"):
-            number += 1
-            if len(line) > MOST_LINE:
-                raise FormatError([FileProblem(str(path), number, 0, TOO_LONG)])
-            try:
-                yield line.decode()
-            except UnicodeDecodeError as error:
-                message = f"byte 0x{line[error.start]:02x} is not UTF-8; expected UTF-8 text"
-                raise FormatError([FileProblem(str(path), number, 0, message)]) from error
+        for number, line in decoded_lines(path, block, first):
+            first = number + 1
+            yield line
+
+
+def decoded_lines(path: Source, block: bytes, first: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a block of a file, numbered from `first`; raises `FormatError`."""
+    for number, line in enumerate(block[:-1].split(b"\n"), start=first):
+        if len(line) > MOST_LINE:
+            raise FormatError([FileProblem(str(path), number, 0, TOO_LONG)])
+        try:
+            yield number, line.decode()
+        except UnicodeDecodeError as error:
+            message = f"byte 0x{line[error.start]:02x} is not UTF-8; expected UTF-8 text"
+            raise FormatError([FileProblem(str(path), number, 0, message)]) from error

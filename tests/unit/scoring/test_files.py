@@ -13,6 +13,8 @@ import pytest
 
 from scoring import FormatError, Hit, evaluate_files, read_gold, read_run, result_lines
 from scoring.errors import MOST_CHARACTERS, MOST_PROBLEMS
+from scoring.files import read_run_by_line
+from scoring.tasks import Task
 from scoring.text import MOST_LINE, MOST_UNPACKED, _chunks, line_blocks
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
@@ -202,6 +204,32 @@ def test_reading_ends_after_many_problems(line: bytes, most: str, tmp_path: Path
     assert len(found) == MOST_PROBLEMS + 1
     assert all(most in problem or "confidence" in problem for problem in found[:-1])
     assert found[-1].endswith("reading ended here, after 500 problems; mend these first")
+
+
+def test_problems_of_a_long_file_are_those_of_its_lines(tmp_path: Path) -> None:
+    """Lines of all kinds of problems, blocks apart: number and message are as read by line."""
+    lines = [
+        f"10.1016/j.febslet.{article}\tP{rank:05d}\t{rank}\t0.5\n"
+        for article in range(2000)
+        for rank in range(1, 16)
+    ]
+    path = tmp_path / "run.tsv"
+    lines[2] = lines[2].replace("\t3\t", "\t+3\t")
+    path.write_text("".join(lines))
+    assert read_run("INT", path).answers == read_run_by_line(Task.INT, path).answers
+    lines[3] = "# comment\n"
+    lines[14_000] = lines[13_999]
+    lines[20_005] = lines[20_005].replace("0.5", "5", 1)
+    lines[29_990] = lines[29_990].replace("\t0.5", "\t0")
+    path.write_text("".join(lines))
+    found = []
+    for read in (read_run, read_run_by_line):
+        with pytest.raises(FormatError) as caught:
+            read(Task.INT, path)
+        found.append(caught.value.problems)
+    assert found[0] == found[1]
+    assert [problem.line for problem in found[0]][:2] == [4, 14_001]
+    assert found[0][-1].line == 29_991
 
 
 def test_a_long_field_is_not_repeated_whole(tmp_path: Path) -> None:
