@@ -47,11 +47,6 @@ def test_no_docstring_has_odd_words(package: str) -> None:
     assert [(path, text) for path, text in texts if odd_words(text)] == []
 
 
-def test_docstrings_are_found() -> None:
-    source = '"""A module."""\nclass A:\n    """A\n    class."""\n    b = 1\n    """Its value."""\n'
-    assert docstrings(source) == ["A module.", "A\n    class.", "Its value."]
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -6,7 +6,6 @@ import pytest
 
 from annotators.errors import BadInputError
 from annotators.starter import KITS, kit_files, server_text, write_kit
-from tests.shared import ROOT
 
 LANGUAGES = {"python", "perl", "java", "ruby", "node", "php", "go", "r"}
 
@@ -54,13 +53,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInputError, match="cannot be written"):
         write_kit(tmp_path / "file" / "kit", "perl")
-
-
-def test_the_debian_packages_are_those_that_ci_installs() -> None:
-    peers = (ROOT / ".ci" / "peers").read_text("utf-8")
-    for kit in KITS.values():
-        for package in kit.packages.split():
-            assert f"need {package} " in peers, package
 
 
 def test_each_kit_has_the_same_contract() -> None:

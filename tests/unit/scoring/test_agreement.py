@@ -6,7 +6,7 @@ import json
 import math
 import random
 import tracemalloc
-from itertools import combinations, permutations, product
+from itertools import permutations
 from pathlib import Path
 
 import krippendorff
@@ -213,11 +213,3 @@ def test_bad_input_is_refused(
     assert [line.split(":")[0] for line in captured.err.splitlines()] == bad
     with pytest.raises(OptionError, match="has none"):
         agree({"x": {"a": True}, "y": {"b": True}}, everywhere=True)
-
-
-def test_all_pairs_and_labels_are_there() -> None:
-    named = {name: {"a": frozenset("p")} for name in "xyz"}
-    found = agree(named, resamples=10)
-    assert [(pair.a, pair.b) for pair in found.pairs] == list(combinations("xyz", 2))
-    values = [pair.measures[name].value for pair, name in product(found.pairs, ["f_score", "masi"])]
-    assert values == [1.0] * 6

@@ -76,9 +76,3 @@ def test_one_more_of_a_level_outweighs_thousands_of_those_below() -> None:
     first, odd = np.ones(len(edges), dtype=bool), edges % 2 == 1
     chosen = lexical_pairing(left, right, (first, odd), np.where(odd, 1.0, 0.001))
     assert chosen.tolist() == edges[::2].tolist()
-
-
-def test_no_candidates_no_pairs() -> None:
-    nothing = np.empty(0, dtype=np.int64)
-    assert not len(lexical_pairing(nothing, nothing, (nothing > 0,), np.empty(0)))
-    assert not len(best_pairing(nothing, nothing, np.empty(0)))

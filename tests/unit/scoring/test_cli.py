@@ -18,7 +18,6 @@ from tests.loading import commands, loaded
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
 RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tY\t1\t0.7\nb\tP3\t2\t0.6\n"
-ONE = "other\tP1\t1\t0.9\n"
 ACT_GOLD = "a\t1\nb\t0\nc\t1\nd\t0\n"
 ACT_RUN = "a\t1\t1\t0.9\nb\t1\t2\t0.8\nc\t0\t2\t0.4\nd\t0\t1\t0.9\n"
 
@@ -110,14 +109,6 @@ def test_a_problem_of_each_line_does_not_hide_the_others(
         f"worse.tsv: 3 more like these, the last one: worse.tsv:8: {columns}",
         "worse.tsv:9: blank line; expected " + COLUMNS,
     ]
-
-
-def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "rising.tsv").write_text("a\tP1\t1\t0.1\na\tP2\t2\t0.9\n")
-    assert run(folder, "evaluate", *INT, "rising.tsv", "--json") == 0
-    output = capsys.readouterr()
-    assert output.err.startswith("warning: ")
-    assert json.loads(output.out)[0]["tp"] == 2
 
 
 MISSPELT = "a\tP1\t1\t0.9\nB\tP3\t1\t0.9\nB\tP1\t2\t0.8\nC\tP1\t1\t0.8\n"
@@ -492,13 +483,6 @@ def test_files_are_utf_8_in_any_locale(folder: Path, words: tuple[str, ...]) -> 
     env = {**os.environ, **ascii_only, "PYTHONIOENCODING": "utf-8"}
     subprocess.run(command, env=env, capture_output=True, check=True)
     assert "\u00e4\t" in written.read_text("utf-8")
-
-
-def test_the_module_is_the_command() -> None:
-    found = subprocess.run(
-        [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
-    )
-    assert found.stdout.startswith("usage: scoring ")
 
 
 @pytest.mark.parametrize(

@@ -156,10 +156,6 @@ def test_a_cutoff_list_is_the_lists_beginning(matches: Matches, cutoff: int) -> 
     assert math.isclose(area, min(area, ranking.auc_ipr(matches) or 0.0))
 
 
-def test_nothing_is_found_of_an_empty_gold() -> None:
-    assert ranking.recall(Matches((), 3, 0)) == 0.0
-
-
 @pytest.mark.parametrize("name", [name for name in MEASURES if "@" not in name])
 def test_each_name_of_the_help_is_a_measure(name: str) -> None:
     assert measure_named(name)(Matches((1,), 2, 1)) == 1.0

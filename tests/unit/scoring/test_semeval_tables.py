@@ -1,6 +1,5 @@
 """Gold tables of `scoring ner`: whole articles, in the columns of a run."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +100,3 @@ def test_what_a_run_may_misspell_is_told(
     run.write_text("a\t0-3\tMDM2\tprotein\nelsewhere\t0-3\tMDM2\tgene\n")
     assert main(words) == 0
     assert capsys.readouterr().err == ""
-
-
-def test_the_command_reads_a_table(gold: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = gold.with_name("run.tsv")
-    run.write_text(TABLE.removesuffix("b\n"))
-    assert main(["ner", "--gold", str(gold), "--run", str(run), "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert (found["articles"], found["micro"]["strict"]["f_score"]) == (2, 1.0)

@@ -208,23 +208,3 @@ def test_articles_on_which_no_runs_differ_do_not_stand_against_exact_tests() -> 
 def test_all_flips_are_taken_where_they_are_no_more_than_asked(flips: int, exact: bool) -> None:
     values = np.random.default_rng(2).random((14, 3))
     assert (made(values, flips).exact, made(values, flips).flips) == (exact, flips)
-
-
-@pytest.mark.parametrize("articles", [0, 1, 2, 3, 30])
-@pytest.mark.parametrize("flips", [1, 4, 1_000])
-def test_no_p_is_above_one_however_little_there_is_to_tell(articles: int, flips: int) -> None:
-    """Equal runs, runs that differ on one article, and runs that cancel each other out."""
-    alternating = np.where(np.arange(articles) % 2, 1.0, 0.0)
-    values = np.stack(
-        [np.zeros(articles), np.zeros(articles), alternating, 1 - alternating], axis=1
-    )
-    found = made(values, flips)
-    assert 0.0 < found.p_floor <= 1.0
-    by_pair = {(test.a, test.b): test for test in found.pairs}
-    assert len(by_pair) == 6
-    for test in found.pairs:
-        assert 0.0 < test.p_floor <= test.p <= test.p_adjusted <= 1.0
-    equal = found.pairs[0]
-    assert (equal.p, equal.p_adjusted, equal.p_floor) == (1.0, 1.0, 1.0)
-    if articles == 2:  # nothing but one article for each pair: each has one flip
-        assert {test.p for test in found.pairs} == {1.0}

@@ -60,17 +60,6 @@ def test_too_many_pairs_are_refused_and_the_way_out_is_named(
     assert compare(GOLD, [GOOD, CLOSE, BAD], resamples=10, pairs=False).tests is None
 
 
-def test_equal_runs_share_a_place_wherever_they_stand() -> None:
-    same = run("same", [1] * 19 + [2] * 21)
-    found = compare(GOLD, [BAD, CLOSE, GOOD, same], resamples=100)
-    assert {one.run: one.rank for one in found.intervals} == {
-        "good": 1,
-        "close": 2,
-        "same": 2,
-        "bad": 4,
-    }
-
-
 def test_scores_that_differ_by_rounding_alone_share_a_rank() -> None:
     """The same scores of articles in another order, whose sums are rounded otherwise."""
     ranks = np.random.default_rng(1).integers(1, 30, 40)
@@ -106,16 +95,6 @@ def test_exact_tests_of_a_comparison_do_not_depend_on_the_seed() -> None:
     assert one.pairs[0].p == other.pairs[0].p
     assert one.pairs[0].low != other.pairs[0].low  # which is of resamples
     assert (one.exact, one.flips) == (True, 32)
-
-
-def test_counts_of_articles_stand_beside_scores() -> None:
-    cards = [run("most", [1] * 38), run("few", [2] * 3)]
-    found = {one.run: one for one in compare(GOLD, cards, resamples=20, pairs=False).intervals}
-    assert {(one.articles_scored, one.articles_in_gold) for one in found.values()} == {
-        (38, 40),
-        (3, 40),
-    }
-    assert found["few"].articles_scored == 3
 
 
 @pytest.mark.parametrize("measure", ITEM_MEASURES)

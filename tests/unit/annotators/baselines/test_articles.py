@@ -193,20 +193,6 @@ def test_a_table_of_articles_of_this_name_is_no_package(tmp_path):
     assert read_articles([tmp_path]) == {"1": "file\ntitle", "2": "Two"}
 
 
-def test_articles_come_from_a_folder_of_any_kind(tmp_path):
-    (tmp_path / "a.txt").write_text("Title\nText")
-    (tmp_path / "b.tsv").write_text("b1\tTitle\tText\n")
-    (tmp_path / "c.json").write_text(
-        '{"documents": [{"id": "c1", "passages": [{"text": "Title"}, {"text": "Text"}]}]}'
-    )
-    assert read_articles([tmp_path]) == dict.fromkeys(("a", "b1", "c1"), "Title\nText")
-
-
-def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(BadInputError, match="no article in this folder"):
-        read_articles([tmp_path])
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

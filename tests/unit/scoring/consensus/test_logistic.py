@@ -5,7 +5,6 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from scoring import OptionError
 from scoring.consensus import logistic, training
 from scoring.consensus.logistic import fit
 from scoring.consensus.training import train_weights
@@ -106,10 +105,3 @@ def test_stacked_is_what_scikit_learn_fits_to_features_by_plain_loops() -> None:
     assert members == pytest.approx(0.6 * peer.coef_[0][:12], abs=1e-7)
     assert weights.panel == pytest.approx(peer.coef_[0][12:], abs=1e-7)
     assert weights.bias == pytest.approx(peer.intercept_[0], abs=1e-7)
-
-
-def test_labels_of_one_kind() -> None:
-    gold, runs = campaign(systems=1, articles=3)
-    answers = {run.name: item_hits(run) for run in runs}
-    with pytest.raises(OptionError, match="no correct and wrong candidates"):
-        train_weights("stacked", Votes.of(answers, list(gold.items)))

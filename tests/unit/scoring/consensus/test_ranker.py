@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring import ConsensusModel, ConsensusRanker, Hit, OptionError, Task, pair
+from scoring import ConsensusModel, ConsensusRanker, Hit, OptionError, Task
 from scoring.consensus import Member
 from scoring.consensus.fusion import FUSIONS
 from tests.unit.scoring.consensus.answers import Answers, answers
@@ -78,16 +78,6 @@ def test_who_had_a_part() -> None:
     assert [(vote.server, vote.rank) for vote in second.votes] == [("z", 2)]
 
 
-def test_an_article_grows_as_answers_arrive() -> None:
-    arriving: dict[str, Sequence[Hit]] = {}
-    seen = [RANKER.rank(arriving).candidates]
-    for name, answer in {"c": hits("P1", "P2"), "late": hits("P3"), "a": hits("P2")}.items():
-        arriving[name] = answer
-        seen.append(RANKER.rank(arriving).candidates)
-    assert [len(one) for one in seen] == [0, 2, 3, 3]
-    assert seen[-1] == RANKER.rank(dict(reversed(arriving.items()))).candidates
-
-
 def test_an_unknown_server_counts_for_less_and_through_the_panel_alone() -> None:
     def log_odds(name: str, weights: Mapping[str, float] | None = None) -> float:
         given = {"a": hits("P9"), name: hits("P1")}
@@ -135,15 +125,6 @@ def test_a_fusion_has_scores_and_no_probabilities() -> None:
     assert [vote.part for vote in found.candidates[0].votes] == [None, None]
     with pytest.raises(OptionError, match="rrf1 has no probabilities"):
         ranker.rank({}, threshold=0.1)
-
-
-def test_pairs() -> None:
-    model = ConsensusModel(
-        task=Task.IPT, method="stacked", members=MODEL.members, panel=MODEL.panel
-    )
-    given = {name: [Hit(pair("P2", "P1"), 1, 0.5)] for name in "ab"}
-    [found] = ConsensusRanker(model).rank(given).candidates
-    assert found.item == ("P1", "P2")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from scoring import (
     cross_validate,
     train_model,
 )
-from scoring.consensus.choice import CRITERIA, counted_articles, score_hits
+from scoring.consensus.choice import counted_articles, score_hits
 from scoring.consensus.measures import article_values, calibration_error, macro
 from scoring.consensus.training import chosen_method, train_weights
 from scoring.consensus.validation import as_many_as, best_threshold, dealt
@@ -31,35 +31,6 @@ PAPER = Signature(task=Task.INT, gold="-", cutoff=30, beta=10)
 def scores(gold: ItemGold, run: Run) -> tuple[float, float]:
     found = score_hits(gold, item_hits(run), run.name, PAPER).macro
     return found.f_score, found.auc_ipr
-
-
-@pytest.mark.parametrize("method", ["stacked", "maxent"])
-def test_a_model_beats_its_best_member_on_unseen_articles(method: str) -> None:
-    gold, runs = campaign(articles=30)
-    unseen, new = campaign(seed=6, first=1000, articles=30)
-    ranker = ConsensusRanker(train_model(gold, runs, method=method, folds=2))
-    assert ranker.model.calibrated
-    consensus = {
-        article: [
-            Hit(one.item, one.rank, one.probability or 0.0)
-            for one in ranker.rank({run.name: item_hits(run)[article] for run in new}).candidates
-        ]
-        for article in unseen.items
-    }
-    found = score_hits(unseen, consensus, "consensus", PAPER).macro
-    best_f, best_auc = (
-        max(column) for column in zip(*(scores(unseen, r) for r in new), strict=True)
-    )
-    assert found.f_score > best_f  # F_10 at cutoff 30, the paper's measure
-    assert found.auc_ipr > best_auc
-
-
-def test_cross_validation_beats_the_best_member_too() -> None:
-    gold, runs = campaign(articles=40)
-    validated = cross_validate(gold, runs, folds=4)
-    found = score_hits(gold, validated.hits(), "consensus", PAPER).macro
-    assert found.f_score > max(scores(gold, run)[0] for run in runs)
-    assert cross_validate(gold, runs, folds=4).hits() == validated.hits()
 
 
 def test_measures_in_columns_are_those_of_scorecards() -> None:

@@ -62,9 +62,3 @@ def test_an_item_again_counts_once_at_its_best_rank() -> None:
 def test_equal_scores_are_ordered_by_item_whatever_the_rounding() -> None:
     votes = votes_of({"a": [Hit("P2", 1, 1.0), Hit("P1", 2, 1.0)]})
     assert votes.order(np.array([0.3, 0.1 + 0.2])).tolist() == [0, 1]
-
-
-def test_nobody_answered() -> None:
-    votes = votes_of({})
-    assert len(votes) == 0
-    assert votes.firsts.tolist() == [0, 0]
