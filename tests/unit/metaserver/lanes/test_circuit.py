@@ -14,17 +14,3 @@ def test_refused_credentials_open_it_at_once_for_the_longest_time() -> None:
     assert circuit.state is CircuitState.OPEN
     assert circuit.reason == "credentials: HTTP status 401"
     assert circuit.probe_at >= 100.0 + PROBE.cap / 2
-
-
-def test_an_answer_closes_it_and_forgets_them() -> None:
-    circuit = Circuit(5, PROBE, random.Random(1))
-    circuit.ended(Outcome.CREDENTIALS, "HTTP status 401", 100.0)
-    circuit.probed(None, 130.0)
-    assert circuit.state is CircuitState.TRIAL
-    circuit.ended(Outcome.OK, "", 131.0)
-    assert circuit.state is CircuitState.CLOSED
-    for _ in range(4):
-        circuit.ended(Outcome.TIMEOUT, "", 132.0)
-    assert circuit.state is CircuitState.CLOSED
-    circuit.ended(Outcome.TIMEOUT, "", 133.0)
-    assert circuit.probe_at <= 133.0 + PROBE.base

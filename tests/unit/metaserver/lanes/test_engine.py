@@ -12,7 +12,6 @@ import pytest
 from pgqueuer import PgQueuer
 from pgqueuer.adapters.inmemory import InMemoryQueries
 
-from metaserver.base.errors import HubError
 from metaserver.base.lanes import AttemptRecord, Corpus, LaneKey, LaneState
 from metaserver.base.records import ArticleId, Server, ServerName
 from metaserver.base.states import Backoff
@@ -80,13 +79,6 @@ def everything(count: int, articles: int) -> list[tuple[str, int]]:
     return sorted((f"s{n}", position) for n in range(count) for position in range(articles))
 
 
-async def test_every_lane_comes_to_its_end() -> None:
-    servers, memory = FakeCaller(), FakeRecorder()
-    ends = await work_lanes(make_lanes(5, 7, servers, memory))
-    assert ends == {f"s{n}": LaneEnd.FINISHED for n in range(5)}
-    assert memory.places == everything(5, 7)
-
-
 async def test_lanes_that_have_ended_leave_no_task_and_no_timer() -> None:
     finished, paused = (make_lanes(20, 2, FakeCaller(), FakeRecorder()) for _ in range(2))
     ends: list[LaneEnd] = []
@@ -110,11 +102,6 @@ async def test_lanes_that_have_ended_leave_no_task_and_no_timer() -> None:
 def _timers() -> int:
     """Return the number of timers that the event loop waits for."""
     return sum(not timer.cancelled() for timer in asyncio.get_running_loop()._scheduled)  # type: ignore[attr-defined]
-
-
-async def test_no_article_is_no_work() -> None:
-    lanes = make_lanes(1, 0, FakeCaller(), FakeRecorder())
-    assert await work_lanes(lanes) == {"s0": LaneEnd.FINISHED}
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
@@ -148,27 +135,6 @@ async def test_turns_that_are_over_leave_no_log(monkeypatch: pytest.MonkeyPatch)
     (queries,) = (queue.queries for queue in queues)
     assert isinstance(queries, InMemoryQueries)
     assert len(await queries.queue_log()) < turns
-
-
-async def test_a_lane_with_a_fault_of_the_hub_ends_alone() -> None:
-    servers, memory = FakeCaller(), FakeRecorder(broken="s1")
-    lanes = make_lanes(3, 4, servers, memory)
-    ends = await work_lanes(lanes)
-    assert isinstance(ends["s1"], HubError)
-    assert str(ends["s1"]) == "not stored: no reason"
-    assert (ends["s0"], ends["s2"]) == (LaneEnd.FINISHED, LaneEnd.FINISHED)
-    assert memory.places == [entry for entry in everything(3, 4) if entry[0] != "s1"]
-
-
-async def test_cancelled_it_stops_its_lanes_first() -> None:
-    servers, memory = FakeCaller(silent=("s0", "s2")), FakeRecorder()
-    engine = asyncio.create_task(work_lanes(make_lanes(3, 4, servers, memory)))
-    await until(lambda: len(memory.entries) >= 4 and len(servers.called) >= 6, pause=0)
-    engine.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await engine
-    assert sorted(servers.cancelled) == ["s0", "s2"]
-    assert memory.places == [("s1", position) for position in range(4)]
 
 
 async def test_cancelled_at_any_moment_it_stops() -> None:
@@ -293,21 +259,6 @@ async def test_a_lane_can_be_stopped_at_any_moment(turns: int) -> None:
         engine.start(other)
         await until(lambda: other.key in ends, pause=0)
     assert servers.called[sent:] == ["s1"] * 3
-
-
-async def test_a_lane_that_is_pausing_can_go_on() -> None:
-    servers, memory = FakeCaller(), FakeRecorder()
-    servers.open.clear()
-    (lane,) = make_lanes(1, 9, servers, memory)
-    async with running() as (engine, ends):
-        engine.start(lane, allowance=1)
-        await until(lambda: servers.called, pause=0)
-        assert engine.pausing(lane.key)
-        engine.resume(lane.key)
-        assert not engine.pausing(lane.key)
-        servers.open.set()
-        await until(lambda: ends, pause=0)
-    assert ends == {lane.key: (LaneEnd.FINISHED, None)}
 
 
 async def test_a_lane_resumed_just_after_its_pause_continues() -> None:

@@ -7,10 +7,6 @@ import pytest
 from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
 
 
-async def test_an_uninterrupted_wait_returns_the_result() -> None:
-    assert await Interruptible().wait(asyncio.sleep(0, "it")) == "it"
-
-
 async def test_all_waits_under_way_are_cut_and_their_tasks_go_on() -> None:
     waits = Interruptible()
     gone_on: list[int] = []

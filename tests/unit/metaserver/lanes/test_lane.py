@@ -28,45 +28,12 @@ LATER = LaneLimits(backoff=Backoff(base=DAY, cap=DAY), circuit=1000)
 FRAGILE = LaneLimits(backoff=LATER.backoff, circuit=1, probe=Backoff(base=DAY, cap=DAY))
 
 
-async def test_articles_are_sent_in_order_and_each_is_recorded() -> None:
-    peer, memory = FakeCaller(), FakeRecorder()
-    assert await lane(peer, memory).run(100) is LaneEnd.FINISHED
-    assert peer.calls == [(position, 1) for position in range(5)]
-    assert [(entry.position, entry.final, entry.cursor) for entry in memory.entries] == [
-        (position, True, position + 1) for position in range(5)
-    ]
-
-
 async def test_a_failed_article_is_sent_again_until_its_attempts_are_used_up() -> None:
     peer, memory = FakeCaller({(1, number): Outcome.FAULT for number in (1, 2, 3)}), FakeRecorder()
     assert await lane(peer, memory).run(100) is LaneEnd.FINISHED
     assert [number for position, number in peer.calls if position == 1] == [1, 2, 3]
     assert [entry.final for entry in memory.entries if entry.position == 1] == [False, False, True]
     assert memory.entries[-1].cursor == 5
-
-
-async def test_a_cancelled_attempt_is_not_charged() -> None:
-    peer = FakeCaller({(0, number): Outcome.CANCELLED for number in (1, 2, 3, 4)})
-    memory = FakeRecorder()
-    assert await lane(peer, memory, articles=1).run(100) is LaneEnd.FINISHED
-    assert peer.calls[-1] == (0, 5)
-    assert memory.entries[-1].attempt.outcome is Outcome.OK
-
-
-async def test_no_more_than_the_agreed_number_is_in_flight() -> None:
-    peer, memory = FakeCaller(), FakeRecorder()
-    await lane(peer, memory, articles=50, concurrency=4).run(100)
-    assert peer.most_in_flight == 4
-    assert sorted(entry.position for entry in memory.entries) == list(range(50))
-
-
-async def test_a_slice_ends_and_the_lane_keeps_its_place() -> None:
-    peer, memory = FakeCaller(), FakeRecorder()
-    one = lane(peer, memory)
-    assert await one.run(2) is LaneEnd.SLICE
-    assert peer.calls == [(0, 1), (1, 1)]
-    assert await one.run(100) is LaneEnd.FINISHED
-    assert len(peer.calls) == 5
 
 
 async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
@@ -118,15 +85,6 @@ async def test_a_server_that_is_down_is_probed_while_its_articles_wait() -> None
     assert downs[-1] == ""
 
 
-async def test_only_one_article_is_tried_after_a_probe() -> None:
-    down = {(position, 1): Outcome.TIMEOUT for position in range(8)}
-    peer, memory = FakeCaller(down), FakeRecorder()
-    limits = LaneLimits(attempts=5, backoff=SOON, circuit=4, probe=SOON)
-    await lane(peer, memory, articles=8, limits=limits, concurrency=4).run(100)
-    assert peer.probed >= 1
-    assert sorted(e.position for e in memory.entries if e.final) == list(range(8))
-
-
 async def test_a_server_that_stays_down_is_left_and_nothing_is_charged_for_the_wait() -> None:
     peer = FakeCaller({(at, n): Outcome.CONNECT for at in range(5) for n in range(1, 10)})
     memory = FakeRecorder()
@@ -158,22 +116,6 @@ async def test_a_lane_that_another_hub_has_taken_stops() -> None:
     peer, memory = FakeCaller(), FakeRecorder(stale_from=2)
     assert await lane(peer, memory).run(100) is LaneEnd.LOST
     assert len(memory.entries) == 2
-
-
-async def test_a_cancelled_lane_counts_nothing_and_can_go_on() -> None:
-    peer, memory = FakeCaller(silent=["peer"]), FakeRecorder()
-    one = lane(peer, memory)
-    task = asyncio.create_task(one.run(100))
-    while not peer.calls:
-        await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert memory.entries == []
-    peer.silent = ()
-    assert await one.run(100) is LaneEnd.FINISHED
-    assert peer.calls[:2] == [(0, 1), (0, 1)]
-    assert sorted(entry.position for entry in memory.entries) == list(range(5))
 
 
 async def test_an_attempt_stored_during_a_cancellation_is_published() -> None:
@@ -328,19 +270,6 @@ async def test_a_lane_that_still_finishes_goes_on_with_all_its_places() -> None:
 
 
 @timed
-async def test_a_lane_that_has_sent_all_when_it_is_paused_is_finished() -> None:
-    one = lane(FakeCaller.slow(), FakeRecorder(), articles=1)
-    assert await run_and(one, 5, one.pause) is LaneEnd.FINISHED
-
-
-@timed
-async def test_a_pause_does_not_wait_for_a_retry() -> None:
-    one = lane(FakeCaller.slow(a0=Outcome.FAULT), FakeRecorder(), articles=1, limits=LATER)
-    assert await run_and(one, 20, one.pause) is LaneEnd.PAUSED
-    assert now() == 20
-
-
-@timed
 async def test_a_pause_does_not_wait_for_a_probe() -> None:
     async def say_nothing() -> None:
         await asyncio.sleep(DAY)
@@ -383,15 +312,6 @@ async def test_cancelled_time_after_time_an_article_keeps_its_attempts() -> None
     one.allow(None)
     assert await one.run() is LaneEnd.FINISHED
     assert memory.entries[-1].attempt.outcome is Outcome.OK
-
-
-@timed
-async def test_a_pause_that_takes_too_long_can_be_cut_short() -> None:
-    memory = FakeRecorder()
-    one = lane(FakeCaller.slow(DAY), memory)
-    await asyncio.gather(one.run(), after(5, one.pause), after(9, lambda: one.cancel("the team")))
-    assert now() == 9
-    assert memory.attempts == [(0, 1, Outcome.CANCELLED)]
 
 
 # -- just the next article -------------------------------------------------------------------------
@@ -473,31 +393,6 @@ async def test_while_nothing_can_be_stored_no_more_is_sent(outcome: Outcome) -> 
     free.set()
     assert await working is LaneEnd.FINISHED
     assert sorted(e.position for e in memory.entries if e.final) == list(range(9))
-
-
-@timed
-async def test_a_lane_that_waits_for_a_retry_does_not_send_it_while_nothing_can_be_stored() -> None:
-    peer, memory = FakeCaller.slow(a0=Outcome.FAULT), FakeRecorder()
-    limits = LaneLimits(backoff=Backoff(base=1000, cap=1000))
-    one = lane(peer, memory, articles=1, limits=limits)
-    working = asyncio.create_task(one.run())
-    await asyncio.sleep(15)
-    memory.blocked = "database is locked"
-    await asyncio.sleep(3600)
-    assert peer.calls == [(0, 1)]
-    memory.blocked = None
-    assert await working is LaneEnd.FINISHED
-
-
-@timed
-async def test_a_lane_that_starts_while_nothing_can_be_stored_waits() -> None:
-    peer, memory = FakeCaller.slow(), FakeRecorder()
-    memory.blocked = "database is locked"
-    working = asyncio.create_task(lane(peer, memory).run())
-    await asyncio.sleep(3600)
-    assert peer.calls == []
-    memory.blocked = None
-    assert await working is LaneEnd.FINISHED
 
 
 @pytest.mark.parametrize("allowance", [None, 3])

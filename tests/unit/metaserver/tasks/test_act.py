@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId
 from metaserver.exchange.wire.validation import Report
 from metaserver.tasks.act import ACT
@@ -38,10 +37,6 @@ def test_both_values_are_looked_at() -> None:
     assert [problem.path for problem in report.problems] == ["interaction[0]", "interaction[1]"]
 
 
-def test_count() -> None:
-    assert (ACT.count([True, 0.5]), ACT.count([])) == (1, 0)
-
-
 def test_a_run_is_scored_as_it_lands(tmp_path: Path) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("1\t1\n2\t0\n3\t1\n4\t0\n")
@@ -65,14 +60,6 @@ def test_a_run_is_scored_as_it_lands(tmp_path: Path) -> None:
         "precision_at_full_recall": pytest.approx(2 / 3),
         "auc_ipr": pytest.approx((1 + 2 / 3) / 2),
     }
-
-
-def test_a_bad_gold_file_is_reported_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "gold.tsv"
-    path.write_text("1\t1\n2\tyes\n")
-    with pytest.raises(InputError) as caught:
-        ACT.read_gold(path)
-    assert str(caught.value).startswith(f"{path}:2: column 2: ")
 
 
 def test_result_files_rank_each_class_by_confidence() -> None:

@@ -13,7 +13,7 @@ import pytest
 from metaserver.base.errors import InputError
 from metaserver.base.scores import Score
 from metaserver.tasks import biotope_files, drug_names
-from metaserver.tasks.biotope import CAT, EVENT, EVENT_NER, KB
+from metaserver.tasks.biotope import CAT, EVENT, EVENT_NER
 from metaserver.tasks.drug_names import DDI_NER
 from metaserver.tasks.plugin import (
     ComparedTask,
@@ -330,11 +330,6 @@ def test_a_gold_names_its_fault(files: Mapping[str, str], said: str, tmp_path: P
         CAT.read_gold(path)
     assert said in str(error.value)
     assert "/metaserver-zip-" not in str(error.value)
-
-
-def test_a_cycle_in_the_ontology_ends(tmp_path: Path) -> None:
-    cycle = BB_GOLD | {"ontology.tsv": "O:2\tO:3\nO:3\tO:2\nO:1\tO:2\n"}
-    assert scored(KB, tmp_path, zipped(cycle), zipped(RUN)).values["mean"] is not None
 
 
 def test_a_gold_that_is_no_zip_or_not_there(tmp_path: Path) -> None:

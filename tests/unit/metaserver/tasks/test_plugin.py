@@ -12,8 +12,3 @@ from metaserver.tasks.plugin import answered_tasks
 def test_the_tasks_are_installed_by_name() -> None:
     assert answered_tasks() == {"ACT": ACT, "INT": INT, "IPT": IPT, "NER": NER}
     assert list(answered_tasks()) == ["ACT", "INT", "IPT", "NER"]
-
-
-def test_each_task_reads_its_own_member() -> None:
-    keys = {task.key for task in answered_tasks().values()}
-    assert keys == {"interaction", "normalizations", "pairs", "mentions"}

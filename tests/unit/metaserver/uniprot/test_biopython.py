@@ -98,16 +98,6 @@ def test_an_xml_entry_is_read_as_biopython_reads_it():
     assert entry.names == [*described, *record.annotations["alternativeName_fullName"]]
 
 
-def test_all_secondary_accessions_of_p04439_lead_to_it(release):
-    with shared("data/uniprot/flat/P04439.txt").open() as file:
-        secondaries = SwissProt.read(file).accessions[1:]
-    assert len(secondaries) > 100
-    for verdict in release.lookup(secondaries):
-        assert verdict.status is Status.SECONDARY
-        assert verdict.accessions == ("P04439",)
-        assert verdict.reason == "merged into P04439: send P04439"
-
-
 def test_all_human_entries_of_swiss_prot_are_primary(tmp_path):
     table = shared("data/uniprot/human_reviewed.tsv")
     species = shared("data/uniprot/speclist.txt")

@@ -130,13 +130,6 @@ def test_organisms_from_a_table_and_from_the_list(tmp_path: Path) -> None:
     assert [one.organism for one in names.values()] == ["Bos taurus", "Homo sapiens"]
 
 
-def test_a_release_without_names(tmp_path: Path) -> None:
-    built = build_release(write_sources(tmp_path / "from"), name="x", out=tmp_path / "x")
-    assert not (built.directory / NAMES).exists()
-    with pytest.raises(InputError, match="no names: build the release with --names"):
-        NameDirectory.open(built.directory)
-
-
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
 def test_damaged_names(tmp_path: Path, content: bytes) -> None:
     (tmp_path / NAMES).write_bytes(content)

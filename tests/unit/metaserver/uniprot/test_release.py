@@ -46,11 +46,6 @@ def test_a_string_of_any_length_is_judged_by_its_shape(release):
         assert release.lookup([text])[0].reason.startswith("is not an accession")
 
 
-def test_nothing_asked_is_nothing_answered(release):
-    assert release.lookup([]) == []
-    assert release.judge([]).tolist() == []
-
-
 def test_ranks_number_the_entries_and_lead_back(release):
     count = release.meta.counts.primary
     ranks = np.arange(count)

@@ -18,15 +18,6 @@ def test_a_bucket_gives_a_minutes_worth_at_once_and_then_as_time_passes() -> Non
     assert buckets.take("a") > 0.0
 
 
-def test_who_is_refused_is_not_charged() -> None:
-    clock = FakeClock()
-    buckets = Buckets(1, clock=clock)
-    buckets.take("a")
-    assert [buckets.take("a") for _ in range(10)] == [pytest.approx(60.0)] * 10
-    clock.now += 60.0
-    assert buckets.take("a") == 0.0
-
-
 def test_clients_do_not_share_a_bucket_and_a_full_one_holds_no_more() -> None:
     clock = FakeClock()
     buckets = Buckets(2, clock=clock)

@@ -80,13 +80,6 @@ def test_rows_without_a_value_come_last_and_ties_keep_the_boards_order(sort, ord
     assert [row.run for row in shown(sort).rows()] == order.split()
 
 
-def test_an_unknown_column_is_told_with_the_known_ones():
-    with pytest.raises(
-        ValueError, match="Cannot sort by x: use one of place, run, mode, articles, tp"
-    ):
-        Sort.parse("-x", columns(TASK))
-
-
 def test_a_heading_sorts_best_first_then_turns_round():
     by = {column.key: column for column in columns(TASK)}
     assert str(Sort().on(by["auc"])) == "-auc"

@@ -21,7 +21,7 @@ from metaserver.web.public.source import VIEWER
 from metaserver.web.ui import live
 from metaserver.web.ui.live import MOST_ROWS
 from tests.event_streams import next_event, next_frame
-from tests.unit.metaserver.web.challenge import GOLD, Challenge
+from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
 from tests.waiting import PATIENCE, patience, until
 
@@ -312,17 +312,6 @@ async def test_the_parts_of_the_stream_are_those_of_the_page():
                 assert re.sub(r"\s+", " ", html) in shown, key
 
 
-async def test_a_sorted_page_has_a_stream_in_its_order():
-    source = Challenge()
-    async with browsing(source) as client, client.get(EVENTS + "board/INT&sort=run") as response:
-        first = await next_frame(response)
-        assert first["lists"]["runs"] == sorted(first["lists"]["runs"])
-        await source.add_run("Team 0", skill=0.9)
-        second = await next_frame(response)
-        assert second["lists"]["runs"] == ["r-Team%200", *first["lists"]["runs"]]
-        assert {"r-Team%200", "scatter", "curves", "count-INT"} <= set(second["html"])
-
-
 async def test_silence_is_filled_with_beats():
     async with (
         browsing(Challenge(), heartbeat=0.01) as client,
@@ -434,19 +423,6 @@ async def test_a_task_without_ranked_answers_says_so():
         assert "no levels of difficulty" in await text_of(client, "/board/NER/articles")
         assert "auc_ipr_low" in await text_of(client, "/board/INT.csv")
         assert "interval" not in await text_of(client, "/board/NER.csv")
-
-
-async def test_only_rows_that_changed_are_sent():
-    source = Challenge()
-    source.lanes[6].answered = GOLD - 1  # enough for a place, before and after
-    async with browsing(source) as client, client.get(EVENTS + "board/INT&show=best") as response:
-        first = await next_frame(response)
-        source.lanes[6].answered = GOLD
-        await source.tell()
-        second = await next_frame(response)
-        changed = [key for key in second["html"] if key.startswith("r-")]
-        assert changed == ["r-Team%2018%20%C2%B7%20S07"]
-        assert len(first["lists"]["runs"]) == 11
 
 
 @pytest.mark.slow

@@ -37,13 +37,6 @@ def test_scatter_names_the_series_and_escapes_them():
     assert "<b>" not in drawn
 
 
-def test_names_in_a_scatter_never_overlap():
-    points = [Point(name=f"run {i}", x=0.5, y=0.5, series=i) for i in range(plots.SERIES)]
-    drawn = plots.scatter(points, Axis.over("F", [1]), Axis.over("AUC", [1]), "")
-    names = re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"', drawn)
-    assert 1 <= len(names) == len(set(names)) <= 8
-
-
 def test_each_precision_holds_up_to_its_recall():
     curve = Curve(name="A", steps=[(0.25, 1.0), (0.5, 0.5)], series=0)
     drawn = plots.step_curves([curve], "curves")
