@@ -1,7 +1,5 @@
 """docs/board.md: a server of each language and protocol, on one board of a hub of their own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

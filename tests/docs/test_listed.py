@@ -1,7 +1,5 @@
 """Tables of documents are complete: options, settings, methods, states, formats and keys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

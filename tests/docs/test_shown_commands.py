@@ -1,7 +1,5 @@
 """Commands in the blocks of documents exist, with these options: their parsers take them."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex

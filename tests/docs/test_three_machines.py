@@ -1,7 +1,5 @@
 """docs/three-machines.md, from its first command to its last."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The tutorials, each from its first command to its last; two pages have a test of their own."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Data walks of docs/architecture.md: their functions exist, no package is entered twice."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from itertools import groupby

@@ -207,9 +207,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("number", range(82))
-def test_accepts_and_rejects_as_the_official_program(
-    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_accepts_and_rejects_as_the_official_program(number, tmp_path, capsys):
     case = cases()[number]
     name, arguments = case["case"], case["args"]
     official = case["runs"]["2.3.1"]
@@ -256,9 +254,7 @@ def evaluate(task: str, files: Files, folder: Path, *options: str) -> int:
 
 @pytest.mark.parametrize("options", [[], ["--views", "all"], ["--lenient-ranks"]])
 @pytest.mark.parametrize("name", STRICTER_THAN_THE_PROGRAM)
-def test_stricter_refusals_name_their_place(
-    name: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stricter_refusals_name_their_place(name, options, tmp_path, capsys):
     task, files, place = STRICTER_THAN_THE_PROGRAM[name]
     if "--views" in options:
         if task == "ACT":

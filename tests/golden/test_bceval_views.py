@@ -59,9 +59,7 @@ def test_files_agree_with_the_official_program(number: int, tmp_path: Path) -> N
 
 @pytest.mark.slow  # a release is built for every case of the organism filter
 @pytest.mark.parametrize("number", range(200))
-def test_live_views_agree_with_the_official_program(
-    number: int, small: Release, tmp_path: Path
-) -> None:
+def test_live_views_agree_with_the_official_program(number, small, tmp_path):
     case = with_valid_accessions(cases(VIEWS)[number])
     gold, run, view = write(case, tmp_path)
     release = small if view.taxa is None else holding(view.taxa, tmp_path)

@@ -1,7 +1,5 @@
 """The hand-checked cases of SemEval-2013 task 9.1, answered live mention by mention."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 

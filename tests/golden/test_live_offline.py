@@ -1,7 +1,5 @@
 """Uploads to offline tasks on the data of ../shared: scored as the commands of `scoring` do."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from io import BytesIO

@@ -53,9 +53,7 @@ def test_the_score_of_infinitely_many_pairs(golden: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_tables_2_and_3_are_reproduced(
-    simulated: list[tuple[dict[str, Any], Ppi3dScorecard]],
-) -> None:
+def test_tables_2_and_3_are_reproduced(simulated):
     for cell, found in simulated:
         assert found.auroc == pytest.approx(cell["auroc_published"], abs=0.005)
         assert found.auprc == pytest.approx(cell["auprc_published"], abs=0.005)

@@ -3,8 +3,6 @@
 The oracle counts and scores every stored attempt itself, in the order of the serials.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import tempfile

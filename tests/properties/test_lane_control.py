@@ -1,7 +1,5 @@
 """A lane loses no article and takes none twice, whoever starts, pauses, cancels or kills what."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable, Coroutine, Sequence

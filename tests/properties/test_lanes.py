@@ -1,7 +1,5 @@
 """Properties of a lane's queue and of its circuit under any events in any order."""
 
-from __future__ import annotations
-
 import math
 import random
 
@@ -123,9 +121,7 @@ EVENTS = st.lists(
 
 
 @given(events=EVENTS, threshold=st.integers(1, 6), seed=st.integers(0, 2**32))
-def test_a_circuit_opens_after_failures_in_a_row_and_closes_on_any_answer(
-    events: list[Outcome | str], threshold: int, seed: int
-) -> None:
+def test_a_circuit_opens_after_failures_in_a_row_and_closes_on_any_answer(events, threshold, seed):
     circuit = Circuit(threshold, BACKOFF, random.Random(seed))
     state, row, first = CircuitState.CLOSED, 0, 0.0
     for number, event in enumerate(events):

@@ -1,7 +1,5 @@
 """Leases of lanes hold, whatever processes, network and database do, and in whatever order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from hypothesis import settings

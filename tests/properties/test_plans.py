@@ -1,7 +1,5 @@
 """Announced changes of a phase are those its clock makes, for any dates, changes and clocks."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -49,9 +47,7 @@ class Phase:
 
 
 @given(plan=plans(), reached=REACHED, data=st.data())
-def test_what_is_announced_is_what_the_clock_does(
-    plan: PhasePlan, reached: PhaseState | None, data: st.DataObject
-) -> None:
+def test_what_is_announced_is_what_the_clock_does(plan, reached, data):
     now = clock(data)
     phase = Phase(plan, reached)
     for _ in range(4):  # a hand, a clock that is set forward or back, another plan
@@ -81,9 +77,7 @@ def _check(phase: Phase, now: float, state: PhaseState) -> None:
 
 
 @given(plan=plans(), data=st.data())
-def test_a_clock_that_is_set_back_changes_nothing_that_was_reached(
-    plan: PhasePlan, data: st.DataObject
-) -> None:
+def test_a_clock_that_is_set_back_changes_nothing_that_was_reached(plan, data):
     phase = Phase(plan, None)
     late, early = sorted([clock(data), clock(data)], reverse=True)
     reached = phase.look(late)

@@ -1,7 +1,6 @@
 """Live scores do not depend on the order of answers, and equal the scores of the written file."""
 
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,9 +49,7 @@ def campaigns(draw: st.DrawFn) -> tuple[Task, Any, dict[str, Any]]:
 @pytest.mark.parametrize("policy", ["answered", "all"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(campaign=campaigns(), seed=st.integers(0, 99))
-def test_live_scores_equal_file_scores_to_the_last_bit(
-    policy: Any, campaign: tuple[Task, Any, dict[str, Any]], seed: int, tmp_path: Path
-) -> None:
+def test_live_scores_equal_file_scores_to_the_last_bit(policy, campaign, seed, tmp_path):
     task, gold, answers = campaign
     path = tmp_path / "run.tsv"
     path.write_text("".join(result_lines(task, answers.items())))
@@ -69,9 +66,7 @@ def test_live_scores_equal_file_scores_to_the_last_bit(
 
 
 @given(campaign=campaigns())
-def test_the_area_under_the_curve_is_the_score(
-    campaign: tuple[Task, Any, dict[str, Any]],
-) -> None:
+def test_the_area_under_the_curve_is_the_score(campaign):
     task, gold, answers = campaign
     scorer = RunScorer(task, gold, articles="all")
     for article, answer in answers.items():

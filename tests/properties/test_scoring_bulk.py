@@ -196,7 +196,6 @@ def line_by_line(
 @example(texts=["0.500000000000000055511", "0.0000000000000000000001", "0.999999999999999999"])
 def test_numbers_are_those_of_float(texts: list[str]) -> None:
     split = split_columns("".join(f"{text}\n" for text in texts).encode(), 1, 0)
-    assert split is not None
     assert split.columns[0].numbers().tolist() == list(map(float, texts))
 
 
@@ -204,7 +203,6 @@ def test_numbers_are_those_of_float(texts: list[str]) -> None:
 def test_equal_fields_get_one_number(names: list[str]) -> None:
     names = [*names, "a"]
     split = split_columns("".join(f"{name}\n" for name in names).encode(), 1, 1)
-    assert split is not None
     rows, which = split.columns[0].distinct()
     assert [names[row] for row in rows[which]] == names
     assert len(rows) == len(set(names))

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scoring import (
     VIEWS,
     ActGold,
-    ActScorecard,
     Hit,
     ItemScorecard,
     RunScorer,
@@ -149,7 +148,6 @@ def test_all_ways_give_the_same_score(
         live.put(article, answer)
     cards.append(live.scorecard())
     for card in cards:
-        assert isinstance(card, ItemScorecard)
         assert sorted(score.auc_ipr for score in card.articles.values()) == sorted(
             expected.values()
         )
@@ -246,12 +244,7 @@ def classified(draw: st.DrawFn) -> tuple[dict[str, bool], list[list[str]]]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(campaign=classified(), extra=st.booleans(), data=st.data())
-def test_the_order_of_classified_articles_counts_nowhere(
-    campaign: tuple[dict[str, bool], list[list[str]]],
-    extra: bool,
-    data: st.DataObject,
-    tmp_path: Path,
-) -> None:
+def test_the_order_of_classified_articles_counts_nowhere(campaign, extra, data, tmp_path):
     truth, lines = campaign
     gold = ActGold(relevant=truth)
     in_order, permuted = tmp_path / "order", tmp_path / "permuted"
@@ -271,7 +264,6 @@ def test_the_order_of_classified_articles_counts_nowhere(
     listed = [name for name, label, *_ in lines if label == "1" and name in truth]
     listed += [name for name, label, *_ in reversed(lines) if label == "0" and name in truth]
     for card in cards:
-        assert isinstance(card, ActScorecard)
         assert [gold.articles[place] for place in card.ranked.tolist()] == listed
         assert values(card) == values(cards[0])
         for place, name in enumerate(listed, start=1):
@@ -293,9 +285,7 @@ def mappings(draw: st.DrawFn) -> tuple[list[Item], frozenset[Item], dict[str, fr
 
 
 @given(mapping=mappings(), data=st.data())
-def test_mapping_is_what_its_definition_says(
-    mapping: tuple[list[Item], frozenset[Item], dict[str, frozenset[str]]], data: st.DataObject
-) -> None:
+def test_mapping_is_what_its_definition_says(mapping, data):
     found, gold, homologs = mapping
     hits = [Hit(item, rank, 1 / rank) for rank, item in enumerate(found, start=1)]
     view = View(name="mapped", homologs=homologs)

@@ -1,7 +1,5 @@
 """Checking an answer never fails, and what it keeps of it keeps the contract."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

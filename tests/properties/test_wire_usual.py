@@ -1,7 +1,5 @@
 """The patterns for usual answers against the decoder and the check, on answers of all kinds."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -18,9 +16,7 @@ CHARSETS = st.sampled_from([None, None, "utf-8", "us-ascii", "iso-8859-1"])
 
 @settings(max_examples=examples(300))
 @given(st.integers(0, 2**32), CHARSETS, st.data())
-def test_what_is_taken_is_what_the_decoder_reads(
-    seed: int, charset: str | None, data: st.DataObject
-) -> None:
+def test_what_is_taken_is_what_the_decoder_reads(seed, charset, data):
     body = bytearray(Grammar(random.Random(seed)).answer().encode("utf-8", "replace"))
     for _ in range(data.draw(st.integers(0, 2))):
         start = data.draw(st.integers(0, len(body)))

@@ -1,7 +1,5 @@
 """Every benchmark runs: once each, as small as can be. How fast it is says `make bench`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -3,13 +3,11 @@
 A pattern must not match a text in two ways: each is tried before the text is refused.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -102,9 +100,7 @@ def test_patterns_are_made_where_the_test_of_patterns_sees_them() -> None:
 
 @pytest.mark.parametrize("marks", LONG_MARKS)
 @pytest.mark.parametrize("work", [prints, folded_id])
-def test_marks_in_a_row_are_normalised_in_linear_time(
-    work: Callable[[str], object], marks: str
-) -> None:
+def test_marks_in_a_row_are_normalised_in_linear_time(work, marks):
     assert not grows(work, lambda size: "a" + marks * (size // 2))
 
 
@@ -119,9 +115,7 @@ def test_texts_are_normalised_in_one_module() -> None:
     assert modules == {"metaserver.corpus.prints"}
 
 
-def test_a_long_address_is_refused_before_it_is_normalised(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_long_address_is_refused_before_it_is_normalised(monkeypatch):
     read: list[object] = []
     monkeypatch.setattr(polling, "URL", read.append)
     with pytest.raises(PeerError):
@@ -136,9 +130,7 @@ def test_secrets_are_hidden_in_linear_time() -> None:
 
 @pytest.mark.parametrize("digits", ["{0}", "0.{0}", "{0}e{0}", "1e-{0}", " {0} ", "-{0}x"])
 @pytest.mark.parametrize("kind", [int, float])
-def test_numbers_of_many_digits_are_read_in_linear_time(
-    kind: Callable[[str], object], digits: str
-) -> None:
+def test_numbers_of_many_digits_are_read_in_linear_time(kind, digits):
     def work(text: str) -> None:
         with suppress(ValueError):
             kind(text)

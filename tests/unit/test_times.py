@@ -1,7 +1,5 @@
 """What tests take: the processor time that is counted, the budgets of it, and memory."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys
@@ -51,9 +49,7 @@ def report(test: str, seconds: float, shared: float = 0.0, **changed: object) ->
         ([report("a", MOST_OF_ALL + 1, in_default=False)], 0),
     ],
 )
-def test_a_test_and_all_of_them_have_a_budget(
-    reports: list[SimpleNamespace], faults: int, tmp_path: Path
-) -> None:
+def test_a_test_and_all_of_them_have_a_budget(reports, faults, tmp_path):
     times = Times(tmp_path / "times.tsv")
     for one in reports:
         times.pytest_runtest_logreport(one)

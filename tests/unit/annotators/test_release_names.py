@@ -60,9 +60,7 @@ def found(names: ReleaseNames, text: str) -> list[tuple[str, set[str]]]:
         ("", []),
     ],
 )
-def test_names_have_the_species_of_the_text(
-    release: Path, text: str, expected: list[tuple[str, set[str]]]
-) -> None:
+def test_names_have_the_species_of_the_text(release, text, expected):
     assert found(ReleaseNames(release), text) == expected
 
 

@@ -101,9 +101,7 @@ def test_a_bad_setting_is_named(tmp_path: Path, text: str, place: str, expected:
         (b"# \xff\n", "", "not UTF-8"),
     ],
 )
-def test_invalid_yaml_is_reported_with_its_line(
-    tmp_path: Path, content: bytes, line: str, words: str
-) -> None:
+def test_invalid_yaml_is_reported_with_its_line(tmp_path, content, line, words):
     path = tmp_path / "config.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:

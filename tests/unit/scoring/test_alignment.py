@@ -38,9 +38,7 @@ def test_an_impossible_fragment_is_refused(fragment: tuple[int, int]) -> None:
 
 
 @given(left=_LOCATED, right=_LOCATED)
-def test_overlaps_are_those_of_the_character_sets(
-    left: list[tuple[str, Span]], right: list[tuple[str, Span]]
-) -> None:
+def test_overlaps_are_those_of_the_character_sets(left, right):
     expected = {
         (i, j): len(_characters(one) & _characters(other))
         / len(_characters(one) | _characters(other))
@@ -54,9 +52,7 @@ def test_overlaps_are_those_of_the_character_sets(
 
 
 @given(data=st.data(), rows=st.integers(1, 7), columns=st.integers(1, 7))
-def test_the_pairing_is_optimal_and_has_most_pairs(
-    data: st.DataObject, rows: int, columns: int
-) -> None:
+def test_the_pairing_is_optimal_and_has_most_pairs(data, rows, columns):
     steps = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])  # few values, so that sums tie
     row = st.lists(steps, min_size=columns, max_size=columns)
     matrix = np.array(data.draw(st.lists(row, min_size=rows, max_size=rows)))

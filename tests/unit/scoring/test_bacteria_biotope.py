@@ -64,9 +64,7 @@ def test_the_gold_is_perfect_and_an_empty_run_scores_0(subtask: SubTask, tmp_pat
     assert "NaN" not in json.dumps(empty)
 
 
-def test_an_equivalent_entity_counts_as_the_same_and_a_repeat_counts_once(
-    gold: Path, tmp_path: Path
-) -> None:
+def test_an_equivalent_entity_counts_as_the_same_and_a_repeat_counts_once(gold, tmp_path):
     lines = (
         "R1\tLives_In Bacteria:T4 Location:T2\n"
         "R2\tLives_In Bacteria:T1 Location:T2\n"
@@ -130,9 +128,7 @@ def test_categories_of_found_entities(tmp_path: Path) -> None:
         ]
     )
 )
-def test_the_order_of_lines_changes_no_score_of_found_entities(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
-) -> None:
+def test_the_order_of_lines_changes_no_score_of_found_entities(tmp_path_factory, lines):
     """A reference may be paired with either of two entities of its characters."""
     folder = tmp_path_factory.mktemp("order")
     (folder / "pairs.tsv").write_text(PAIRS)
@@ -167,9 +163,7 @@ def test_an_entity_without_category_in_the_run_counts_0(tmp_path: Path) -> None:
     assert scores["categories"]["deletions"] == 1
 
 
-def test_the_command_prints_pairs_and_intervals(
-    gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_pairs_and_intervals(gold, tmp_path, capsys):
     run = _folder(tmp_path / "run", a2="R7\tLives_In Bacteria:T4 Location:T2\n")
     words = ["bb", "--task", "event", "--gold", str(gold), "--run", str(run), "--pairs"]
     assert main([*words, "--resamples", "50"]) == 0
@@ -186,9 +180,7 @@ def test_the_command_prints_pairs_and_intervals(
     assert len(values["pairs"]) == 2
 
 
-def test_several_runs_become_one_ranking(
-    gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_runs_become_one_ranking(gold, tmp_path, capsys):
     one = _folder(tmp_path / "one", a2="R7\tLives_In Bacteria:T4 Location:T2\n")
     both = tmp_path / "both"
     both.mkdir()
@@ -207,9 +199,7 @@ def test_several_runs_become_one_ranking(
     ]
 
 
-def test_an_error_rate_is_ranked_lowest_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_rate_is_ranked_lowest_first(tmp_path, capsys):
     (tmp_path / "pairs.tsv").write_text(PAIRS)
     entity = A1.splitlines(keepends=True)[1]
     category = "N2\tOntoBiotope Annotation:T2 Referent:O:2\n"
@@ -224,9 +214,7 @@ def test_an_error_rate_is_ranked_lowest_first(
     assert float(rows[0]["ser"]) == 0 < float(rows[1]["ser"])
 
 
-def test_folders_with_a_point_in_their_names_are_two_runs(
-    gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_folders_with_a_point_in_their_names_are_two_runs(gold, tmp_path, capsys):
     runs = [str(_folder(tmp_path / name, a2="")) for name in ("sys.1", "sys.2")]
     words = ["bb", "--task", "event", "--gold", str(gold), "--run", *runs, "--json"]
     assert main([*words, "--resamples", "0"]) == 0
@@ -243,9 +231,7 @@ def test_folders_with_a_point_in_their_names_are_two_runs(
         (zipfile.ZIP_STORED, "\u00e4.a2".encode(), b"\xff\xff.a2", "'utf-8' codec can't decode"),
     ],
 )
-def test_a_damaged_zip_is_refused(
-    gold: Path, tmp_path: Path, method: int, old: bytes, new: bytes, expected: str | None
-) -> None:
+def test_a_damaged_zip_is_refused(gold, tmp_path, method, old, new, expected):
     path = tmp_path / "run.zip"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("\u00e4.a2" if "codec" in (expected or "") else "doc.a2", b" " * 17)
@@ -322,9 +308,7 @@ def test_bad_files_are_refused(gold: Path, tmp_path: Path) -> None:
         max_size=6,
     )
 )
-def test_arbitrary_lines_are_read_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, fields: list[str]
-) -> None:
+def test_arbitrary_lines_are_read_or_refused(tmp_path_factory, fields):
     folder = tmp_path_factory.mktemp("fuzz")
     gold = _folder(folder / "gold", txt=TEXT, a1=A1, a2="")
     reference = read_standoff_gold(gold, SCHEMA)
@@ -337,9 +321,7 @@ def test_arbitrary_lines_are_read_or_refused(
     assert answered["doc"].text == TEXT
 
 
-def test_facts_are_paired_with_the_nearest_reference(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_facts_are_paired_with_the_nearest_reference(tmp_path, capsys):
     (tmp_path / "pairs.tsv").write_text(PAIRS)
     taxon = "N1\tNCBI_Taxonomy Annotation:T1 Referent:660\n"
     habitats = "N2\tOntoBiotope Annotation:T2 Referent:O:2\n"

@@ -77,9 +77,7 @@ def test_names_cover_neither_each_other_nor_points(runs: int) -> None:
     points=st.lists(st.tuples(st.floats(0, 400), st.floats(0, 300)), max_size=12),
     size=st.tuples(st.floats(5, 60), st.floats(5, 15)),
 )
-def test_placed_labels_lie_within_where_there_is_space(
-    points: list[tuple[float, float]], size: tuple[float, float]
-) -> None:
+def test_placed_labels_lie_within_where_there_is_space(points, size):
     inside = Box(-300, -300, 700, 600)
     places = place_labels(points, [size] * len(points), inside)
     boxes = [

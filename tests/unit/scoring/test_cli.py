@@ -46,9 +46,7 @@ INT = ("--task", "INT", "--gold", "gold.tsv")
 ACT = ("--task", "ACT", "--gold", "act_gold.tsv")
 
 
-def test_evaluate_prints_a_table_with_its_signature(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluate_prints_a_table_with_its_signature(folder, capsys):
     assert run(folder, "evaluate", *INT, "--measures", "AP,R@1", "run.tsv") == 0
     header, row, _, signature = capsys.readouterr().out.splitlines()
     assert dict(zip(header.split(), row.split(), strict=False))["articles"] == "2/2"
@@ -81,9 +79,7 @@ def test_views_in_one_call(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [one["view"] for one in json.loads(capsys.readouterr().out)] == ["both"]
 
 
-def test_problems_of_all_files_are_told_and_no_score(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_problems_of_all_files_are_told_and_no_score(folder, capsys):
     (folder / "bad.tsv").write_text("a\tP1\t0\t0.9\n\n")
     (folder / "worse.tsv").write_text("a\tP1\t1\n")
     assert run(folder, "evaluate", *INT, "run.tsv", "bad.tsv", "worse.tsv") == 2
@@ -96,9 +92,7 @@ def test_problems_of_all_files_are_told_and_no_score(
     ]
 
 
-def test_a_problem_of_each_line_does_not_hide_the_others(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_problem_of_each_line_does_not_hide_the_others(folder, capsys):
     lines = [f"a\tP{place}\t{place}\n" for place in range(1, 9)] + ["\n"]
     (folder / "worse.tsv").write_text("".join(lines))
     assert run(folder, "evaluate", *INT, "worse.tsv") == 2
@@ -144,13 +138,7 @@ NONE = "x\tP1\t1\t0.9\nx\tP2\t2\t0.8\ny\tP1\t1\t0.9\n"
         (INT, "a\tP12345-2\t1\t1\n\x62\tMDM2-p53\t1\t1\n", ISOFORM.replace("PRO_1", "2")),
     ],
 )
-def test_lines_that_seem_to_be_of_misspelt_articles_are_told(
-    options: tuple[str, ...],
-    text: str,
-    told: str | None,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_lines_that_seem_to_be_of_misspelt_articles_are_told(options, text, told, folder, capsys):
     (folder / "map.tsv").write_text("P1\tQ1\n")
     (folder / "taxa.tsv").write_text("P1\t1\nP2\t1\nP3\t1\n")
     (folder / "some.tsv").write_text(text)
@@ -176,9 +164,7 @@ def test_lines_that_seem_to_be_of_misspelt_articles_are_told(
         (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
     ],
 )
-def test_options_that_do_not_apply(
-    arguments: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_that_do_not_apply(arguments, message, folder, capsys):
     assert run(folder, *arguments) == 2
     output = capsys.readouterr()
     assert output.out == ""
@@ -186,9 +172,7 @@ def test_options_that_do_not_apply(
     assert len(output.err.splitlines()) == 1
 
 
-def test_isoforms_that_the_gold_has_are_no_oddity(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_isoforms_that_the_gold_has_are_no_oddity(folder, capsys):
     (folder / "isoforms.tsv").write_text("a\tP12345-2\n")
     (folder / "some.tsv").write_text("a\tP12345-2\t1\t1\n")
     assert run(folder, "evaluate", "--task", "INT", "--gold", "isoforms.tsv", "some.tsv") == 0
@@ -205,9 +189,7 @@ def test_isoforms_that_the_gold_has_are_no_oddity(
         ("report", "--act", "act_gold.tsv", "act_run.tsv", "--act", "act_gold.tsv", "act_run.tsv"),
     ],
 )
-def test_no_option_is_given_twice_and_lost(
-    arguments: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_option_is_given_twice_and_lost(arguments, folder, capsys):
     with pytest.raises(SystemExit) as ended:
         run(folder, *arguments)
     assert ended.value.code == 2
@@ -245,9 +227,7 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert values["tests"] is None
 
 
-def test_a_comparison_has_counts_of_articles_in_every_format(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_comparison_has_counts_of_articles_in_every_format(folder, capsys):
     (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
     outputs = {}
     for style in ("text", "json", "csv", "latex"):
@@ -330,9 +310,7 @@ def test_other_commands_take_a_view(viewed: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("style", ["text", "json", "csv", "latex"])
-def test_differences_in_every_format(
-    style: str, viewed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_differences_in_every_format(style, viewed, capsys):
     command = ("compare", *INT, "run.tsv", "best.tsv", "--resamples", "99", "--power")
     options = ("--table", "pairs") if style == "csv" else ()
     assert run(viewed, *command, "--interval", "percentile", "--format", style, *options) == 0
@@ -367,9 +345,7 @@ def test_a_comparison_of_all_articles(folder: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(("resamples", "flips"), [("9", "9 random"), ("10000", "all 16")])
-def test_a_comparison_says_what_it_could_not_find(
-    resamples: str, flips: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_comparison_says_what_it_could_not_find(resamples, flips, tmp_path, capsys):
     """Five articles have 16 flips, and 9 random flips a p of 0.1 at least."""
     articles = "abcde"
     (tmp_path / "gold.tsv").write_text("".join(f"{name}\tP1\n" for name in articles))
@@ -404,18 +380,14 @@ def test_runs_with_no_article_in_common(folder: Path, capsys: pytest.CaptureFixt
     ("option", "value"),
     [("--seed", "-1"), ("--seed", "x"), ("--resamples", "0"), ("--resamples", "1000001")],
 )
-def test_numbers_that_no_comparison_can_use(
-    option: str, value: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_that_no_comparison_can_use(option, value, folder, capsys):
     with pytest.raises(SystemExit) as stopped:
         run(folder, "compare", *INT, "run.tsv", option, value)
     assert stopped.value.code == 2
     assert f"argument {option}: {value!r}; expected an integer" in capsys.readouterr().err
 
 
-def test_explain_shows_the_sum_behind_the_score(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explain_shows_the_sum_behind_the_score(folder, capsys):
     assert run(folder, "explain", "run.tsv", "a", *INT) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "run, a: 1 of 2 found"
@@ -500,9 +472,7 @@ def test_files_are_utf_8_in_any_locale(folder: Path, words: tuple[str, ...]) -> 
         ["ppi3d", "--out", "plot.svg", "--scores"],
     ],
 )
-def test_two_files_of_one_name_are_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
+def test_two_files_of_one_name_are_refused(folder, capsys, command):
     (folder / "other").mkdir()
     other = folder / "other" / "run.tsv.gz"
     other.touch()
@@ -515,9 +485,7 @@ def test_two_files_of_one_name_are_refused(
     assert f"{folder / 'run.tsv'} and {other} are both runs 'run'" in err
 
 
-def test_no_run_has_the_name_of_the_ideal_system(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_run_has_the_name_of_the_ideal_system(folder, capsys):
     (folder / "ideal.tsv").write_text(RUN)
     assert run(folder, "usefulness", *INT, "ideal.tsv") == 2
     assert "'ideal'" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from scipy import stats
 
 from scoring import Classification, OptionError, compare
 from scoring.bootstrap_tests import bootstrap_tests
-from scoring.bounds import IntervalKind, bounds
+from scoring.bounds import bounds
 from scoring.power import articles_needed, articles_needed_of, power
 from scoring.resampling import resampled
 from scoring.scorecard import Scorecard
@@ -28,9 +28,7 @@ def values_of(card: Scorecard) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["expanded", "percentile", "bca"])
-def test_an_interval_of_a_difference_is_that_of_the_articles_differences(
-    kind: IntervalKind,
-) -> None:
+def test_an_interval_of_a_difference_is_that_of_the_articles_differences(kind):
     pair = pair_of([GOOD, BAD], resamples=4000, interval=kind)
     differences = values_of(GOOD) - values_of(BAD)
     assert pair.difference == pytest.approx(differences.mean())
@@ -46,9 +44,7 @@ def test_an_interval_of_a_difference_is_that_of_the_articles_differences(
 
 
 @pytest.mark.parametrize("kind", ["expanded", "percentile", "bca"])
-def test_runs_that_answered_different_articles_differ_on_the_common_ones(
-    kind: IntervalKind,
-) -> None:
+def test_runs_that_answered_different_articles_differ_on_the_common_ones(kind):
     ranks = np.random.default_rng(5).integers(1, 6, 40)
     some = run("some", [*ranks[:30].tolist(), *[0] * 10])
     others = run("others", [*[0] * 5, *ranks[::-1][:35].tolist()])
@@ -57,8 +53,6 @@ def test_runs_that_answered_different_articles_differ_on_the_common_ones(
     differences = (values_of(some) - values_of(others))[5:30]
     assert pair.difference == pytest.approx(differences.mean())
     assert pair.effect == pytest.approx(differences.mean() / differences.std(ddof=1))
-    assert pair.low is not None
-    assert pair.high is not None
     assert pair.low < differences.mean() < pair.high
     # A ratio of sums: the gold's articles are resampled, and 25 of the 40 count.
     values = np.full(40, np.nan)
@@ -92,7 +86,6 @@ def test_power_is_that_of_the_t_test_for_normal_differences() -> None:
             1 - shifted(border) + shifted(-border), abs=0.06
         )
     needed = articles_needed(differences)
-    assert needed is not None
     assert 44 <= needed <= 60  # the t test needs 52
     strays = np.random.default_rng(2).normal(0.4, 1 / np.sqrt(100), 20_000)
     assert articles_needed_of(0.4, strays, 100) == pytest.approx(50, abs=3)  # z test: 49.1
@@ -115,7 +108,6 @@ def test_power_of_too_many_pairs() -> None:
 def test_needed_articles_fall_with_the_difference() -> None:
     found = compare(GOLD, [GOOD, CLOSE, BAD], resamples=200, power=True)
     needed = {(pair.a, pair.b): pair.articles_needed for pair in found.pairs}
-    assert needed["good", "bad"] is not None
     assert needed["good", "close"] is not None
     assert needed["good", "bad"] < needed["good", "close"]
 
@@ -169,12 +161,8 @@ def test_lists_are_compared_as_a_whole(measure: str) -> None:
         cards.append(scorer.scorecard())
     found = compare(ACT, cards, measure=measure, resamples=800, power=True)
     (pair,) = found.pairs
-    assert pair.low is not None
-    assert pair.high is not None
-    assert pair.difference is not None
     assert pair.low < pair.difference < pair.high
     assert (pair.p <= 0.05) == (not pair.low <= 0 <= pair.high)
-    assert pair.effect is not None
     error = pair.difference / pair.effect / np.sqrt(len(ARTICLES))
     assert pair.high - pair.low == pytest.approx(2 * 1.96 * error, rel=0.25)
     assert pair.articles_needed is not None

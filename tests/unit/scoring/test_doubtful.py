@@ -124,9 +124,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "need --doubtful" in capsys.readouterr().err
 
 
-def test_doubtful_classes_are_changed_in_the_gold(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_doubtful_classes_are_changed_in_the_gold(tmp_path, capsys):
     (tmp_path / "gold.tsv").write_text("a\t1\nb\t0\nc\t1\nd\t0\n")
     for name in ("T1_x", "T1_y", "T2_z"):
         (tmp_path / f"{name}.tsv").write_text("b\t1\t1\t0.9\na\t1\t2\t0.8\nc\t1\t3\t0.7\n")

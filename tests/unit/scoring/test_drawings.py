@@ -1,7 +1,5 @@
 """Charts drawn without a library: every kind of series, any name, the same bytes again."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 import pytest

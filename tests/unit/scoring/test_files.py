@@ -92,9 +92,7 @@ def test_an_unreadable_line_does_not_make_gaps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [" a", "a\u3000", "a\u200b", "\ufeffa", "A "])
-def test_a_space_around_an_article_does_not_spoil_the_ranks_after_it(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_space_around_an_article_does_not_spoil_the_ranks_after_it(name, tmp_path):
     text = f"b\tP1\t2\t0.5\n{name}\tP1\t1\t0.9\na\tP2\t2\t0.8\n"
     assert [line[:4] for line in problems(tmp_path, "INT", text)] == ["F:1:", "F:2:"]
 

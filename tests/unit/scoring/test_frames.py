@@ -114,9 +114,7 @@ def test_representations_are_small_however_many_articles() -> None:
 
 
 @pytest.mark.parametrize("out", [True, False])
-def test_scores_of_each_article(
-    out: bool, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_of_each_article(out, folder, capsys):
     command = ["per-article", "--task", "INT", "--gold", str(folder / "gold.tsv")]
     command += [str(folder / "run.tsv"), str(folder / "best.tsv"), "--measures", "AP,P@1"]
     written = folder / "out.tsv"

@@ -19,9 +19,7 @@ _PAIRS = list(combinations(_RUNS, 2))
 
 
 @given(different=st.sets(st.sampled_from(_PAIRS)))
-def test_two_runs_share_a_letter_where_no_difference_was_found(
-    different: set[tuple[str, str]],
-) -> None:
+def test_two_runs_share_a_letter_where_no_difference_was_found(different):
     found = letters(_RUNS, different)
     for a, b in _PAIRS:
         assert bool(set(found[a]) & set(found[b])) == ((a, b) not in different)

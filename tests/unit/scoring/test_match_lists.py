@@ -1,7 +1,5 @@
 """Columns of matches: every measure, mean and curve has the bits of its definition."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -19,7 +17,7 @@ from scoring.averages import deviation, macro_curve, mean, micro_auc
 from scoring.biocreative import ItemScorer
 from scoring.match_lists import MatchLists
 from scoring.ranking import Curve
-from scoring.scorecard import ItemScorecard, Signature
+from scoring.scorecard import Signature
 
 
 @st.composite
@@ -89,9 +87,7 @@ def curve_by_definition(lists: Sequence[Matches]) -> Curve:
 
 
 @given(given=st.lists(lists(), max_size=12), beta=st.sampled_from([1.0, 0.5, 2.0]))
-def test_the_measures_of_columns_are_those_of_each_list(
-    given: Sequence[Matches], beta: float
-) -> None:
+def test_the_measures_of_columns_are_those_of_each_list(given, beta):
     names = [f"a{number}" for number in range(len(given))]
     scores = ArticleScores(names, sizes(given), columns(given), beta)
     due = {name: by_definition(matches, beta) for name, matches in zip(names, given, strict=True)}
@@ -109,9 +105,7 @@ def test_micro_averages_and_curves_of_columns(given: Sequence[Matches]) -> None:
 
 
 @given(first=arrivals, second=arrivals)
-def test_the_last_list_of_a_place_counts(
-    first: Sequence[tuple[int, Matches]], second: Sequence[tuple[int, Matches]]
-) -> None:
+def test_the_last_list_of_a_place_counts(first, second):
     found = MatchLists.of(first).updated(MatchLists.of(second))
     due = {**dict(first), **dict(second)}
     gold = [due[place].gold for place in found.places.tolist()]
@@ -146,9 +140,7 @@ def test_columns_are_as_narrow_as_their_numbers_allow() -> None:
         ([0, 1], [3, 3], [1, 2], [1, 1, 2]),
     ],
 )
-def test_columns_that_are_no_lists_of_a_gold_are_refused(
-    places: list[int], hits: list[int], counts: list[int], ranks: list[int]
-) -> None:
+def test_columns_that_are_no_lists_of_a_gold_are_refused(places, hits, counts, ranks):
     given = (np.array(column, dtype=np.uint8) for column in (places, hits, counts, ranks))
     with pytest.raises(ValueError, match=r"columns|ranks|places|correct hits"):
         MatchLists(*given).require_valid(np.array([2, 1]))
@@ -156,9 +148,7 @@ def test_columns_that_are_no_lists_of_a_gold_are_refused(
 
 @pytest.mark.parametrize("policy", ["answered", "all"])
 @given(given=st.lists(st.tuples(st.integers(0, 79), st.integers(0, 3)), max_size=200))
-def test_a_run_keeps_the_last_of_many_answers(
-    policy: str, given: Sequence[tuple[int, int]]
-) -> None:
+def test_a_run_keeps_the_last_of_many_answers(policy, given):
     """More than are packed at a time."""
     gold = ItemGold(task=Task.INT, items={f"a{number}": frozenset("P") for number in range(80)})
     signature = Signature(task=Task.INT, gold=None, articles=policy)  # type: ignore[arg-type]
@@ -167,7 +157,6 @@ def test_a_run_keeps_the_last_of_many_answers(
         scorer.put_matches(f"a{number}", Matches((hits,) if hits else (), hits, 1))
     last = {f"a{number}": hits for number, hits in given}
     card = scorer.scorecard()
-    assert isinstance(card, ItemScorecard)
     expected = {
         article: last.get(article, 0)
         for article in gold.items
@@ -192,6 +181,5 @@ def test_a_card_stays_as_it_was_when_more_is_put() -> None:
     scorer.put("a", [Hit("Q", 1, 0.5)])
     scorer.put("b", [Hit("Q", 1, 0.5)])
     other.resume(state)
-    assert isinstance(card, ItemScorecard)
     assert (card.means.recall, list(card.articles)) == (1.0, ["a"])
     assert other.scorecard() == card != scorer.scorecard()

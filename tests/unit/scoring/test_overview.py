@@ -6,7 +6,6 @@ import io
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ from scoring.evaluation import evaluate_runs
 from scoring.files import read_gold
 from scoring.gold import ItemGold
 from scoring.scorecard import ItemScorecard
-from scoring.tasks import Item, Task, pair
+from scoring.tasks import Task, pair
 from scoring.usefulness import IDEAL, best_cutoff, usefulness
 from scoring.views import VIEWS
 
@@ -92,9 +91,7 @@ def test_usefulness_by_cutoff(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert low <= 0.75 <= high
 
 
-def test_usefulness_is_drawn_and_in_every_format(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_usefulness_is_drawn_and_in_every_format(folder, capsys):
     words = [*USEFUL, "--resamples", "0", "--authors", "authors.tsv"]
     assert main([*words, "--out", "a.svg", "--html", "a.html", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
@@ -132,9 +129,7 @@ def test_best_cutoff_of_the_ideal_system(sizes: list[int], beta: float) -> None:
     assert expected[cutoff - 1] == pytest.approx(best)
 
 
-def test_ideal_system_needs_no_run_and_has_every_beta(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ideal_system_needs_no_run_and_has_every_beta(folder, capsys):
     words = ["usefulness", "--task", "INT", "--gold", "gold.tsv", "--cutoffs", "1-3"]
     words += ["--beta", "1,10", "--resamples", "0", "--out", "ideal.svg"]
     assert main([*words, "--format", "csv"]) == 0
@@ -149,9 +144,7 @@ def test_ideal_system_needs_no_run_and_has_every_beta(
     assert len([line for line in text.splitlines() if line.startswith("INT|gold:")]) == 2
 
 
-def test_authors_are_scored_in_the_view_of_the_runs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_authors_are_scored_in_the_view_of_the_runs(folder, capsys):
     words = [*USEFUL, "--taxa", "taxa.tsv", "--authors", "authors.tsv", "--resamples", "0"]
     assert main([*words, "--json"]) == 0
     authors = json.loads(capsys.readouterr().out)[-1]
@@ -171,9 +164,7 @@ def test_authors_are_scored_in_the_view_of_the_runs(
         (("--out", "a.bmp"), "a.bmp: expected a name"),
     ],
 )
-def test_options_of_usefulness_that_do_not_apply(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
-) -> None:
+def test_options_of_usefulness_that_do_not_apply(folder, capsys, words, message):
     with contextlib.suppress(SystemExit):  # raised for a value that no option may have
         assert main([*USEFUL, *words]) == 2
     captured = capsys.readouterr()
@@ -188,7 +179,6 @@ def test_recall_at_a_cutoff_is_that_of_the_run_scored_with_it(folder: Path) -> N
     assert isinstance(whole, ItemScorecard)
     for one in usefulness(gold, [whole], cutoffs=(1, 2, 3), resamples=0)[:3]:
         (cut,) = evaluate_runs("INT", gold, ["run.tsv"], cutoff=one.cutoff, beta=10)
-        assert isinstance(cut, ItemScorecard)
         assert (one.recall, one.f_score) == pytest.approx((cut.macro.recall, cut.macro.f_score))
 
 
@@ -202,9 +192,7 @@ _ITEMS = st.dictionaries(
 
 
 @given(first=_ITEMS, second=_ITEMS)
-def test_agreement_of_species_by_a_loop_over_proteins(
-    first: Mapping[str, frozenset[Item]], second: Mapping[str, frozenset[Item]]
-) -> None:
+def test_agreement_of_species_by_a_loop_over_proteins(first, second):
     golds = {"a": ItemGold(task=Task.IPT, items=first), "b": ItemGold(task=Task.IPT, items=second)}
     (found,) = species_agreements(golds, TAXA)
     annotated = [
@@ -222,9 +210,7 @@ def test_agreement_of_species_by_a_loop_over_proteins(
 
 
 @given(items=_ITEMS, second=_ITEMS, most=st.integers(1, 4))
-def test_counts_of_items_and_species(
-    items: Mapping[str, frozenset[Item]], second: Mapping[str, frozenset[Item]], most: int
-) -> None:
+def test_counts_of_items_and_species(items, second, most):
     gold = ItemGold(task=Task.IPT, items=items)
     proteins, pairs = count_items(gold)
     assert pairs.total == sum(map(len, items.values()))
@@ -259,7 +245,6 @@ def test_rates_of_words() -> None:
     assert rates["interact*", "none"].rate is None
     assert rates["interact*", "none"].bounds is None
     bounds = rates["interact*", "one"].bounds
-    assert bounds is not None
     assert math.isclose(bounds.low, 0)
     assert bounds.high == pytest.approx(1000 * 2 / 4)
 
@@ -303,9 +288,7 @@ def test_the_corpus_of_items(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert species["one_species"] == 1
 
 
-def test_golds_and_authors_are_counted_side_by_side(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_golds_and_authors_are_counted_side_by_side(folder, capsys):
     Path("other.tsv").write_text("a\tP1\na\tP4\nc\tP1\n")
     words = ["corpus", "--task", "INT", "--gold", "gold.tsv", "--gold", "second=other.tsv"]
     words += ["--authors", "authors.tsv", "--taxa", "taxa.tsv", "--out", "c.svg"]
@@ -357,9 +340,7 @@ def test_words_of_easy_and_hard_articles(folder: Path, capsys: pytest.CaptureFix
         (("INT", "gold.tsv", "--authors", "gold.tsv"), "a gold is named 'gold'"),
     ],
 )
-def test_a_corpus_with_what_does_not_apply(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
-) -> None:
+def test_a_corpus_with_what_does_not_apply(folder, capsys, words, message):
     task, gold, *more = words
     assert main(["corpus", "--task", task, "--gold", gold, *more]) == 2
     assert message in capsys.readouterr().err
@@ -393,9 +374,7 @@ def test_the_four_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(capsys.readouterr().out.split("\n\n")) == 4
 
 
-def test_raw_best_run_is_followed_and_best_of_each_view_is_named(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_raw_best_run_is_followed_and_best_of_each_view_is_named(folder, capsys):
     Path("wrong_species.tsv").write_text("a\tP1\t1\t0.9\na\tP2\t2\t0.8\nb\tY\t1\t0.9\n")
     runs = ["poor.tsv", "run.tsv", "wrong_species.tsv"]
     words = ["report", "--int", "gold.tsv", *runs, "--map", "map.tsv", "--taxa", "taxa.tsv"]

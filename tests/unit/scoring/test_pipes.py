@@ -66,12 +66,7 @@ def rows(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
         "bb --task cat+ner --gold bb --run run1 run2 --ontology <parents.tsv --resamples 0",
     ],
 )
-def test_a_pipe_gives_what_its_file_gives(
-    command: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_pipe_gives_what_its_file_gives(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).parent.mkdir(exist_ok=True)

@@ -85,9 +85,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ("", 0),
     ],
 )
-def test_bad_scores_are_refused_by_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, line: int
-) -> None:
+def test_bad_scores_are_refused_by_line(tmp_path, capsys, content, line):
     scores = tmp_path / "s.tsv"
     scores.write_text(content)
     assert main(["ppi3d", "--scores", str(scores), "--out", str(tmp_path / "p.svg")]) == 2
@@ -100,9 +98,7 @@ def test_a_plot_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     assert main(["ppi3d", "--scores", "none", "--out", str(tmp_path / "p.bmp")]) == 2
 
 
-def test_several_predictors_are_ranked_and_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_predictors_are_ranked_and_drawn(tmp_path, capsys):
     files = []
     for name, alpha in (("weak", 0.05), ("strong", 0.6)):
         labels, confidences = simulate(alpha=alpha, beta=0.3, positive_share=0.3, pairs=200, seed=1)
@@ -119,9 +115,7 @@ def test_several_predictors_are_ranked_and_drawn(
 
 
 @given(pairs=_PAIRS)
-def test_drawn_curves_lie_in_the_unit_square_and_have_their_areas(
-    pairs: list[tuple[bool, int]],
-) -> None:
+def test_drawn_curves_lie_in_the_unit_square_and_have_their_areas(pairs):
     labels, confidences = [label for label, _ in pairs], [float(value) for _, value in pairs]
     assume(len(set(labels)) == 2)
     found, card = curves(labels, confidences), evaluate(labels, confidences)

@@ -74,9 +74,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @given(gold=_MENTIONS, run=_MENTIONS, seed=st.integers())
-def test_counts_add_up_and_do_not_depend_on_order(
-    gold: list[MentionSpan], run: list[MentionSpan], seed: int
-) -> None:
+def test_counts_add_up_and_do_not_depend_on_order(gold, run, seed):
     card = evaluate(gold, run)
     shuffled = random.Random(seed)
     again = evaluate(shuffled.sample(gold, len(gold)), shuffled.sample(run, len(run)))
@@ -98,9 +96,7 @@ def test_counts_add_up_and_do_not_depend_on_order(
 
 
 @given(mentions=_MENTIONS)
-def test_a_run_that_is_the_gold_is_perfect_and_an_empty_one_scores_0(
-    mentions: list[MentionSpan],
-) -> None:
+def test_a_run_that_is_the_gold_is_perfect_and_an_empty_one_scores_0(mentions):
     for counts in evaluate(mentions, mentions).micro.values():
         assert counts.cor == len(mentions)
         assert counts.f_score() == (1.0 if mentions else 0.0)
@@ -113,9 +109,7 @@ def test_a_run_that_is_the_gold_is_perfect_and_an_empty_one_scores_0(
     starts=st.sets(st.integers(0, 40), max_size=15),
     changes=st.lists(st.tuples(st.integers(-2, 8), st.sampled_from(TYPES)), min_size=15),
 )
-def test_nervaluate_counts_the_same_where_no_name_overlaps_two(
-    starts: set[int], changes: list[tuple[int, str]]
-) -> None:
+def test_nervaluate_counts_the_same_where_no_name_overlaps_two(starts, changes):
     nervaluate = pytest.importorskip("nervaluate")
     gold, run = [], []
     for start, (moved, kind) in zip(sorted(starts), changes, strict=False):
@@ -223,9 +217,7 @@ def test_offsets_are_inclusive_and_may_be_in_pieces() -> None:
     assert parse_offsets("4-7;0-3") == ((0, 8),)
 
 
-def test_the_example_of_the_task_description(
-    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_of_the_task_description(files, capsys):
     gold, run = files
     assert main(["ner", "--gold", str(gold), "--run", str(run), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -252,9 +244,7 @@ def test_the_example_of_the_task_description(
         ("D1.s1\t3-6\tx\tdrug", "the same prediction as line 1"),
     ],
 )
-def test_a_bad_run_is_refused_by_line(
-    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], line: str, expected: str
-) -> None:
+def test_a_bad_run_is_refused_by_line(files, capsys, line, expected):
     gold, run = files
     run.write_text(f"D1.s1\t3-6\tdrug\tdrug\n{line}\n")
     assert main(["ner", "--gold", str(gold), "--run", str(run)]) == 2
@@ -276,9 +266,7 @@ def test_a_bad_run_is_refused_by_line(
         ('id="D1.s1" ', "", 12, "<sentence> without id or text"),
     ],
 )
-def test_a_bad_corpus_is_refused_by_line(
-    files: tuple[Path, Path], old: str, new: str, line: int, expected: str
-) -> None:
+def test_a_bad_corpus_is_refused_by_line(files, old, new, line, expected):
     gold, _ = files
     gold.write_text(CORPUS.replace(old, new))
     with pytest.raises(FormatError) as caught:
@@ -333,9 +321,7 @@ def test_a_run_as_xml_is_the_run_as_a_table(files: tuple[Path, Path], tmp_path: 
         ("208-219", "197-205", "the same prediction as line 3"),
     ],
 )
-def test_a_bad_xml_run_is_refused(
-    files: tuple[Path, Path], tmp_path: Path, old: str, new: str, expected: str
-) -> None:
+def test_a_bad_xml_run_is_refused(files, tmp_path, old, new, expected):
     xml = tmp_path / "run.xml"
     xml.write_text(XML_RUN.replace(old, new))
     with pytest.raises(FormatError) as caught:
@@ -344,9 +330,7 @@ def test_a_bad_xml_run_is_refused(
     assert expected in str(caught.value)
 
 
-def test_several_runs_become_one_ranking(
-    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_runs_become_one_ranking(files, tmp_path, capsys):
     gold, run = files
     (tmp_path / "best.tsv").write_text("D1.s0\t164-174\tx\tdrug\n" + RUN.splitlines()[4] + "\n")
     words = ["ner", "--gold", str(gold), "--run", str(run), str(tmp_path / "best.tsv")]
@@ -364,9 +348,7 @@ def test_several_runs_become_one_ranking(
     assert r"best & 1 & \textbf{0.500}" in capsys.readouterr().out
 
 
-def test_pairs_are_listed_with_their_outcomes(
-    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pairs_are_listed_with_their_outcomes(files, capsys):
     gold, run = files
     words = ["ner", "--gold", str(gold), "--run", str(run), "--pairs"]
     assert main([*words, "--json"]) == 0
@@ -384,18 +366,14 @@ def test_pairs_are_listed_with_their_outcomes(
     assert "pairs nothing" in capsys.readouterr().err
 
 
-def test_an_empty_run_is_no_silent_zero(
-    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_run_is_no_silent_zero(files, capsys):
     gold, run = files
     run.write_text("")
     assert main(["ner", "--gold", str(gold), "--run", str(run), "--resamples", "0"]) == 0
     assert capsys.readouterr().err == f"warning: {run}: empty; no article has an answer\n"
 
 
-def test_the_program_counts_what_comes_twice_twice(
-    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_program_counts_what_comes_twice_twice(files, capsys):
     gold, run = files
     run.write_text("D1.s0\t59-65\tx\tbrand\n" * 2)
     words = ["ner", "--gold", str(gold), "--run", str(run), "--json", "--resamples", "0"]

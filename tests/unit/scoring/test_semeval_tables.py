@@ -83,9 +83,7 @@ def test_a_space_around_an_article_of_a_run_is_refused(gold: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("options", [[], ["--compat", "semeval2013"]])
-def test_what_a_run_may_misspell_is_told(
-    options: list[str], gold: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_run_may_misspell_is_told(options, gold, capsys):
     run = gold.with_name("run.tsv")
     words = ["ner", "--gold", str(gold), "--run", str(run), "--resamples", "0", *options]
     run.write_text("A\t0-3\tMDM2\tprotein\nA\t11-13\tp53\tprotein\nb\t0-1\tx\tprotein \n")

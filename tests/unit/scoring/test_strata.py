@@ -25,7 +25,7 @@ from scoring import (
     stratum_scores,
 )
 from scoring.cli import main
-from scoring.scorecard import ActScorecard, ItemScorecard, Scorecard
+from scoring.scorecard import Scorecard
 from scoring.strata import NONE, gold_of, scorecard_of
 from scoring.tasks import Task
 
@@ -53,7 +53,6 @@ CARDS = [run("one", ranks(1, 3, 6)), run("two", ranks(2, 3, 7))]
 
 
 def areas(card: Scorecard, articles: frozenset[str]) -> np.ndarray:
-    assert isinstance(card, ItemScorecard)
     found = [score.auc_ipr for name, score in card.articles.items() if name in articles]
     return np.array(found, dtype=float)
 
@@ -86,7 +85,6 @@ def test_a_stratum_scores_as_a_gold_of_its_own(tmp_path: Path) -> None:
     part = gold_of(gold, some)
     cards = [evaluate_files("ACT", one, tmp_path / "run.tsv") for one in (gold, part)]
     found = scorecard_of(part, cards[0])
-    assert isinstance(found, ActScorecard)
     assert found.to_dict() | {"articles_ignored": 0} == cards[1].to_dict() | {"articles_ignored": 0}
 
 
@@ -140,8 +138,6 @@ def test_intervals_of_strata_rest_on_the_articles_that_a_run_answered() -> None:
     sides = [areas(few, side) for side in STRATA["part"].values()]
     expected = stats.ttest_ind(*sides, equal_var=False)
     assert found.p == pytest.approx(expected.pvalue, abs=0.1)
-    assert found.low is not None
-    assert found.high is not None
     assert found.high - found.low > 0.8  # 22 unanswered articles do not make it more certain
 
 
@@ -164,7 +160,6 @@ def test_lists_of_strata() -> None:
     parts = [scorecard_of(gold_of(gold, one), card) for one in STRATA["part"].values()]
     mccs = [part.to_dict()["mcc"] for part in parts]
     assert found.difference == pytest.approx(mccs[0] - mccs[1])
-    assert found.p is not None
     assert found.p < 0.05
 
 

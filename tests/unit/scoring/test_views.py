@@ -44,11 +44,7 @@ def test_mapped_duplicates_keep_the_best_rank_and_ranks_close_up() -> None:
     ],
     ids=VIEWS,
 )
-def test_the_rank_counts_and_not_the_order_of_the_lines(
-    homologs: dict[str, frozenset[str]] | None,
-    taxa: dict[str, str] | None,
-    correct: tuple[int, ...],
-) -> None:
+def test_the_rank_counts_and_not_the_order_of_the_lines(homologs, taxa, correct):
     view = View(homologs=homologs, taxa=taxa)
     for listed in permutations(hits("X", "P2", "Q1", "P1")):
         found = view.apply(listed, GOLD.items["a"])

@@ -63,9 +63,7 @@ def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_key_that_is_no_header_is_refused_and_not_repeated(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_key_that_is_no_header_is_refused_and_not_repeated(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1\nX-Other: 2")
     with pytest.raises(BadInputError, match="OPENAI_API_KEY: is no key") as caught:
         read_config(None, base_url=URL, model="m")

@@ -1,7 +1,5 @@
 """Anonymous names: one a team, another in each phase, and in no order."""
 
-from __future__ import annotations
-
 import re
 
 from metaserver.base.aliases import BLOCK, Aliases

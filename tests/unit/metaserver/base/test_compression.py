@@ -1,7 +1,5 @@
 """Blobs at rest: decompressed however their frames were written."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 

@@ -1,7 +1,5 @@
 """Dates in time zones: skipped and repeated hours, far years, unknown zones."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Intervals and levels: those of the evaluator, computed aside, and only when they are needed."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any
@@ -61,8 +59,8 @@ def live(scoreboard: Scoreboard) -> LiveBoards:
 
 
 async def test_intervals_are_those_of_scoring_compare_on_the_result_files(
-    scoreboard: Scoreboard, gold: Path, tmp_path: Path
-) -> None:
+    scoreboard, gold, tmp_path
+):
     cards = []
     for run in RIGHT:
         answers = [(ArticleId(str(100 + i)), payload(run, i)) for i in range(12)]
@@ -72,7 +70,6 @@ async def test_intervals_are_those_of_scoring_compare_on_the_result_files(
     board = await live(scoreboard).settled(NAME)
     assert [row.run for row in board.rows] == ["good", "middling", "bad"]
     for row, expected in zip(board.rows, afresh.intervals, strict=True):
-        assert row.interval is not None
         assert row.interval.low == pytest.approx(expected.low)
         assert row.interval.high == pytest.approx(expected.high)
         ranks = (row.interval.best_rank, row.interval.worst_rank)
@@ -81,9 +78,7 @@ async def test_intervals_are_those_of_scoring_compare_on_the_result_files(
     assert board.resampling == "10,000 resamples of the articles, seed 2009, expanded intervals"
 
 
-async def test_a_board_that_is_looked_at_gets_its_intervals_and_says_so(
-    scoreboard: Scoreboard,
-) -> None:
+async def test_a_board_that_is_looked_at_gets_its_intervals_and_says_so(scoreboard):
     boards = live(scoreboard)
     start = await boards.changed(-1)
     assert [row.interval for row in boards.board(NAME).rows] == [None] * 3
@@ -99,7 +94,6 @@ async def test_only_what_changed_is_computed_again(scoreboard: Scoreboard) -> No
     async with patience():
         await told.get()
     first = comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw"))
-    assert first is not None
     assert set(first.intervals) == set(RIGHT)
     assert comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw")) is first
     put(scoreboard, "bad", articles=1)
@@ -112,9 +106,7 @@ async def test_only_what_changed_is_computed_again(scoreboard: Scoreboard) -> No
     assert told.empty()
 
 
-async def test_runs_without_a_score_and_tasks_without_lists_have_no_intervals(
-    scoreboard: Scoreboard, tmp_path: Path
-) -> None:
+async def test_runs_without_a_score_and_tasks_without_lists_have_no_intervals(scoreboard, tmp_path):
     scoreboard.put(ServerName("silent"), ArticleId("100"), {NAME: []})
     rows = {row.run: row for row in (await live(scoreboard).settled(NAME)).rows}
     assert rows[ServerName("silent")].interval is None
@@ -126,9 +118,7 @@ async def test_runs_without_a_score_and_tasks_without_lists_have_no_intervals(
     assert boards.articles(NER.name).measure == ""
 
 
-async def test_a_comparison_that_fails_leaves_the_board_as_it_was(
-    scoreboard: Scoreboard, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_comparison_that_fails_leaves_the_board_as_it_was(scoreboard, caplog):
     told: asyncio.Queue[None] = asyncio.Queue()
     comparisons = Comparisons(scoreboard, lambda: told.put_nowait(None), pause=0.0)
     scored = scoreboard.scored_task(NAME)
@@ -185,14 +175,11 @@ async def test_act_articles_have_mean_ranks(tmp_path: Path) -> None:
     assert levels[0].runs == {"a", "b", "c"}
 
 
-async def test_a_board_by_another_measure_has_its_intervals_or_says_why_not(
-    scoreboard: Scoreboard, tmp_path: Path
-) -> None:
+async def test_a_board_by_another_measure_has_its_intervals_or_says_why_not(scoreboard, tmp_path):
     scoreboard.rank(Ranking(measure="recall", min_coverage=0))
     board = await live(scoreboard).settled(NAME)
     assert (board.order[0], board.unresampled) == ("recall", "")
     for row in board.rows:
-        assert row.interval is not None
         assert row.interval.score == pytest.approx(row.values["recall"])
     (tmp_path / "act.tsv").write_text("100\t1\n200\t0\n")
     task = ScoredTask(plugin=ACT, gold=ACT.read_gold(tmp_path / "act.tsv"), release="2026_01")

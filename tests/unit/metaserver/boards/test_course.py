@@ -1,7 +1,5 @@
 """The course of a phase's attempts: the same in any order, in parts and after a checkpoint."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Paces and forecasts: what counts as work, what a forecast is made of, and its verdicts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -130,8 +128,6 @@ def test_a_server_that_hangs_gets_slower_by_itself(lane: Lane) -> None:
     soon = forecast(STATUS, lane.measured)
     lane.now += 600
     late = forecast(STATUS, lane.measured)
-    assert soon is not None
-    assert late is not None
     assert (soon.seconds, late.seconds) == (600.0, 6_600.0)
 
 
@@ -145,10 +141,8 @@ def test_a_clock_that_is_set_back_takes_no_work_away(lane: Lane) -> None:
 def test_a_forecast_needs_eight_articles_and_has_a_range() -> None:
     assert forecast(STATUS, MeasuredPace(7, 70.0)) is None
     found = forecast(STATUS, MeasuredPace(8, 80.0))
-    assert found is not None
     assert (found.seconds, found.articles, found.basis) == (1_000.0, 8, ForecastBasis.PACE)
     wide = forecast(STATUS, MeasuredPace(50, 500.0))
-    assert wide is not None
     assert found.low < wide.low < 1_000.0 < wide.high < found.high
     assert found.low * found.high == pytest.approx(1_000.0**2)
 
@@ -157,7 +151,6 @@ def test_response_times_stand_in_until_enough_articles_have_ended() -> None:
     recent = (Tick(outcome=Outcome.OK, seconds=3.0),) * 10
     known = replace(STATUS, recent=recent, eta=150.0)
     found = forecast(known, MeasuredPace(3, 10.0))
-    assert found is not None
     assert (found.seconds, found.articles, found.basis) == (150.0, 10, ForecastBasis.TIMES)
     assert forecast(replace(known, recent=recent[:7]), MeasuredPace(3, 10.0)) is None
 

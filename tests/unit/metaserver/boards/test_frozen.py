@@ -1,7 +1,5 @@
 """Frozen boards are read back unchanged, and hold nothing that only the hub may know."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -114,9 +114,7 @@ def test_the_phase_that_was_cut_is_censored_with_the_rest_of_the_limit() -> None
         ({"send": 1.0, "wait": 1.0, "transfer": 598.0}, "transfer"),
     ],
 )
-def test_the_limit_strikes_the_phase_after_the_last_reached(
-    reached: dict[str, float], cut: str
-) -> None:
+def test_the_limit_strikes_the_phase_after_the_last_reached(reached, cut):
     timed = timings(tally(ended(Outcome.TIMEOUT, 600.0, **reached)), LIMIT)
     assert {name for name in timed if timed[name].censored} == {"total", cut}
     assert timed[cut].count == 1

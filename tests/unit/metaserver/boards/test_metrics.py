@@ -1,7 +1,5 @@
 """The metrics as a Prometheus server reads them."""
 
-from __future__ import annotations
-
 import asyncio
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """The monitor: states, rates and times from the lanes' events, with a clock of the test's own."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 
@@ -64,9 +62,7 @@ def status(server_monitor: ServerMonitor, server: Server = ONE) -> ServerStatus:
     return found
 
 
-def test_a_server_waits_until_its_first_attempt_and_then_is_up(
-    server_monitor: ServerMonitor,
-) -> None:
+def test_a_server_waits_until_its_first_attempt_and_then_is_up(server_monitor):
     assert status(server_monitor).state is ServerState.WAITING
     assert (
         status(server_monitor).eta
@@ -78,17 +74,13 @@ def test_a_server_waits_until_its_first_attempt_and_then_is_up(
     assert status(server_monitor).state is ServerState.UP
 
 
-def test_a_server_is_slow_when_its_median_takes_more_than_half_of_the_limit(
-    server_monitor: ServerMonitor,
-) -> None:
+def test_a_server_is_slow_when_its_median_takes_more_than_half_of_the_limit(server_monitor):
     for seconds in (1.0, 60.0, 60.0):
         server_monitor.attempt(attempt(seconds=seconds), 0, final=True)
     assert status(server_monitor).state is ServerState.SLOW
 
 
-def test_a_server_is_down_while_its_circuit_is_open_and_says_why(
-    server_monitor: ServerMonitor,
-) -> None:
+def test_a_server_is_down_while_its_circuit_is_open_and_says_why(server_monitor):
     server_monitor.attempt(attempt(), 0, final=True)
     server_monitor.lane(changed(down="connect: refused"))
     assert (status(server_monitor).state, status(server_monitor).note) == (
@@ -120,16 +112,12 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(
         ),
     ],
 )
-def test_a_server_whose_lane_has_ended(
-    server_monitor: ServerMonitor, end: LaneEnd, down: str, state: ServerState, note: str
-) -> None:
+def test_a_server_whose_lane_has_ended(server_monitor, end, down, state, note):
     server_monitor.lane(changed(down=down, end=end))
     assert (status(server_monitor).state, status(server_monitor).note) == (state, note)
 
 
-def test_the_phase_is_finished_when_every_lane_is_finished_or_abandoned(
-    server_monitor: ServerMonitor,
-) -> None:
+def test_the_phase_is_finished_when_every_lane_is_finished_or_abandoned(server_monitor):
     server_monitor.lane(changed(end=LaneEnd.FINISHED))
     assert not server_monitor.snapshot().finished
     server_monitor.lane(replace(changed(end=LaneEnd.ABANDONED), server=TWO))
@@ -195,9 +183,7 @@ def test_a_strip_holds_the_last_attempts_oldest_first(server_monitor: ServerMoni
     assert row.last == STRIP + 4
 
 
-def test_throughput_is_answers_a_minute_in_whole_bins(
-    server_monitor: ServerMonitor, clock: FakeClock
-) -> None:
+def test_throughput_is_answers_a_minute_in_whole_bins(server_monitor, clock):
     assert server_monitor.snapshot().throughput == []
     for _ in range(3):
         server_monitor.attempt(attempt(at=clock.now), 0, final=True)
@@ -214,9 +200,7 @@ def test_the_monitor_says_why_nothing_can_be_stored(server_monitor: ServerMonito
     assert server_monitor.snapshot("disk full").blocked == "disk full"
 
 
-def test_a_snapshot_is_the_same_value_until_something_changes(
-    server_monitor: ServerMonitor, clock: FakeClock
-) -> None:
+def test_a_snapshot_is_the_same_value_until_something_changes(server_monitor, clock):
     server_monitor.attempt(attempt(), 0, final=True)
     first = server_monitor.snapshot()
     assert server_monitor.snapshot() is first
@@ -229,9 +213,7 @@ def test_a_snapshot_is_the_same_value_until_something_changes(
     assert server_monitor.snapshot() is not second  # the throughput falls by itself
 
 
-def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
-    server_monitor: ServerMonitor,
-) -> None:
+def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(server_monitor):
     server_monitor.attempt(attempt(), 0, final=True)
     server_monitor.attempt(attempt(seconds=50.0, server=TWO), 0, final=True)
     empty = ServerMonitor("test", ARTICLES, LIMIT, clock=FakeClock())
@@ -342,9 +324,7 @@ def test_each_method_changes_servers_or_only_looks_at_them() -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_changes_a_server_is_seen_once(
-    server_monitor: ServerMonitor, change: Callable[[ServerMonitor], None]
-) -> None:
+def test_what_changes_a_server_is_seen_once(server_monitor, change):
     assert server_monitor.take_changed().keys() == {ONE.name, TWO.name}
     server_monitor.snapshot()
     change(server_monitor)

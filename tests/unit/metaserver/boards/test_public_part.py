@@ -1,7 +1,5 @@
 """The public part of a phase's gold: secret, of a given size, and stable."""
 
-from __future__ import annotations
-
 from metaserver.base.plans import PhasePlan
 from metaserver.base.records import ArticleId
 from metaserver.boards.public_part import PublicPart

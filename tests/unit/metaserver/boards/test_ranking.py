@@ -1,8 +1,6 @@
 """Places of runs: tables computed by hand, live and from files."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,9 +69,7 @@ def table(board: Scoreboard, task: TaskName, policy: ArticlePolicy | None = None
     ]
 
 
-def test_a_run_of_one_article_gets_no_place_and_gold_outside_does_not_count(
-    tmp_path: Path,
-) -> None:
+def test_a_run_of_one_article_gets_no_place_and_gold_outside_does_not_count(tmp_path):
     board = board_of(tmp_path, Phase(is_open=False), Ranking())
     answer(board, "all", range(9))
     answer(board, "one", [0])
@@ -132,9 +128,7 @@ def test_a_file_has_the_place_of_a_server_with_the_same_hits(tmp_path: Path) -> 
         (Ties.SHARE, {"sure": 1, "also sure": 1, "unsure": 1}),
     ],
 )
-def test_equal_runs_come_by_their_average_confidence(
-    tmp_path: Path, ties: Ties, places: Mapping[str, int]
-) -> None:
+def test_equal_runs_come_by_their_average_confidence(tmp_path, ties, places):
     board = board_of(tmp_path, Phase(is_open=False), Ranking(ties=ties))
     answer(board, "unsure", range(10), confidence=0.5)
     answer(board, "sure", range(10), confidence=0.75)
@@ -150,9 +144,7 @@ def test_another_measure_gives_the_places_where_the_task_has_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("task", [INT, ACT])
-def test_the_board_has_the_digits_of_scoring_with_all_articles(
-    tmp_path: Path, task: TaskName
-) -> None:
+def test_the_board_has_the_digits_of_scoring_with_all_articles(tmp_path, task):
     board = board_of(tmp_path, Phase(is_open=False), Ranking(min_coverage=0))
     answer(board, "run", [0, 2, 3, 7], confidence=0.5)
     plugin = installed_tasks()[task]

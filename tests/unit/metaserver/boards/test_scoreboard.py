@@ -1,7 +1,5 @@
 """Leaderboards: their order, and equality of live scores with scores from scratch."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Sequence
@@ -69,9 +67,7 @@ def test_a_run_is_a_servers_answers_to_a_task_that_has_gold(int_task: ScoredTask
     assert [task.name for task in board.tasks()] == ["INT"]
 
 
-def test_rows_of_known_scores_compute_no_curve(
-    int_task: ScoredTask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_known_scores_compute_no_curve(int_task, monkeypatch):
     board, name = Scoreboard([int_task]), TaskName("INT")
     board.put(ServerName("one"), ArticleId("100"), {name: hits("P04637", "P38398")})
     scores = board.scores(name)
@@ -106,9 +102,7 @@ PUTS = st.lists(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(puts=PUTS, looks=st.sets(st.integers(0, 11)), order=st.randoms(use_true_random=False))
-def test_a_live_board_is_the_one_scored_afresh_to_the_last_digit(
-    int_task: ScoredTask, puts: list[tuple[str, str, list[str]]], looks: set[int], order: Any
-) -> None:
+def test_a_live_board_is_the_one_scored_afresh_to_the_last_digit(int_task, puts, looks, order):
     name = TaskName("INT")
     live, afresh = Scoreboard([int_task]), Scoreboard([int_task])
     for number, (server, article, found) in enumerate(puts):
@@ -188,7 +182,6 @@ async def test_what_lands_while_a_mean_is_made_is_scored_after_it() -> None:
     assert scorer.put_to == ["1"]
     scorer.may_end.set()
     score = await task
-    assert score is not None
     assert score.values == {"seen": 1}
     assert scorer.put_to == ["1", "2"]
     assert board.scores(TaskName("INT"))[ServerName("one")].values == {"seen": 2}

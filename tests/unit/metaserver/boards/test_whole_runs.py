@@ -1,7 +1,5 @@
 """Runs that are scored as a whole: once for each upload, whatever becomes of the phase."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

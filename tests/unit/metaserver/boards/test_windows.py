@@ -61,9 +61,7 @@ def whole(ended: list[Ended], since: float) -> Tally:
     live=st.lists(attempts(oldest=2 * HOUR), max_size=8),
     window=st.sampled_from(Window),
 )
-def test_the_buckets_of_a_window_add_up_to_all_its_attempts(
-    kept: list[Ended], live: list[Ended], window: Window
-) -> None:
+def test_the_buckets_of_a_window_add_up_to_all_its_attempts(kept, live, window):
     """Counts, sums and, since histograms merge exactly, percentiles."""
     windows, _ = opened()
     windows.restore(ONE, kept)
@@ -109,9 +107,7 @@ def test_a_window_is_as_long_as_it_says_less_at_most_a_bucket(window: Window) ->
         (Window.MONTH, 30 * DAY, DAY),
     ],
 )
-def test_a_window_begins_with_the_bucket_that_makes_it_whole(
-    window: Window, seconds: float, bucket: float
-) -> None:
+def test_a_window_begins_with_the_bucket_that_makes_it_whole(window, seconds, bucket):
     windows, clock = opened()
     clock.now = NOW // DAY * DAY + 0.5 * bucket  # in the middle of its first bucket
     since = clock.now + 0.5 * bucket - seconds

@@ -1,7 +1,5 @@
 """A run on the terminal: the live table, the plain line, leaderboards and outcome codes."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 
@@ -77,7 +75,6 @@ def make_boards(blocked: str | None = None) -> LiveBoards:
 
 
 def printed(console: Console) -> str:
-    assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
@@ -143,7 +140,5 @@ def test_a_line_is_printed_as_it_is(console: Console) -> None:
     assert printed(console) == folder + "\n"
 
 
-def test_what_goes_into_a_pipe_is_not_cut_to_a_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_goes_into_a_pipe_is_not_cut_to_a_terminal(capsys):
     assert make_console().width == make_console(stderr=True).width == 120

@@ -1,7 +1,5 @@
 """The log: one JSON object a line, a request's id on each, and no secrets in any form."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
@@ -117,9 +115,7 @@ def test_values_named_as_secrets_do_not_pass(stream: io.StringIO, form: LogForma
 
 
 @pytest.mark.parametrize("form", LogFormat)
-def test_objects_and_tracebacks_are_told_without_secrets(
-    stream: io.StringIO, form: LogFormat
-) -> None:
+def test_objects_and_tracebacks_are_told_without_secrets(stream, form):
     configure(form=form, stream=stream)
     url = f"http://ana:{SECRET}@example.org/"
     server = Server(name=ServerName("one"), url=url)

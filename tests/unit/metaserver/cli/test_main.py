@@ -1,10 +1,7 @@
 """The `metaserver` command: exit statuses, and one line on the standard error."""
 
-from __future__ import annotations
-
 import argparse
 import re
-from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -48,22 +45,14 @@ def main(args: argparse.Namespace) -> int:
         ("stop", 130, "metaserver: stopped\n"),
     ],
 )
-def test_how_a_command_ends_is_its_status_and_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    end: str,
-    status: int,
-    line: str,
-) -> None:
+def test_how_a_command_ends_is_its_status_and_one_line(monkeypatch, capsys, end, status, line):
     monkeypatch.setitem(command.COMMANDS, "end", command.Command("end", add_end, __name__))
     assert command.main(["end", end]) == status
     assert capsys.readouterr() == ("", line)
 
 
 @pytest.mark.parametrize("words", [[], ["unknown"], ["run"], ["run", "--articles"]])
-def test_words_that_are_no_command_have_status_2(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_that_are_no_command_have_status_2(words, capsys):
     with pytest.raises(SystemExit) as ended:
         command.main(words)
     assert ended.value.code == 2
@@ -101,9 +90,7 @@ def test_run_takes_the_gold_of_every_task_that_is_installed() -> None:
         (annotators_parser, "teams"),
     ],
 )
-def test_help_says_where_the_documentation_is(
-    help_of: Callable[[], argparse.ArgumentParser], page: str
-) -> None:
+def test_help_says_where_the_documentation_is(help_of, page):
     said = " ".join(help_of().format_help().split())
     assert f"docs/{page}.md" in said
     assert "/docs" in said.replace(f"docs/{page}.md", "")

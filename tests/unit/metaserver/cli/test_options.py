@@ -85,9 +85,7 @@ def test_a_gold_line_of_another_format_is_named(tmp_path: Path, release: Release
 
 
 @pytest.mark.parametrize(("task", "line"), [("INT", "100\tTP53"), ("IPT", "100\tMDM2\tTP53")])
-def test_a_gold_without_any_accession_is_that_of_another_task(
-    tmp_path: Path, release: Release, task: str, line: str
-) -> None:
+def test_a_gold_without_any_accession_is_that_of_another_task(tmp_path, release, task, line):
     path = tmp_path / "gold.tsv"
     path.write_text(f"{line}\n")
     with pytest.raises(InputError, match="none of its accessions is one of UniProt") as told:

@@ -1,7 +1,5 @@
 """Help, and commands that ask a running hub, load nothing that the hub itself needs."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

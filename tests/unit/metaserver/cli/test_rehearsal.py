@@ -1,7 +1,5 @@
 """A rehearsal's parts: scores as they were aimed at, settings in its time, checks that notice."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -173,18 +171,14 @@ def test_checks_notice_what_is_wrong(after: Stored, cut_off: bool, failing: list
     ],
     ids=["articles", "teams", "speed"],
 )
-def test_bad_options_are_refused_before_anything_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
+def test_bad_options_are_refused_before_anything_is_written(tmp_path, capsys, arguments, said):
     out = tmp_path / "out"
     assert main(["rehearse", "--out", str(out), *arguments]) == 2
     assert said in capsys.readouterr().err
     assert not out.exists()
 
 
-def test_a_folder_with_something_in_it_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_with_something_in_it_is_refused(tmp_path, capsys):
     (tmp_path / "kept").write_text("kept")
     assert main(["rehearse", "--out", str(tmp_path)]) == 2
     assert "expected a new or empty folder" in capsys.readouterr().err

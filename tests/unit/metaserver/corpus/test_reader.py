@@ -3,7 +3,6 @@
 import gzip
 import json
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,9 +57,7 @@ def test_jats_keeps_order_headings_captions_and_joins_inline_markup(tmp_path: Pa
         (("pmid", "pmc", "doi"), "a.b"),
     ],
 )
-def test_jats_id_is_pmid_then_pmcid_then_doi_then_stem(
-    tmp_path: Path, without: tuple[str, ...], expected: str
-) -> None:
+def test_jats_id_is_pmid_then_pmcid_then_doi_then_stem(tmp_path, without, expected):
     text = samples.JATS
     for kind in without:
         text = text.replace(f'pub-id-type="{kind}"', 'pub-id-type="other"')
@@ -140,9 +137,7 @@ def test_elsevier_bare(tmp_path: Path) -> None:
     ],
     ids=["IOP", "Nature", "RSC", "RSC without a namespace"],
 )
-def test_articles_of_other_publishers(
-    tmp_path: Path, text: str, article_id: str, lines: list[str]
-) -> None:
+def test_articles_of_other_publishers(tmp_path, text, article_id, lines):
     """Their root has the name of JATS'; what is in it shows whose it is."""
     [article] = _read(_write(tmp_path, "a.xml", text))
     assert article.text.split("\n") == lines
@@ -319,9 +314,7 @@ def test_an_id_in_two_files_names_both(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_file_above_the_limit_is_refused_compressed_or_not(
-    tmp_path: Path, pack: Callable[[bytes], bytes]
-) -> None:
+def test_a_file_above_the_limit_is_refused_compressed_or_not(tmp_path, pack):
     whole = b"x" * 2**20
     assert read_bytes(_write(tmp_path, "a.txt", pack(whole)), limit=2**20) == whole
     with pytest.raises(InputError, match="larger than 1 MiB"):
@@ -347,9 +340,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused(size: int, tmp_path: Path)
         (b"<collection><document><id>1</id>", b"<passage/>", b"</document></collection>"),
     ],
 )
-def test_more_tags_than_an_article_has_are_refused(
-    before: bytes, tags: bytes, after: bytes, tmp_path: Path
-) -> None:
+def test_more_tags_than_an_article_has_are_refused(before, tags, after, tmp_path):
     path = _write(tmp_path, "a.xml", before + tags * (MOST_TAGS + 1) + after)
     assert "more than 1,000,000 tags in one article" in _refusal(path)
 
@@ -371,9 +362,7 @@ def test_an_encoding_that_hides_tags_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-7", "JAVA", "C99"])
-def test_an_encoding_with_other_spellings_of_a_tag_is_refused(
-    encoding: str, tmp_path: Path
-) -> None:
+def test_an_encoding_with_other_spellings_of_a_tag_is_refused(encoding, tmp_path):
     head = f"<?xml version='1.0' encoding='{encoding}'?><PubmedArticleSet><PubmedArticle>"
     end = "</PubmedArticle></PubmedArticleSet>"
     path = _write(tmp_path, "a.xml", (head + "+ADw-b/+AD4-" * 10 + end).encode())
@@ -409,9 +398,7 @@ _TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
 @given(passages=st.lists(_TEXTS, min_size=1, max_size=4))
-def test_bioc_text_is_its_passages_for_any_characters(
-    tmp_path_factory: pytest.TempPathFactory, passages: list[str]
-) -> None:
+def test_bioc_text_is_its_passages_for_any_characters(tmp_path_factory, passages):
     document = {"id": "1", "passages": [{"text": text} for text in passages]}
     path = _write(tmp_path_factory.mktemp("bioc"), "a.json", json.dumps(document))
     kept = "\n".join(text.replace("\r", " ") for text in passages if text)
@@ -424,9 +411,7 @@ def test_bioc_text_is_its_passages_for_any_characters(
 
 
 @given(content=st.binary(max_size=200), suffix=st.sampled_from([".txt", ".xml", ".json", ".gz"]))
-def test_arbitrary_bytes_give_an_article_or_our_own_error(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, suffix: str
-) -> None:
+def test_arbitrary_bytes_give_an_article_or_our_own_error(tmp_path_factory, content, suffix):
     path = _write(tmp_path_factory.mktemp("bytes"), "a" + suffix, content)
     try:
         [article] = _read(path)

@@ -1,7 +1,5 @@
 """Articles that are written, then read by the readers of corpora."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given

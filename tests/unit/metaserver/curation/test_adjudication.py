@@ -1,7 +1,5 @@
 """Two curators made into gold: disagreements, rulings, and what no server had proposed."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +30,6 @@ def test_what_differs_is_listed() -> None:
 
 def test_agreed_items_pass_and_rulings_decide() -> None:
     merged = merge("pilot", A, B, "INT", DIFFERENT, "carol")
-    assert isinstance(merged.gold, ItemGold)
     assert merged.gold.items == {"1": {EGFR, GRB2}, "2": {SHC1}}
     assert "".join(gold_lines(merged.gold)) == f"1\t{EGFR}\n1\t{GRB2}\n2\t{SHC1}\n"
     assert merged.source == "set pilot, a + b adjudicated by carol"
@@ -60,12 +57,6 @@ def test_classes_are_merged() -> None:
     assert [found.question for found in disagreements(one, other, "ACT")] == [("1", ())]
     merged = merge("pilot", one, other, "ACT", {("1", ()): RulingChoice.SECOND}, "carol")
     assert (merged.gold.relevant, merged.empty) == ({}, ["1"])
-
-
-def test_an_article_without_an_item_is_named() -> None:
-    one, other = work("a", {"1": f"-{EGFR}"}), work("b", {"1": ""})
-    merged = merge("pilot", one, other, "INT", {}, "carol")
-    assert (merged.gold.items, merged.empty) == ({}, ["1"])
 
 
 def test_rulings_are_whole_and_on_disagreements_alone() -> None:

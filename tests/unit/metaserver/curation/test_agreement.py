@@ -1,7 +1,5 @@
 """Agreement of curators, against published definitions and the package krippendorff."""
 
-from __future__ import annotations
-
 import krippendorff
 import numpy as np
 import pytest
@@ -47,15 +45,6 @@ def test_classes_have_kappa_and_no_alpha_of_decisions() -> None:
     assert found.decisions is None
     assert "cohen_kappa" in found.measured.pairs[0].measures
     assert [(each.article, each.value) for each in found.articles] == [("2", 0.0), ("1", 1.0)]
-
-
-def test_alpha_counts_what_both_decided() -> None:
-    found = alpha_of_decisions([A, B], Task.INT, resamples=200)
-    reliability = np.array([[1, 1, 0, 1], [1, 0, 0, 1]], dtype=float)
-    expected = krippendorff.alpha(reliability, level_of_measurement="nominal")
-    assert found.value == pytest.approx(expected)
-    assert found.bounds is not None
-    assert found.bounds.low <= found.value <= found.bounds.high
 
 
 def test_intervals_do_not_depend_on_the_order_of_articles() -> None:

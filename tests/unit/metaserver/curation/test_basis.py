@@ -1,7 +1,5 @@
 """The basis of a curation: later answers come in, names are replaced, what was seen stays."""
 
-from __future__ import annotations
-
 import msgspec
 
 from metaserver.base.compression import pack, pack_json

@@ -1,7 +1,5 @@
 """Candidates of answers: fused or learned, with what each server adds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +80,6 @@ def test_the_parts_of_a_learned_consensus_sum_to_its_log_odds() -> None:
         assert sum(part for part in parts if part is not None) + one.bias == pytest.approx(
             one.score, abs=1e-12
         )
-        assert one.probability is not None
         assert 0 < one.probability < 1
     assert {one.item: one.new_since for one in found.candidates} == {("P00533",): 3, ("P62993",): 3}
     [vote] = found.relevant

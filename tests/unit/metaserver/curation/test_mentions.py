@@ -1,8 +1,5 @@
 """Places of candidates: of servers, of evidence and of names, at code points."""
 
-from __future__ import annotations
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,9 +90,7 @@ def test_the_number_of_spans_is_bounded() -> None:
     assert len(Mentions(text).spans([], KNOWN)) == MOST_SPANS
 
 
-def test_the_characters_that_are_looked_through_for_quotes_are_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_characters_that_are_looked_through_for_quotes_are_bounded(monkeypatch):
     monkeypatch.setattr(mentions, "MOST_SEARCHED", 2 * len(TEXT) + 1)
     quoted = ["dimers", "not there", "dimers", "receptor", "dimers"]
     sent = [

@@ -1,7 +1,5 @@
 """PDFs read in a process of their own: what it refuses, what ends it, and what is left."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import os
@@ -102,27 +100,6 @@ async def test_two_columns_are_read_one_after_the_other(across: bool) -> None:
     assert found == READ
 
 
-async def test_running_heads_of_pages_with_columns_are_left_out() -> None:
-    pages = [
-        (
-            f"J. Curation {number}",
-            [f"{name} of the left column, line {line}" for line in range(8)],
-            [f"{name} of the right column, line {line}" for line in range(8)],
-        )
-        for number, name in enumerate(("alpha", "beta", "gamma", "delta"), 12)
-    ]
-    found = await PdfReader().read(made.journal(pages, across=True), MOST)
-    lines = [line for _, *columns in pages for column in columns for line in column]
-    assert found.split("\n") == ["J. Curation 12", *lines]
-
-
-async def test_a_table_is_read_line_by_line() -> None:
-    names = ["EGFR", "GRB2", "SHC1", "MDM2", "TP53", "SRC", "TNF", "HRAS"]
-    cells = [f"{at} nM" for at in range(8)]
-    found = await PdfReader().read(made.journal([("Table 1", names, cells)], across=True), MOST)
-    assert found.split("\n")[1:] == [f"{name} {at}" for name, at in zip(names, cells, strict=True)]
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -206,9 +183,7 @@ async def test_a_process_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -
     assert not children()
 
 
-async def test_a_process_that_is_killed_is_a_refusal(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_process_that_is_killed_is_a_refusal(monkeypatch, tmp_path):
     instead(monkeypatch, "hang = True\nimport time\nwhile True: time.sleep(1)")
     reading = asyncio.create_task(refusal(made.pdf([LINES])))
     await until(lambda: bool(children()))

@@ -1,7 +1,5 @@
 """Columns of a page whose lines are drawn across them: where they are, and what is left alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from metaserver.curation.pdf_columns import Character, GlyphBox, by_column, may_be_across
@@ -71,7 +69,6 @@ def test_ragged_lines_and_wide_blanks_stay_in_their_column() -> None:
     lines[5] = (321, 2, "indented by little")
     lines.insert(6, (430, 2, "after a wide blank"))
     found = read(lines)
-    assert found is not None
     assert found[10] == "indented by little after a wide blank"
 
 

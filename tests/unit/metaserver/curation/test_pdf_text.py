@@ -1,7 +1,5 @@
 """Text of a PDF's pages: broken words, running heads, characters of typesetting."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

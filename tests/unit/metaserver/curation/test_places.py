@@ -1,7 +1,5 @@
 """Places of names: searched together, within bounds, and once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

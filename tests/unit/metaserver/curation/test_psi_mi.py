@@ -1,7 +1,5 @@
 """The table of PSI-MI terms: whole in itself, and equal to the vocabulary where that is here."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sets: fair seats, the gold of two seats, and what servers had proposed of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Identifiers of articles, as they are compared with those of test articles."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Roles of callers: sets of capabilities, no order."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaserver.base.errors import Refusal, RefusedError

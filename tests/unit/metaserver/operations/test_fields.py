@@ -1,7 +1,5 @@
 """The fields that operations share."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

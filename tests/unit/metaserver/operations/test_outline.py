@@ -1,7 +1,5 @@
 """Outlines: what interfaces have to know of an operation's result before they answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaserver.operations.catalogue import OPERATIONS
@@ -18,8 +16,6 @@ from metaserver.operations.outline import Outline
         ("gold.get", False, True),
     ],
 )
-def test_results_that_may_be_large_are_known_by_their_types(
-    name: str, rows: bool, file: bool
-) -> None:
+def test_results_that_may_be_large_are_known_by_their_types(name, rows, file):
     outline = Outline.of(OPERATIONS[name])
     assert (outline.gives_rows, outline.gives_file) == (rows, file)

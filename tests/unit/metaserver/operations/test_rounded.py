@@ -1,7 +1,5 @@
 """Boards of open test phases: two digits, for runs that cover the phase, and no more."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

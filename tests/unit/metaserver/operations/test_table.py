@@ -1,7 +1,5 @@
 """The table of operations: names, order of parameters, and what is checked before one is done."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec
@@ -60,36 +58,6 @@ async def test_it_is_done_with_the_values_as_its_struct() -> None:
     assert await perform(TABLE["big-boxes.weigh-all"], hub, BLUE, {"box": "a"}) == "team blue"
     assert hub == [Given(box="a")]
     assert await perform(TABLE["boxes.count"], hub, NOBODY, {}) == 1
-
-
-async def test_numbers_may_be_texts_where_parameters_are() -> None:
-    hub: list[Any] = []
-    values = {"box": "a", "number": "7"}
-    await perform(TABLE["big-boxes.weigh-all"], hub, BLUE, values, strict=False)
-    assert hub == [Given(box="a", number=7)]
-    with pytest.raises(RefusedError, match="Expected `int`"):
-        await perform(TABLE["big-boxes.weigh-all"], hub, BLUE, values)
-
-
-@pytest.mark.parametrize(
-    ("values", "field", "reason"),
-    [
-        ({}, "box", "is required"),
-        ({"box": "a", "colour": 1}, "colour", "is not a parameter of this operation"),
-        ({"box": "a", "number": 0}, "number", "Expected `int` >= 1"),
-        ({"box": 1}, "box", "Expected `str`, got `int`"),
-        ({"box": "a", "inner": {"x": "y"}}, "inner[...]", "Expected `float`, got `str`"),
-    ],
-)
-async def test_values_that_do_not_fit_are_refused_by_their_field(
-    values: dict[str, Any], field: str, reason: str
-) -> None:
-    hub: list[Any] = []
-    with pytest.raises(RefusedError, match=reason) as caught:
-        await perform(TABLE["big-boxes.weigh-all"], hub, BLUE, values)
-    assert caught.value.refusal is Refusal.INVALID
-    assert caught.value.field == field
-    assert hub == []
 
 
 async def test_who_has_no_role_learns_nothing_of_the_values() -> None:

@@ -1,7 +1,5 @@
 """Uploaded text files: unpacked within bounds, or refused for a reason that can be read."""
 
-from __future__ import annotations
-
 import gzip
 import random
 
@@ -42,9 +40,7 @@ def test_a_gzip_file_is_unpacked(content: bytes) -> None:
     ],
     ids=["dense", "twice", "cut", "garbled"],
 )
-def test_what_is_beyond_the_bounds_is_refused(
-    content: bytes, refusal: Refusal, reason: str
-) -> None:
+def test_what_is_beyond_the_bounds_is_refused(content, refusal, reason):
     with pytest.raises(RefusedError, match=reason) as caught:
         unpacked(content)
     assert caught.value.refusal is refusal

@@ -1,7 +1,5 @@
 """Visibility: no viewer is shown scores, answers or messages that are not theirs."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaserver.base.boards import ArticleBoard, Board, BoardRow
@@ -74,7 +72,6 @@ def test_organisers_alone_see_the_golds_digest(visibility: Visibility, viewer: V
 
 def test_a_teams_own_runs_do_not_tell_how_others_did() -> None:
     frozen = seen_frozen(FROZEN, Visibility.OWN, BLUE)
-    assert frozen is not None
     for board in (seen(BOARD, Visibility.OWN, BLUE), frozen.board("raw")):
         assert [(row.run, row.place) for row in board.rows] == [
             ("b1", 1),
@@ -87,9 +84,7 @@ def test_a_teams_own_runs_do_not_tell_how_others_did() -> None:
 
 @pytest.mark.parametrize("visibility", Visibility)
 @pytest.mark.parametrize("viewer", [ANYBODY, BLUE, ORGANISER])
-def test_the_hardness_of_articles_is_for_who_sees_all_scores(
-    visibility: Visibility, viewer: Viewer
-) -> None:
+def test_the_hardness_of_articles_is_for_who_sees_all_scores(visibility, viewer):
     level = ArticleLevel(article=ArticleId("1"), mean=1.5, deviation=0.5, runs=frozenset({"b1"}))
     board = ArticleBoard(task=TaskName("ACT"), measure="rank", levels=[level], withheld=2)
     found = seen_articles(board, visibility, viewer)
@@ -113,8 +108,8 @@ def test_the_hardness_of_articles_is_for_who_sees_all_scores(
     ],
 )
 def test_answers_are_read_by_their_team_and_once_public_by_everybody(
-    state: PhaseState | None, visibility: Visibility, viewer: Viewer, allowed: bool
-) -> None:
+    state, visibility, viewer, allowed
+):
     assert may_read_answers(state, visibility, TeamName("blue"), viewer) is allowed
 
 

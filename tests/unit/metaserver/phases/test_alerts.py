@@ -1,7 +1,5 @@
 """When a condition is worth an alert: it lasts, is not repeated, ends; and what a message says."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaserver.base.alerts import Alert, Condition

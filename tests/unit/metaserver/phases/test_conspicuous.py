@@ -1,7 +1,5 @@
 """Uploads that an organiser should look at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from metaserver.base.findings import FindingKind

@@ -1,7 +1,5 @@
 """When a lane is to have its next checkpoint, which writes all that was computed of it again."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaserver.base.lanes import LaneKey

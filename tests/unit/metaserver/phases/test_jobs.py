@@ -1,7 +1,5 @@
 """Background jobs: how they end, who may end them, how many there are."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from copy import copy

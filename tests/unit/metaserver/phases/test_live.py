@@ -1,7 +1,5 @@
 """Live boards wake waiting viewers when something has changed."""
 
-from __future__ import annotations
-
 import asyncio
 
 import msgspec

@@ -4,8 +4,6 @@ It is a unit test since the email package differs between versions of Python: `m
 on each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import smtplib
 

@@ -1,7 +1,5 @@
 """A package that a hub sent: verified, and written nowhere but into its folder."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

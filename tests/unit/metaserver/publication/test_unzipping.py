@@ -1,7 +1,5 @@
 """Malicious packages: refused by their directory, or while they are unpacked."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import struct

@@ -1,13 +1,9 @@
 """Zips as they are written: read by zipfile, also where they are large."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import zipfile
 from pathlib import Path
-
-import pytest
 
 from metaserver.publication import zips
 from metaserver.publication.zips import CHECKSUMS, ZipWriter
@@ -60,9 +56,7 @@ def test_the_same_contents_make_the_same_zip(tmp_path: Path) -> None:
     assert (tmp_path / "first.zip").read_bytes() == (tmp_path / "second.zip").read_bytes()
 
 
-def test_large_sizes_and_places_have_64_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_sizes_and_places_have_64_bits(tmp_path, monkeypatch):
     monkeypatch.setattr(zips, "LARGE", 1_000)  # as if these were more than 4 GiB
     path = tmp_path / "all.zip"
     write(path)

@@ -1,7 +1,5 @@
 """Communications on a real store: whose they are, which can be gone on with, what is forgotten."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 
@@ -105,17 +103,14 @@ async def test_a_hub_goes_on_with_what_is_open_or_answered(store: Store, ids: li
         assert await begun(store, ids[0], other, 1.0) is None
     assert await begun(store, ids[1], ABOUT, 1.0) is None
     found = await begun(store, ids[0], ABOUT, 1.0)
-    assert found is not None
     assert found.acknowledged_at is None
     assert await begun(store, ids[0], ABOUT, 601.0) is None
     async with store.writing() as connection:
         await communications.acknowledge(connection, 1, 1.0)
     found = await begun(store, ids[0], ABOUT, 1.0)
-    assert found is not None
     assert found.acknowledged_at == 1.0
     await answer(store, 1)
     found = await begun(store, ids[0], ABOUT, 601.0)  # it came in time
-    assert found is not None
     assert found.packed == b"packed"
 
 
@@ -137,13 +132,10 @@ async def test_what_is_not_needed_is_forgotten(store: Store, ids: list[int]) -> 
         await communications.forget(connection, expired_before=900.0, answered=(1_000.0, 2_000.0))
         assert not await communications.answered(connection, [2])
         known = await communications.get(connection, ids[0], 2)
-    assert known is not None
     assert known.answered_at == 1_010.0  # a second callback is still told that it is one
 
 
-async def test_the_desk_deletes_what_it_has_no_use_for(
-    store: Store, ids: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_desk_deletes_what_it_has_no_use_for(store, ids, monkeypatch):
     now = 1_000.0
     desk = CallbackDesk(store, lambda: now)
     numbers = iter([6, 6, 6, 7, 8])
@@ -167,9 +159,7 @@ async def test_the_desk_deletes_what_it_has_no_use_for(
     assert forgotten.value.fault is CallbackFault.UNKNOWN
 
 
-async def test_a_look_that_fails_is_not_the_last(
-    store: Store, ids: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_look_that_fails_is_not_the_last(store, ids, monkeypatch):
     lost = sa.exc.InterfaceError("", (), OSError())
     failures = iter([sa.exc.TimeoutError("no connection is free"), lost])
     answered = communications.answered

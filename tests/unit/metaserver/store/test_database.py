@@ -1,7 +1,5 @@
 """The write-ahead log: emptied by the writer as soon as no reader needs it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -78,9 +76,7 @@ def test_a_reader_holds_the_log_until_it_ends(store: Path) -> None:
         assert timeout == sqlite.BUSY_SECONDS * 1e3
 
 
-def test_what_is_written_stays_where_the_log_cannot_be_emptied(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_written_stays_where_the_log_cannot_be_emptied(store, monkeypatch):
     class Failing(sqlite3.Connection):
         def execute(self, sql: str, *given: object) -> sqlite3.Cursor:
             if "wal_checkpoint" in sql:

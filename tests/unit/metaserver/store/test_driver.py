@@ -1,7 +1,5 @@
 """Errors of PostgreSQL: what they say in logs and on pages, without the values of rows."""
 
-from __future__ import annotations
-
 import io
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -43,9 +41,7 @@ def stream(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     structlog.reset_defaults()
 
 
-async def test_a_row_that_is_there_is_refused_without_its_values(
-    connection: PgConnection, stream: io.StringIO
-) -> None:
+async def test_a_row_that_is_there_is_refused_without_its_values(connection, stream):
     with pytest.raises(asyncpg.UniqueViolationError) as caught:
         await connection.execute(INSERT, SECRET)
     assert SECRET in caught.value.detail  # else this tests nothing
@@ -54,9 +50,7 @@ async def test_a_row_that_is_there_is_refused_without_its_values(
     assert SECRET not in stream.getvalue()
 
 
-async def test_errors_of_queries_have_no_values_either(
-    url: PostgresUrl, connection: PgConnection, stream: io.StringIO
-) -> None:
+async def test_errors_of_queries_have_no_values_either(url, connection, stream):
     engine = postgres_engine(url, "test")
     try:
         with pytest.raises(sa.exc.IntegrityError) as caught:
@@ -69,9 +63,7 @@ async def test_errors_of_queries_have_no_values_either(
     assert SECRET not in stream.getvalue()
 
 
-async def test_nor_have_those_of_malformed_values_of_queries(
-    url: PostgresUrl, stream: io.StringIO
-) -> None:
+async def test_nor_have_those_of_malformed_values_of_queries(url, stream):
     engine = postgres_engine(url, "test")
     try:
         with pytest.raises(sa.exc.DBAPIError) as caught:
@@ -91,9 +83,7 @@ async def test_nor_have_those_of_malformed_values_of_queries(
         (f"SELECT '{SECRET}'::int", None, "invalid input syntax for type integer"),
     ],
 )
-async def test_what_is_malformed_is_not_quoted(
-    connection: PgConnection, stream: io.StringIO, query: str, value: str | None, expected: str
-) -> None:
+async def test_what_is_malformed_is_not_quoted(connection, stream, query, value, expected):
     with pytest.raises(asyncpg.DataError) as caught:
         await connection.fetch(query, *([value] if value else []))
     log.error("refused", exc_info=caught.value)

@@ -1,7 +1,5 @@
 """Integers of the store: 64 bits for all that could come to more than 32."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Leases of lanes in the store: processes that are gone, and what they leave behind."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 

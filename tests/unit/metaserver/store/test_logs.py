@@ -1,7 +1,5 @@
 """Logs of several lanes, read together, in PostgreSQL."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from metaserver.base.states import Outcome

@@ -14,7 +14,6 @@ from alembic.script import ScriptDirectory
 from metaserver.base.errors import InputError
 from metaserver.store import postgres, schema
 from metaserver.store.opening import making
-from metaserver.store.place import PostgresUrl, StorePlace
 from metaserver.store.store import Store, open_store
 from metaserver.store.tables import metadata
 
@@ -63,9 +62,7 @@ def later_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
     schema._chain.cache_clear()
 
 
-async def test_later_migration_keeps_what_is_stored(
-    place: StorePlace, later_hub: Callable[[], None]
-) -> None:
+async def test_later_migration_keeps_what_is_stored(place, later_hub):
     async with making(place):
         pass
     later_hub()
@@ -75,9 +72,7 @@ async def test_later_migration_keeps_what_is_stored(
     assert (version, len(value), note) == ("later", 64, None)
 
 
-async def test_tables_are_not_changed_while_an_earlier_hub_works(
-    url: PostgresUrl, later_hub: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_tables_are_not_changed_while_an_earlier_hub_works(url, later_hub, monkeypatch):
     monkeypatch.setattr(postgres, "LEFT_SECONDS", 0.2)
     async with making(url):
         pass

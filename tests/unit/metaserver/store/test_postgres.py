@@ -1,7 +1,5 @@
 """What a store in PostgreSQL has to get right and one in a file need not."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import itertools
@@ -126,9 +124,7 @@ async def test_a_commit_whose_end_was_not_heard_of_is_looked_up(url: PostgresUrl
 
 
 @pytest.mark.parametrize("place", range(6))
-async def test_a_connection_that_ends_between_two_statements_loses_no_answer(
-    url: PostgresUrl, place: int, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_connection_that_ends_between_two_statements_loses_no_answer(url, place, caplog):
     """The client hears of it with the answer before, and the connection is still open."""
     async with behind_a_wire(url) as (wire, through), open_store(through) as store:
         key = await taken(store, "test", "a")
@@ -147,9 +143,7 @@ async def test_a_connection_that_ends_between_two_statements_loses_no_answer(
 
 @pytest.mark.parametrize("place", range(5))
 @pytest.mark.parametrize("used", ["reading", "writing", "renewing"])
-async def test_a_connection_that_ends_in_use_is_no_fault_of_the_hub(
-    url: PostgresUrl, used: str, place: int
-) -> None:
+async def test_a_connection_that_ends_in_use_is_no_fault_of_the_hub(url, used, place):
     """Whoever uses it has what was asked for, or hears that the store is away; later it is back."""
     async with behind_a_wire(url) as (wire, through), open_store(through) as store:
 
@@ -169,9 +163,7 @@ async def test_a_connection_that_ends_in_use_is_no_fault_of_the_hub(
         assert await use() == 0
 
 
-async def test_an_answer_that_was_stored_counts_though_the_lane_was_taken_since(
-    url: PostgresUrl,
-) -> None:
+async def test_an_answer_that_was_stored_counts_though_the_lane_was_taken_since(url):
     """Its commit's end was not heard of, and another hub took the lane before it was looked up."""
     async with behind_a_wire(url) as (wire, through), open_store(through) as store:
         key = await taken(store, "test", "a")

@@ -23,7 +23,6 @@ from metaserver.base.records import (
 )
 from metaserver.base.states import Control, Outcome
 from metaserver.store import leases, opening, postgres, servers
-from metaserver.store.place import StorePlace
 from metaserver.store.store import Store, open_store
 from tests import stores
 from tests.kept import keep_lane, keep_phase, take_lane
@@ -208,9 +207,7 @@ async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Sto
     await store.record(entry(key, 0, epoch=taken.epoch))
 
 
-async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_locked_database_holds_the_lanes_and_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.05)
     monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 0.05)
     async with open_store(tmp_path / "hub.sqlite") as store:
@@ -236,18 +233,14 @@ async def test_gold_gets_a_new_version_when_it_changes(store: Store) -> None:
     assert await store.set_gold(phase, INT, "gold.tsv", b"100\tQ00987\n") == 2
 
 
-async def test_one_hub_at_a_time(
-    store: Store, place: StorePlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_hub_at_a_time(store, place, monkeypatch):
     monkeypatch.setattr(opening, "TAKEN_SECONDS", 0.2)
     with pytest.raises(InputError, match="in use by another running hub"):
         async with open_store(place):
             pass
 
 
-async def test_a_hub_has_its_database_again_when_its_connection_was_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_hub_has_its_database_again_when_its_connection_was_cut(tmp_path, monkeypatch):
     """The lock that keeps other hubs out goes with a connection, though nothing is written."""
     place = stores.database_of(tmp_path / "hub")
     locks = "FROM pg_locks JOIN pg_stat_activity USING (pid)"
@@ -288,9 +281,7 @@ async def test_a_file_that_is_no_store_is_left_unchanged(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("schema", "advice"), [("v9999", "the hub's version that wrote it"), ("0034", "a new store")]
 )
-async def test_store_of_another_version_is_refused(
-    place: StorePlace, schema: str, advice: str
-) -> None:
+async def test_store_of_another_version_is_refused(place, schema, advice):
     async with open_store(place) as store, store.writing() as connection:
         await connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{schema}'"))
     for opened in (open_store, opening.opened_for_reading):

@@ -39,7 +39,6 @@ async def test_a_token_is_found_by_itself_and_kept_nowhere(store: Store, tmp_pat
     assert FORM.fullmatch(secret)
     assert secret.startswith("bcms_o")
     token = await found(store, secret)
-    assert token is not None
     assert (token.id, token.role, token.bearer) == (token_id, Role.ORGANISER, "organiser ana")
     for kept in tmp_path.iterdir():
         assert secret[6:].encode() not in kept.read_bytes()
@@ -67,7 +66,6 @@ async def test_a_token_expires_and_can_be_revoked(store: Store) -> None:
     assert await found(store, secret) is None
     async with store.reading() as connection:
         token = await tokens.get(connection, token_id)
-    assert token is not None
     assert token.revoked_at == NOW  # when it was revoked first
 
 
@@ -77,7 +75,6 @@ async def test_a_teams_tokens_are_its_own_and_end_with_it(store: Store) -> None:
     await issued(store, Role.READER, team_id=blue)
     await issued(store, Role.TEAM, team_id=red)
     token = await found(store, secret)
-    assert token is not None
     assert (token.team, token.bearer) == ("blue", "team blue")
     async with store.reading() as connection:
         assert [known.role for known in await tokens.list_all(connection, blue)] == [
@@ -95,12 +92,10 @@ async def test_a_teams_tokens_are_its_own_and_end_with_it(store: Store) -> None:
 async def test_use_is_kept_once_a_minute(store: Store) -> None:
     _, secret = await issued(store)
     token = await found(store, secret)
-    assert token is not None
     assert tokens.must_touch(token, NOW)
     async with store.writing() as connection:
         await tokens.touch(connection, token, NOW)
     token = await found(store, secret)
-    assert token is not None
     assert token.used_at == NOW
     assert not tokens.must_touch(token, NOW + 59)
     assert tokens.must_touch(token, NOW + 60)
@@ -116,7 +111,6 @@ async def test_a_session_holds_as_long_as_it_and_its_token(store: Store) -> None
     assert begun.expires_at == NOW + DAY  # never longer than its token
     async with store.reading() as connection:
         session = await tokens.find_session(connection, short, NOW + 99)
-        assert session is not None
         assert (session.token, session.expires_at) == (token, NOW + 100)
         assert await tokens.find_session(connection, short, NOW + 100) is None
         assert await tokens.find_session(connection, long, NOW + 100) == begun
@@ -169,7 +163,6 @@ async def test_all_that_a_token_made_can_be_revoked_with_it(store: Store) -> Non
     third, secret = await issued(store, parent=second)
     other, _ = await issued(store)
     token = await found(store, secret)
-    assert token is not None
     assert token.parent == second
     async with store.writing() as connection:
         cookie, _ = await tokens.begin_session(connection, token, NOW, DAY)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -136,9 +136,7 @@ async def test_a_lanes_last_cursor_of_a_batch_counts(store: Store, key: LaneKey)
     assert await cursors(store) == {key: 2}
 
 
-async def test_an_attempt_that_is_not_the_last_leaves_the_cursor(
-    store: Store, key: LaneKey
-) -> None:
+async def test_an_attempt_that_is_not_the_last_leaves_the_cursor(store, key):
     await store.record(record(key, 0, final=False, cursor=3))
     assert await cursors(store) == {key: 0}
 
@@ -182,9 +180,7 @@ async def test_nothing_is_written_where_nothing_waits(store: Store, key: LaneKey
     assert begun() == 1
 
 
-async def test_what_waits_is_written_in_batches_of_a_bounded_size(
-    store: Store, key: LaneKey
-) -> None:
+async def test_what_waits_is_written_in_batches_of_a_bounded_size(store, key):
     begun = tries(store)
     stale = [record(key, 0, epoch=7)] * (2 * MAX_BATCH + 1)
     results = await asyncio.gather(*map(store.record, stale), return_exceptions=True)
@@ -258,9 +254,7 @@ async def test_an_entry_that_is_there_already_names_its_cause(store: Store, key:
     await store.record(record(key, 1))  # its lane goes on: nothing is missing
 
 
-async def test_a_lane_with_an_entry_missing_is_refused_only_in_its_epoch(
-    store: Store, key: LaneKey
-) -> None:
+async def test_a_lane_with_an_entry_missing_is_refused_only_in_its_epoch(store, key):
     with pytest.raises(HubError, match="not stored"):
         await store.record(unstorable(record(key, 0)))
     with pytest.raises(HubError, match="an earlier answer of this lane could not be stored"):
@@ -302,9 +296,7 @@ class Holder:
 
 
 @pytest.fixture
-async def locked(
-    place: StorePlace, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Store, LaneKey, Holder]]:
+async def locked(place, monkeypatch):
     """A store whose database another program holds."""
     monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.01)
     monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", "10ms")
@@ -323,9 +315,7 @@ async def until_blocked(store: Store) -> None:
     await until(lambda: store.blocked is not None)
 
 
-async def test_between_two_tries_the_writer_waits(
-    locked: tuple[Store, LaneKey, Holder], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_between_two_tries_the_writer_waits(locked, monkeypatch):
     monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 3_600.0)
     monkeypatch.setattr("metaserver.store.postgres_writer.RETRY", _HOURS)
     store, key, _ = locked
@@ -337,9 +327,7 @@ async def test_between_two_tries_the_writer_waits(
     recording.cancel()
 
 
-async def test_what_could_not_be_written_is_tried_again_with_what_came_before(
-    locked: tuple[Store, LaneKey, Holder], caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_could_not_be_written_is_tried_again_with_what_came_before(locked, caplog):
     store, key, holder = locked
     caplog.set_level(logging.INFO, "metaserver.store.writer")
     begun = tries(store)
@@ -357,9 +345,7 @@ async def test_what_could_not_be_written_is_tried_again_with_what_came_before(
     ]
 
 
-async def test_an_entry_that_cannot_be_stored_does_not_block_what_could(
-    locked: tuple[Store, LaneKey, Holder],
-) -> None:
+async def test_an_entry_that_cannot_be_stored_does_not_block_what_could(locked):
     store, key, holder = locked
     recording = asyncio.ensure_future(store.record(unstorable(record(key, 0))))
     await until_blocked(store)
@@ -369,9 +355,7 @@ async def test_an_entry_that_cannot_be_stored_does_not_block_what_could(
     assert store.blocked is None
 
 
-async def test_who_finds_that_nothing_can_be_written_has_it_tried(
-    store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_who_finds_that_nothing_can_be_written_has_it_tried(store, caplog):
     """By a page that is written: a full disk lets transactions begin."""
     caplog.set_level(logging.INFO, "metaserver.store.writer")
     begun = tries(store)

@@ -1,7 +1,5 @@
 """ACT: one classification an article."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

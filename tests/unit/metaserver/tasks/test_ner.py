@@ -1,7 +1,5 @@
 """NER: mentions validated, scored as they arrive, and written for `scoring ner`."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from importlib.resources import files
@@ -89,9 +87,7 @@ class TestChecking:
             ("p53", "mentions[0]: expected struct, got string 'p53'"),
         ],
     )
-    def test_a_mention_of_another_type_makes_the_member_unusable(
-        self, sent: Any, message: str
-    ) -> None:
+    def test_a_mention_of_another_type_makes_the_member_unusable(self, sent, message):
         payload, report = checked(sent, mention(9, "p21"))
         assert payload is None
         assert (report.hits_sent, messages(report)) == (2, [message])
@@ -146,7 +142,6 @@ class TestNerScoring:
     def test_types_without_a_score_of_their_own_are_not_counted_one_by_one(self, gold: Any) -> None:
         sent = [[at, "MDM2", f"type {at}"] for at in range(20_000)]
         prepared = NER.scorer(gold).prepare(ArticleId("1"), sent)
-        assert prepared is not None
         assert set(prepared.by_type) == {"protein"}
         scorer = NER.scorer(gold)
         scorer.keep(ArticleId("1"), prepared)
@@ -196,9 +191,7 @@ def by_file(folder: Path, answers: Sequence[tuple[str, Any]]) -> NerScorecard:
 
 
 @given(gold=RUNS, run=RUNS, seed=st.integers(0, 9))
-def test_live_scores_are_those_of_the_result_file(
-    tmp_path_factory: pytest.TempPathFactory, gold: Any, run: Any, seed: int
-) -> None:
+def test_live_scores_are_those_of_the_result_file(tmp_path_factory, gold, run, seed):
     folder = tmp_path_factory.mktemp("ner")
     lines = [
         f"{article}\t{at}-{at + size - 1}\t{'n' * size}\t{kind}\n"

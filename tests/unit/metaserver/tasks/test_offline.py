@@ -1,7 +1,5 @@
 """The offline tasks: golds, uploads with every fault in its place, scores as the commands give."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -100,9 +98,7 @@ def test_they_are_installed_apart_from_those_of_servers() -> None:
 
 
 @pytest.mark.parametrize("subtask", ["cat", "cat+ner", "event", "event+ner", "kb", "kb+ner"])
-def test_bb_scores_as_its_command(
-    subtask: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bb_scores_as_its_command(subtask, tmp_path, capsys):
     ner = subtask.endswith("+ner")
     task = offline_tasks()[f"BB-{subtask}"]  # type: ignore[index]
     gold, run = zipped(BB_NER_GOLD if ner else BB_GOLD), zipped(NER_RUN if ner else RUN)
@@ -120,9 +116,7 @@ def test_bb_scores_as_its_command(
     assert (interval.best_rank, interval.worst_rank) == (1, 1)
 
 
-def test_drug_names_score_as_their_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_drug_names_score_as_their_command(tmp_path, capsys):
     score = scored(DDI_NER, tmp_path, **DRUGS)
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -138,9 +132,7 @@ def test_drug_names_score_as_their_command(
     assert [interval.low, interval.high] == found["f_score_intervals"]["strict"]
 
 
-def test_predictors_score_as_their_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_predictors_score_as_their_command(tmp_path, capsys):
     score = scored(PPI_3D, tmp_path, **PREDICTORS)
     found = printed(capsys, "ppi3d", "--gold", tmp_path / "gold", "--scores", tmp_path / "run")
     assert score.values == {key: found[key] for key in score.values}
@@ -193,9 +185,7 @@ def test_hostile_bb_uploads_are_refused(content: bytes, said: str, tmp_path: Pat
     assert found.startswith(said)
 
 
-def test_what_takes_too_long_to_score_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_takes_too_long_to_score_is_refused(tmp_path, monkeypatch):
     gold = zipped(BB_NER_GOLD)
     many = "".join(f"N{n}\tNCBI_Taxonomy Annotation:T1 Referent:{n}\n" for n in range(10, 31))
     run = zipped({"doc1.a2": ENTITIES + EVENTS + CATEGORIES + many})
@@ -216,9 +206,7 @@ def test_what_takes_too_long_to_score_is_refused(
 
 
 @pytest.mark.parametrize("crowded", [False, True])
-def test_what_is_refused_does_not_depend_on_the_gold(
-    crowded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_refused_does_not_depend_on_the_gold(crowded, tmp_path, monkeypatch):
     """A crowd of predictions on a gold entity, or beside it, would show where it is."""
     monkeypatch.setattr(biotope_files, "MOST_PAIRS", 20)
     monkeypatch.setattr(drug_names, "MOST_PAIRS", 20)

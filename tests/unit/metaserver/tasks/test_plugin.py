@@ -1,7 +1,5 @@
 """Discovery of installed tasks."""
 
-from __future__ import annotations
-
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT

@@ -1,7 +1,5 @@
 """INT and IPT: ranks, duplicates, accessions; gold, scores and result files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +74,7 @@ ASIDE = {"taxid": "human", "evidence": "binds", "dbname": "UniProt", "extra": []
          "0", "below 0", "above 1", "the better rank", "secondary", "not scored", "no struct",
          "pairs", "pairs in another order", "the same pair", "refused accessions"],
 )  # fmt: skip
-def test_hits_are_ranked_once_each_and_what_is_dropped_is_named(
-    sent: Any, kept: Any, told: list[str]
-) -> None:
+def test_hits_are_ranked_once_each_and_what_is_dropped_is_named(sent, kept, told):
     task = IPT if "dbid_a" in sent[0] else INT
     report = Report()
     assert task.check(sent, report, RELEASE) == kept

@@ -1,7 +1,5 @@
 """Result files checked like answers, each problem with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -83,9 +81,7 @@ def test_which_tasks_have_files_and_labels(task: object) -> None:
     assert isinstance(task, FiledTask) == (getattr(task, "name", "") != "NER")
 
 
-def test_an_article_without_a_line_is_answered_with_nothing_but_not_classified(
-    tmp_path: Path,
-) -> None:
+def test_an_article_without_a_line_is_answered_with_nothing_but_not_classified(tmp_path):
     assert read(INT, tmp_path, "2\tP1\t1\t0.9").payloads == {"1": [], "2": [["P1", 1, 0.9]]}
     assert read(ACT, tmp_path, "2\t1\t1\t0.9").payloads == {"2": [True, 0.9, 1]}
     assert not read(INT, tmp_path, "2\tX1\t1\t0.9").payloads  # it has no valid answer at all

@@ -79,9 +79,7 @@ def test_the_accessions_of_a_gold_file_have_their_places(tmp_path: Path) -> None
         (f"100\t{HUMAN} ", f"'{HUMAN} ' is not an accession"),
     ],
 )
-def test_a_gold_file_that_cannot_be_read_is_refused_by_line(
-    line: str, said: str, tmp_path: Path
-) -> None:
+def test_a_gold_file_that_cannot_be_read_is_refused_by_line(line, said, tmp_path):
     path = tmp_path / "gold.tsv"
     path.write_text(f"100\t{HUMAN}\n{line}\n", "utf-8")
     with pytest.raises(InputError) as raised:

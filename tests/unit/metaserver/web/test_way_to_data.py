@@ -1,7 +1,5 @@
 """Pages reach data through operations, and the same gate is before these as for a program."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

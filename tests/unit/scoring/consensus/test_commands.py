@@ -45,9 +45,7 @@ def runs_of(folder: Path) -> list[str]:
     return [str(path) for path in sorted(folder.glob("T*.tsv"))]
 
 
-def test_a_model_of_old_runs_combines_new_ones(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_of_old_runs_combines_new_ones(files, capsys):
     out = files / "consensus.tsv"
     applied = ["--model", str(files / "model.json"), *runs_of(files / "new")]
     assert main(["consensus", "apply", *applied, "--out", str(out), "--threshold", "0"]) == 0
@@ -70,9 +68,7 @@ def test_a_model_of_old_runs_combines_new_ones(
     assert capsys.readouterr().out == short.read_text()
 
 
-def test_servers_that_are_absent_unknown_or_weighed(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_servers_that_are_absent_unknown_or_weighed(files, capsys):
     unknown = files / "new" / "another.tsv"
     unknown.write_text("article500\tP1\t1\t0.5\n")
     some = [*runs_of(files / "new")[:2], str(unknown)]
@@ -99,9 +95,7 @@ def test_servers_that_are_absent_unknown_or_weighed(
     assert "a probability of 0.0" in capsys.readouterr().out
 
 
-def test_a_report_shows_members_and_methods(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_shows_members_and_methods(files, capsys):
     out = files / "validated.tsv"
     command = ["consensus", "report", *gold_of(files / "old"), *runs_of(files / "old"), *TEAMS]
     command += ["--folds", "3", "--methods", "maxent,rrf1"]
@@ -126,9 +120,7 @@ def test_a_report_shows_members_and_methods(
     assert text[0].split()[-4:] == ["candidates", "ECE", "folds", "member"]
 
 
-def test_a_report_of_progress_and_of_contributions(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_of_progress_and_of_contributions(files, capsys):
     command = ["consensus", "report", *gold_of(files / "old"), *runs_of(files / "old")]
     command += ["--folds", "2", "--methods", "maxent,votes", "--format", "csv"]
     assert main([*command, "--table", "progressive"]) == 0
@@ -144,9 +136,7 @@ def test_a_report_of_progress_and_of_contributions(
     assert all(float(row["error"]) == 0 for row in rows)
 
 
-def test_a_report_scores_all_on_the_same_articles(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_scores_all_on_the_same_articles(tmp_path, capsys):
     gold, runs = campaign(systems=3, articles=12)
     paths = write(tmp_path, gold, runs)
     for place, one in enumerate(runs):
@@ -181,9 +171,7 @@ def test_a_report_scores_all_on_the_same_articles(
     assert main([*command, "--articles", "answered"]) == 2
 
 
-def test_authors_and_systems_are_scored_on_the_authors_articles(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_authors_and_systems_are_scored_on_the_authors_articles(tmp_path, capsys):
     gold, runs = campaign(articles=30)
     paths = write(tmp_path, gold, runs[:2])
     authored = list(gold.items)[:12]
@@ -253,13 +241,7 @@ MODEL = "model.json"
         ),
     ],
 )
-def test_options_that_do_not_apply(
-    arguments: tuple[str, ...],
-    message: str,
-    files: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_options_that_do_not_apply(arguments, message, files, capsys, monkeypatch):
     monkeypatch.chdir(files)
     Path("other.tsv").write_text("other\tP1\t1\t0.9\n")
     words: list[str] = []

@@ -51,9 +51,7 @@ def test_panel_features_equal_their_definitions(given: Answers, values: list[flo
 
 @given(answers(1), WEIGHTS, st.lists(st.floats(-5, 5), min_size=7, max_size=7))
 @settings(max_examples=40)
-def test_the_parts_of_a_candidate_sum_to_its_panel(
-    given: Answers, values: list[float], coefficients: list[float]
-) -> None:
+def test_the_parts_of_a_candidate_sum_to_its_panel(given, values, coefficients):
     votes = votes_of(given)
     weights, of = np.array(values[: len(votes.servers)]), np.array(coefficients)
     parts = panel_parts(votes, weights, of)

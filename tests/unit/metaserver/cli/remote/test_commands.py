@@ -1,7 +1,5 @@
 """Commands made from a small table ask a real server that offers it."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import base64
@@ -71,9 +69,7 @@ async def test_a_get_sends_a_query(site: Client, capsys: pytest.CaptureFixture[s
     }  # fmt: skip
 
 
-async def test_the_path_comes_first_and_a_file_is_sent(
-    site: Client, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+async def test_the_path_comes_first_and_a_file_is_sent(site, capsys, tmp_path):
     (tmp_path / "x").write_bytes(b"\x00\xff")
     words = ["a/b c", "7", "--content", str(tmp_path / "x")]
     assert await ask("boxes", "fill", *words, "--json") == 0
@@ -82,9 +78,7 @@ async def test_the_path_comes_first_and_a_file_is_sent(
     assert base64.b64decode(made["content"]) == b"\x00\xff"
 
 
-async def test_a_table_is_read_uncut_and_commands_no_terminal(
-    site: Client, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+async def test_a_table_is_read_uncut_and_commands_no_terminal(site, capsys, tmp_path):
     (tmp_path / "x").write_bytes(b"[b]line\x1b[2J one\nline two")
     assert await ask("boxes", "fill", "a", "7", "--content", str(tmp_path / "x")) == 0
     assert capsys.readouterr().out.endswith("\n\ncontent:\n[b]line\ufffd[2J one\nline two\n")
@@ -96,9 +90,7 @@ async def test_a_table_is_read_uncut_and_commands_no_terminal(
     assert row.split()[:2] == ["b", "red"]
 
 
-async def test_one_field_alone(
-    site: Client, capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path
-) -> None:
+async def test_one_field_alone(site, capfdbinary, tmp_path):
     (tmp_path / "x").write_bytes(b"\x00\xff")
     fill = ["boxes", "fill", "a", "7", "--content", str(tmp_path / "x"), "--only"]
     assert await ask(*fill, "box") == 0
@@ -108,9 +100,7 @@ async def test_one_field_alone(
         await ask(*fill, "token")
 
 
-async def test_nothing_returned_is_said_beside(
-    site: Client, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+async def test_nothing_returned_is_said_beside(site, capsys, tmp_path):
     (tmp_path / "token").write_text("ana\n")
     token = ["--token-file", str(tmp_path / "token")]
     assert await ask("boxes", "throw-away", "a", *token) == 0
@@ -131,9 +121,7 @@ async def test_nothing_returned_is_said_beside(
         (["fail", "bug"], "the reason is in its log (500, request "),
     ],
 )
-async def test_what_the_hub_refuses_is_told(
-    site: Client, capsys: pytest.CaptureFixture[str], words: list[str], told: str
-) -> None:
+async def test_what_the_hub_refuses_is_told(site, capsys, words, told):
     assert await ask("boxes", *words) == 1
     assert told in capsys.readouterr().err
 
@@ -145,9 +133,7 @@ async def test_what_the_hub_refuses_is_told(
         (["throw-away", "a"], "docs/security#tokens"),
     ],
 )
-async def test_a_refusal_leads_to_what_explains_it(
-    site: Client, capsys: pytest.CaptureFixture[str], words: list[str], page: str
-) -> None:
+async def test_a_refusal_leads_to_what_explains_it(site, capsys, words, page):
     await ask("boxes", *words)
     assert capsys.readouterr().err.splitlines()[1:] == [f"see {site.make_url('/')}{page}"]
 
@@ -168,9 +154,7 @@ async def test_bad_input(site: Client, words: list[str], place: str) -> None:
     assert caught.value.place == place
 
 
-async def test_a_token_that_no_head_can_carry(
-    site: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_token_that_no_head_can_carry(site, monkeypatch):
     monkeypatch.setenv("METASERVER_TOKEN", "bl\u00fce")
     with pytest.raises(InputError, match="METASERVER_TOKEN"):
         await ask("boxes", "list")

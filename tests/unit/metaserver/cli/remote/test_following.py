@@ -1,7 +1,5 @@
 """A command that begins a background job follows it to its end."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json
@@ -98,21 +96,14 @@ async def ask(*words: str) -> int:
     ("options", "printed"),
     [([], "box     a\nweight  2.5\n"), (["--only", "weight"], "2.5\n")],
 )
-async def test_it_shows_the_report(
-    site: TestClient[Any, Any],
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    printed: str,
-) -> None:
+async def test_it_shows_the_report(site, capsys, options, printed):
     assert await ask("boxes", "weigh", "a", *options) == 0
     told = capsys.readouterr()
     assert (told.out, told.err) == (printed, "")
     assert SCALE.waits == [10.0] * 3  # the hub holds the answer back: it is not asked in a circle
 
 
-async def test_it_shows_the_job_where_it_is_not_to_wait(
-    site: TestClient[Any, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_it_shows_the_job_where_it_is_not_to_wait(site, capsys):
     assert await ask("boxes", "weigh", "a", "--no-wait", "--json") == 0
     assert json.loads(capsys.readouterr().out)["state"] == "running"
     assert SCALE.asked == 0
@@ -128,23 +119,13 @@ async def test_it_shows_the_job_where_it_is_not_to_wait(
         ("gone", "metaserver: job: there is no such job (404)"),
     ],
 )
-async def test_it_says_why_there_is_no_report(
-    site: TestClient[Any, Any],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    end: str,
-    told: str,
-) -> None:
+async def test_it_says_why_there_is_no_report(site, capsys, monkeypatch, end, told):
     monkeypatch.setitem(SCALE.__dict__, "end", end)
     assert await ask("boxes", "weigh", "a") == 1
     assert capsys.readouterr().err.splitlines()[0] == told
 
 
-async def test_a_hub_that_goes_away_is_told_with_the_job(
-    site: TestClient[Any, Any],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_hub_that_goes_away_is_told_with_the_job(site, capsys, monkeypatch):
     from metaserver.cli.remote.client import RemoteHub
     from metaserver.cli.remote.following import followed
 

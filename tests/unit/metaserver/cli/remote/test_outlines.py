@@ -1,7 +1,5 @@
 """The outlines of the operations, kept in a file with the digest of their sources."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec
@@ -60,9 +58,7 @@ def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path: Path) -> None:
     assert list(outlines.outlines(tmp_path / "nowhere" / "outlines.json")) == TRUE
 
 
-def test_the_digest_is_of_names_and_contents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_digest_is_of_names_and_contents(tmp_path, monkeypatch):
     monkeypatch.setattr(outlines, "PACKAGE", tmp_path)
     found = set()
     for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2")):

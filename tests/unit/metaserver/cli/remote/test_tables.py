@@ -1,7 +1,5 @@
 """What a hub answers as one reads it: tables, sections, nothing that has no value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

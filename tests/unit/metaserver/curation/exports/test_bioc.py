@@ -1,7 +1,5 @@
 """BioC: read by its own library and by the hub, with offsets that hold."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A finished curation of a log: ranks, decisions, mentions."""
 
-from __future__ import annotations
-
 import msgspec
 
 from metaserver.curation.exports.finished import MOST_QUOTED, Passage

@@ -1,7 +1,5 @@
 """The table of formats: each writes the sample, and is documented with an example."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """MITAB 2.7: its columns by the specification, and its grammar for any text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace

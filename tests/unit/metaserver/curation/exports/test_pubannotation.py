@@ -1,7 +1,5 @@
 """PubAnnotation JSON: spans that hold, references that lead somewhere."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Structured Digital Abstracts."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """BioCreative II.5 files of a curation: read again as gold and as a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

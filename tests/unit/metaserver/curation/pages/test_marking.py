@@ -1,7 +1,5 @@
 """Articles with marks: the text stays as it is, whatever it holds and wherever places are."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """Forms as events: each form makes one event, or is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -62,9 +62,7 @@ def test_any_other_header_is_left_to_the_parser(header: bytes) -> None:
     ],
     ids=["both", "a length", "bare line feeds", "shorter than the interim one"],
 )
-def test_a_header_is_passed_on_when_it_is_complete(
-    header: bytes, passed_on: bytes, size: int
-) -> None:
+def test_a_header_is_passed_on_when_it_is_complete(header, passed_on, size):
     interim = b"HTTP/1.1 100 Continue\r\n\r\n"
     held, taken = HeaderBuffer(), []
     for start in range(0, len(interim + header), size):

@@ -1,7 +1,5 @@
 """The guard against refused addresses, in every form of an address."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 
 import pytest

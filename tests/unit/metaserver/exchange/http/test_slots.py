@@ -1,7 +1,5 @@
 """Slots of servers: never more calls than agreed, lanes first, and nobody is forgotten."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 
@@ -154,9 +152,7 @@ STEPS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS, st.integers(1, 3))
-def test_there_are_never_more_calls_than_slots(
-    steps: list[SlotUse | tuple[str, int]], concurrency: int
-) -> None:
+def test_there_are_never_more_calls_than_slots(steps, concurrency):
     asyncio.run(_play(steps, concurrency))
 
 

@@ -1,7 +1,5 @@
 """Versions of servers: what was reported and is not stored yet."""
 
-from __future__ import annotations
-
 from metaserver.base.records import ServerName
 from metaserver.exchange.http.versions import ReportedVersions
 

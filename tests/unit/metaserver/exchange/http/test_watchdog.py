@@ -16,9 +16,7 @@ async def turns() -> None:
     await asyncio.sleep(3 * BEAT)
 
 
-async def test_a_loop_that_stood_still_is_noticed_and_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_loop_that_stood_still_is_noticed_and_logged(caplog):
     clock = FakeClock()
     async with watching(Watchdog(clock=clock, now=lambda: 5e8)) as watchdog:
         await turns()
@@ -37,9 +35,7 @@ async def test_a_loop_that_stood_still_is_noticed_and_logged(
 
 @pytest.mark.parametrize("into", [0.0, 0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize(("late", "count"), [(-1.01, 0), (0.01, 1), (0.99, 1)])
-async def test_where_in_a_beat_a_block_begins_changes_nothing(
-    into: float, late: float, count: int
-) -> None:
+async def test_where_in_a_beat_a_block_begins_changes_nothing(into, late, count):
     clock = FakeClock()
     async with watching(Watchdog(clock=clock)) as watchdog:
         await turns()

@@ -1,7 +1,5 @@
 """BioC-JSON: numbers of sessions, and annotations that count from their passage in any unit."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -78,7 +76,6 @@ def test_offsets_in_a_passage_are_read_in_every_unit(unit: Unit, own: bool) -> N
     passage = {"offset": start, "text": REST, "annotations": [annotation]}
     reading = BiocReading(text, "a0", BiocOptions(offsets=unit), Limits(), found)
     answer = reading.read({"passages": [passage]}, 1_000)
-    assert isinstance(answer, dict)
     assert [one["offset"] for one in answer["mentions"]] == [text.index("MDM2")]
     moved = f"/passages/0/annotations: offsets in the passage: moved by {start}"
     assert [str(one) for one in found.problems] == ([moved] if own else [])
@@ -96,7 +93,6 @@ def test_a_passage_of_sentences_needs_no_text(unit: Unit, empty: str | None) -> 
     found = Report()
     reading = BiocReading(text, "a0", BiocOptions(offsets=unit), Limits(), found)
     answer = reading.read({"id": "a0", "passages": [passage]}, 1_000)
-    assert isinstance(answer, dict)
     assert [one["offset"] for one in answer["mentions"]] == [text.index("MDM2")]
     assert not found.problems
 
@@ -108,7 +104,6 @@ def test_an_annotation_without_id_is_no_end_of_a_relation() -> None:
     passage = {"offset": 0, "annotations": [annotation], "relations": [relation]}
     found = Report()
     answer = BiocReading("x", "a0", BiocOptions(), Limits(), found).read({"passages": [passage]}, 1)
-    assert isinstance(answer, dict)
     assert answer["pairs"] == []
     assert answer["normalizations"] == [
         {"dbid": "P04637", "confidence": 1.0},

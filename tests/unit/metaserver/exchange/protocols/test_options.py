@@ -1,7 +1,5 @@
 """The options that protocols share: a scale of scores that is none is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaserver.exchange.protocols.options import AnswerOptions, read_options

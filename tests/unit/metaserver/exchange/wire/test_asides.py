@@ -1,7 +1,5 @@
 """What an answer says beside what is scored: kept where it is asked for, nowhere else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from metaserver.base.records import TaskName
@@ -35,7 +33,6 @@ def test_asides_stand_in_the_order_of_the_hits() -> None:
     assert answer.outcome is Outcome.PARTIAL
     hits = answer.payloads[TaskName("INT")]
     assert [name for name, _, _ in hits] == ["P00533", "Q9Y6K9", "P04637"]
-    assert answer.asides is not None
     assert answer.asides.hits[TaskName("INT")] == [("", None), ("", None), ("third", 9606)]
     assert answer.asides.hits[TaskName("IPT")] == [("e" * 2_000, None)]
 
@@ -64,5 +61,4 @@ def test_mentions_that_no_task_reads_are_kept() -> None:
         ]
     }
     answer = check(value, PARTS, FormatVocabulary(), asides=True)
-    assert answer.asides is not None
     assert answer.asides.mentions == [(12, "EGFR", "GENE", "P00533"), (3, "53", "", "")]

@@ -1,7 +1,5 @@
 """Precedence of encodings: the byte order mark's, the HTTP header's, the declaration's."""
 
-from __future__ import annotations
-
 import encodings
 
 import pytest
@@ -77,9 +75,7 @@ def test_the_header_names_a_charset(content_type: str, charset: str | None) -> N
         ("utf-16", "utf-16", "utf-16-be"),
     ],
 )
-def test_the_encoding_that_counts(
-    charset: str, declared: str | None, encoding: str, size: int
-) -> None:
+def test_the_encoding_that_counts(charset, declared, encoding, size):
     text = "ASCII" if charset == "shift_jis" else "é"
     assert read(message(encoding, declared, text), charset, size) == text
 
@@ -99,9 +95,7 @@ ODD = ["utf-7", "punycode", "idna", "zlib", "hex", "rot13", "unicode_escape", "r
 
 @pytest.mark.parametrize("charset", ODD)
 @pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1"])
-def test_a_charset_that_is_not_known_says_nothing_and_is_not_looked_for(
-    charset: str, declared: str | None
-) -> None:
+def test_a_charset_that_is_not_known_says_nothing_and_is_not_looked_for(charset, declared):
     before = set(encodings._cache)
     encoding = declared or "utf-8"
     assert read(message(encoding, declared), charset) == "é"

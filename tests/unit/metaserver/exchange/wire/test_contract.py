@@ -1,7 +1,5 @@
 """Values of answers read as the agreed types, with the problems reported."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -36,9 +34,7 @@ def messages(report: Report) -> list[str]:
         (bool, 1.0, True, "double 1.0 read as boolean True"),
     ],
 )
-def test_reads_what_untyped_languages_send_and_says_so(
-    kind: type, value: object, coerced: object, note: str
-) -> None:
+def test_reads_what_untyped_languages_send_and_says_so(kind, value, coerced, note):
     report = Report()
     found = read(value, kind, "pairs[2].x", report)
     assert found == coerced

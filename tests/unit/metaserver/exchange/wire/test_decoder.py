@@ -1,7 +1,5 @@
 """The decoder: messages that it accepts from peers, and messages that it refuses."""
 
-from __future__ import annotations
-
 import contextlib
 import encodings
 import gc
@@ -23,7 +21,6 @@ from metaserver.exchange.wire.xmlrpc import (
     MethodCall,
     MethodResponse,
     Unreadable,
-    Value,
     WireError,
     decode_call,
     decode_response,
@@ -98,9 +95,7 @@ def array(items: str) -> str:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("attributes", ["", EX], ids=["bare", "declared"])
-def test_reads_every_type_and_what_peers_make_of_it(
-    text: str, value: Value, attributes: str
-) -> None:
+def test_reads_every_type_and_what_peers_make_of_it(text, value, attributes):
     read = decode_response(response(text, attributes))
     assert read == value
     assert type(read) is type(value)
@@ -231,9 +226,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("text", "kind", "message"), UNREADABLE)
-def test_a_value_of_an_answer_that_cannot_be_read_costs_only_itself(
-    text: str, kind: str, message: str
-) -> None:
+def test_a_value_of_an_answer_that_cannot_be_read_costs_only_itself(text, kind, message):
     hits = array(f"<value>a</value><value>{text}</value><value>b</value>")
     struct = f"<struct><member><name>hits</name>{hits}</member></struct>"
     report = Report()
@@ -245,9 +238,7 @@ def test_a_value_of_an_answer_that_cannot_be_read_costs_only_itself(
 
 
 @pytest.mark.parametrize(("text", "kind", "message"), UNREADABLE)
-def test_a_value_of_a_call_that_cannot_be_read_is_refused(
-    text: str, kind: str, message: str
-) -> None:
+def test_a_value_of_a_call_that_cannot_be_read_is_refused(text, kind, message):
     params = f"<params><param><value>{text}</value></param></params>"
     call = f"<methodCall {EX}><methodName>f</methodName>{params}</methodCall>"
     if kind == "type":
@@ -262,7 +253,6 @@ def test_the_first_values_that_cannot_be_read_are_noted_and_the_others_counted()
     decoder = Decoder(report=report)
     decoder.feed(response(array("<value><int>x</int></value>" * 5_000)))
     value = decoder.response()
-    assert isinstance(value, list)
     assert value == [Unreadable("int")] * 5_000
     assert all(one is value[0] for one in value)  # none takes memory of its own
     assert (report.problem_count, len(report.problems)) == (5_000, 100)
@@ -291,9 +281,7 @@ def test_of_members_with_one_name_the_last_counts_and_that_is_noted(attributes: 
 @pytest.mark.parametrize("before", [b"\n", b"\r\n \t\n", b"\xef\xbb\xbf", b"\n\xef\xbb\xbf\n" * 2])
 @pytest.mark.parametrize("size", [1, 3, 1_000])
 @pytest.mark.parametrize("encoding", [None, "utf-8", "iso-8859-1"])
-def test_white_space_before_the_declaration_is_skipped(
-    before: bytes, size: int, encoding: str | None
-) -> None:
+def test_white_space_before_the_declaration_is_skipped(before, size, encoding):
     said = f" encoding='{encoding}'" if encoding else ""
     coding = "utf-8" if b"\xef" in before or not encoding else encoding
     body = before + f"<?xml version='1.0'{said}?>{response('<value>é</value>').decode()}".encode(
@@ -413,7 +401,6 @@ class TestLimits:
 
         value = decode_response(nested(64))
         for _ in range(63):
-            assert isinstance(value, list)
             value = value[0]
         assert value == []
         for depth in (65, 1_400):

@@ -1,7 +1,5 @@
 """The examples in the docs are messages that the hub sends and accepts."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

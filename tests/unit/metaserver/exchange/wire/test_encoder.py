@@ -1,7 +1,5 @@
 """The encoder: messages that it writes, and values that it refuses."""
 
-from __future__ import annotations
-
 import math
 import xmlrpc.client
 from datetime import UTC, datetime, timedelta, timezone

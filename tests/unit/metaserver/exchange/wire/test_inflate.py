@@ -1,7 +1,5 @@
 """Compressed answers: decompressed in small steps, bounded, refused when broken."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 

@@ -1,7 +1,5 @@
 """Bodies that are read at once, and bodies that are left to the stream."""
 
-from __future__ import annotations
-
 import xmlrpc.client
 
 import pytest

@@ -4,8 +4,6 @@
 sent; in that of Node a CDATA section was replaced.
 """
 
-from __future__ import annotations
-
 import xmlrpc.client
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,7 +76,6 @@ def test_every_language_is_there() -> None:
 @pytest.mark.parametrize("path", FOREIGN.values(), ids=FOREIGN)
 def test_the_answers_of_foreign_libraries_are_usual(path: Path) -> None:
     found = taken(path.read_bytes())
-    assert found is not None
     assert found.payloads == {
         "ACT": [True, 0.75],
         "INT": [["P04637", 1, 0.9], ["P38398", 2, 1.0]],
@@ -91,7 +88,6 @@ def test_the_answers_of_foreign_libraries_are_usual(path: Path) -> None:
 def test_the_answers_of_the_kit_and_the_hub_are_usual(encode: Any) -> None:
     sent = {"normalizations": [HIT, HIT | {"dbid": "P2", "rank": 2}], "interaction": [False, 0.25]}
     found = taken(encode(sent))
-    assert found is not None
     assert found.payloads == {"ACT": [False, 0.25], "INT": [["P1", 1, 0.5], ["P2", 2, 0.5]]}
 
 
@@ -115,14 +111,12 @@ def test_the_answers_of_the_kit_and_the_hub_are_usual(encode: Any) -> None:
 )
 def test_any_notation_of_a_double_is_usual(text: str, number: float) -> None:
     found = taken(with_value(f"<double>{text}</double>"))
-    assert found is not None
     assert found.payloads == {"INT": [["P1", 1, number]]}
 
 
 @pytest.mark.parametrize("tag", ["int", "i4"])
 def test_one_as_an_int_is_usual_and_noted(tag: str) -> None:
     found = taken(with_value(f"<{tag}>1</{tag}>"))
-    assert found is not None
     assert found.payloads == {"INT": [["P1", 1, 1.0]]}
     assert found.message == "normalizations[0].confidence: int 1 read as double 1.0"
 
@@ -156,7 +150,6 @@ def test_any_other_rank_is_declined(value: str) -> None:
 @pytest.mark.parametrize("rank", ["1", "+1", "007", "2147483648", "9" * 18])
 def test_any_number_of_digits_is_a_rank(rank: str) -> None:
     found = taken(with_value(f"<i4>{rank}</i4>", member="rank"))
-    assert found is not None
     assert found.payloads == {"INT": [["P1", int(rank), 1.0]]}
 
 
@@ -185,14 +178,12 @@ def test_hits_come_by_rank_and_pairs_in_order() -> None:
         {"confidence": 0.5, "dbid_a": "P3", "dbid_b": "P3", "rank": 2},
     ]
     found = taken(answer(pairs=pairs))
-    assert found is not None
     assert found.payloads == {"IPT": [["P3", "P3", 2, 0.5], ["P1", "P2", 3, 0.25]]}
 
 
 def test_without_ranks_confidence_and_then_the_order_is_the_rank() -> None:
     sent = [{"dbid": f"P{i}", "confidence": value} for i, value in enumerate([0.25, 0.5, 0.25])]
     found = taken(hits(*sent))
-    assert found is not None
     assert found.payloads == {"INT": [["P1", 1, 0.5], ["P0", 2, 0.25], ["P2", 3, 0.25]]}
 
 
@@ -216,7 +207,6 @@ def test_without_ranks_confidence_and_then_the_order_is_the_rank() -> None:
 def test_a_hit_that_is_dropped_is_usual(value: Mapping[str, Any], problem: str) -> None:
     good = {"dbid": "P2", "rank": 2, "confidence": 0.25}
     found = taken(hits(HIT | {"rank": 3} | value, good, HIT | {"dbid": "P3", "confidence": 1}))
-    assert found is not None
     assert found.outcome is Outcome.PARTIAL
     assert found.message == f"1 of 3 hits dropped; normalizations[0]{problem} (and 1 more)"
     assert found.payloads == {"INT": [["P3", 1, 1.0], ["P2", 2, 0.25]]}
@@ -224,7 +214,6 @@ def test_a_hit_that_is_dropped_is_usual(value: Mapping[str, Any], problem: str) 
 
 def test_a_rank_sent_twice_is_usual() -> None:
     found = taken(hits(HIT, HIT | {"dbid": "P2"}))
-    assert found is not None
     assert found.message == (
         "1 of 2 hits dropped; normalizations[1].rank: rank 1 again, after normalizations[0]"
     )
@@ -232,14 +221,12 @@ def test_a_rank_sent_twice_is_usual() -> None:
 
 def test_an_answer_without_a_valid_hit_is_usual() -> None:
     found = taken(answer(interaction=[True, 0.0], normalizations=[HIT | {"rank": 0}]))
-    assert found is not None
     assert (found.outcome, found.payloads) == (Outcome.NO_VALID_HIT, {})
 
 
 def test_a_pair_sent_both_ways_is_usual() -> None:
     pair = {"dbid_a": "P1", "dbid_b": "P2", "rank": 1, "confidence": 0.5}
     found = taken(answer(pairs=[pair, pair | {"dbid_a": "P2", "dbid_b": "P1", "rank": 2}]))
-    assert found is not None
     assert found.payloads == {"IPT": [["P1", "P2", 1, 0.5]]}
 
 
@@ -356,7 +343,6 @@ def test_other_members_are_declined(members: Mapping[str, Any]) -> None:
 
 def test_one_as_an_int_in_a_classification_is_noted() -> None:
     found = taken(answer(interaction=[False, 1]))
-    assert found is not None
     assert found.payloads == {"ACT": [False, 1.0]}
     assert found.message == "interaction[1]: int 1 read as double 1.0"
 
@@ -365,7 +351,6 @@ def test_one_as_an_int_in_a_classification_is_noted() -> None:
 def test_nothing_found_is_usual(data: str) -> None:
     body = answer(normalizations=[], interaction=[]).replace("<data>\n</data>", data)
     found = taken(body)
-    assert found is not None
     assert found.payloads == {"ACT": [], "INT": []}
 
 
@@ -389,5 +374,4 @@ def test_a_body_near_a_limit_is_declined() -> None:
 
 def test_notes_beyond_the_first_hundred_are_counted() -> None:
     found = taken(hits(*({"dbid": f"P{i}", "confidence": 1} for i in range(120))))
-    assert found is not None
     assert (len(found.problems), found.problem_count) == (100, 120)

@@ -1,7 +1,5 @@
 """Checks of complete answers: outcomes, the hits kept, and the messages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -28,9 +28,7 @@ def address(peer: str | None, *forwarded: str, trusted: tuple[str, ...] = ("10.0
         (None, ("198.51.100.7",), UNKNOWN),
     ],
 )
-def test_the_last_address_that_is_not_a_trusted_proxys(
-    peer: str | None, forwarded: tuple[str, ...], expected: str
-) -> None:
+def test_the_last_address_that_is_not_a_trusted_proxys(peer, forwarded, expected):
     assert address(peer, *forwarded) == expected
 
 

@@ -1,7 +1,5 @@
 """Work in threads: done elsewhere, counted for its request."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

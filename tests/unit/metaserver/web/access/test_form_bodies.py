@@ -1,7 +1,5 @@
 """Bodies of forms: fields out of bytes in any pieces, within bounds."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

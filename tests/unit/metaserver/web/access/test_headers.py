@@ -1,7 +1,5 @@
 """Errors of pages as their viewers see them."""
 
-from __future__ import annotations
-
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 

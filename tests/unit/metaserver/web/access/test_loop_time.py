@@ -1,7 +1,5 @@
 """What something takes of the event loop, under a clock of our own."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

@@ -1,7 +1,5 @@
 """Work in threads for one client: a few at a time, charged, and refused once its share is spent."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

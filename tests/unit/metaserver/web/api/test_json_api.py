@@ -1,7 +1,5 @@
 """Operations as JSON over HTTP: a small table on a real server."""
 
-from __future__ import annotations
-
 import base64
 import encodings
 import json
@@ -123,9 +121,7 @@ async def test_who_may_not_is_told_before_the_body_is_read(site: Client) -> None
         ({"box": "a", "paint": 1}, "paint", "not a parameter"),
     ],
 )
-async def test_a_value_that_does_not_fit_names_its_field(
-    site: Client, body: Any, field: str, word: str
-) -> None:
+async def test_a_value_that_does_not_fit_names_its_field(site, body, field, word):
     error = await refused(site, 422, "POST", "/boxes", json=body)
     assert error["field"] == field
     assert word in error["message"]
@@ -147,9 +143,7 @@ async def test_a_value_that_does_not_fit_names_its_field(
         ("/boxes/a/0", "number", ">= 1"),
     ],
 )
-async def test_a_text_in_the_address_that_does_not_fit(
-    site: Client, path: str, field: str, word: str
-) -> None:
+async def test_a_text_in_the_address_that_does_not_fit(site, path, field, word):
     error = await refused(site, 422, "GET", path)
     assert error["field"] == field
     assert word in error["message"]

@@ -1,7 +1,5 @@
 """JSON bodies of operations: bounded before anything is built."""
 
-from __future__ import annotations
-
 import base64
 import tracemalloc
 from typing import Any

@@ -1,7 +1,5 @@
 """The OpenAPI document: valid, complete, and true of the small table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operations as XML-RPC methods: the standard library's marshalling talks to a real server."""
 
-from __future__ import annotations
-
 import xmlrpc.client as stdlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -122,9 +120,7 @@ async def test_the_slash_at_the_end_may_be_missing(site: Client) -> None:
         ("Boxes.fail", ("full",), -32603, "store"),
     ],
 )
-async def test_faults(
-    site: Client, method: str, params: tuple[Any, ...], code: int, word: str
-) -> None:
+async def test_faults(site, method, params, code, word):
     found, string = await fault(site, method, *params)
     assert found == code, string
     assert word in string
@@ -149,9 +145,7 @@ async def test_a_fault_names_the_page_that_explains_it(site: Client) -> None:
     assert (await fault(site, "Boxes.nothing"))[1].endswith(places[2])
 
 
-async def test_a_bug_is_logged_without_the_token_and_not_told(
-    site: Client, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_bug_is_logged_without_the_token_and_not_told(site, caplog):
     code, string = await fault(site, "Boxes.fail", "bug")
     assert (code, "secret" in string) == (-32603, False)
     assert "ZeroDivisionError" in caplog.text

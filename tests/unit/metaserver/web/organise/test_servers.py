@@ -1,6 +1,5 @@
 """The organiser's list of servers: the actions on a lane, and the lanes that a filter shows."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -31,9 +30,7 @@ def row(closed: bool = False, retired: bool = False, **given: Any) -> OrganiserL
         (OrganiserLaneRow(details.server(), None, closed=False), []),
     ],
 )
-def test_actions_follow_from_the_lane(
-    lane: OrganiserLaneRow, actions: Sequence[OrganiserLaneAction]
-) -> None:
+def test_actions_follow_from_the_lane(lane, actions):
     assert list(lane.acts) == actions
 
 

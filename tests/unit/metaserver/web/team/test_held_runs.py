@@ -1,7 +1,5 @@
 """Held result files: for their team alone, for a while, and never more than fit."""
 
-from __future__ import annotations
-
 from metaserver.operations.run_previews import RunPreview
 from metaserver.web.team.held_runs import MOST, MOST_BYTES, MOST_OF_TEAM, SECONDS, HeldRun, HeldRuns
 

@@ -1,6 +1,5 @@
 """The team's card of a server: its phases, the actions there are, and the rest of its queue."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -25,9 +24,7 @@ START, NEXT, PAUSE, CANCEL = TeamLaneAction
         (ServerState.FINISHED, 0, []),
     ],
 )
-def test_actions_follow_from_the_state(
-    state: ServerState, in_flight: int, actions: Sequence[TeamLaneAction]
-) -> None:
+def test_actions_follow_from_the_state(state, in_flight, actions):
     there = details.server(phases=(details.progress(state=state, in_flight=in_flight),))
     [row] = Card.of(there, [details.phase()]).rows
     assert list(row.acts) == actions
@@ -66,9 +63,7 @@ def test_a_card_has_the_phases_taken_part_in_and_the_open_ones() -> None:
         (conformance.TestState.OUTDATED, "test outdated"),
     ],
 )
-def test_the_reason_against_a_start_is_the_test_for_that_phase(
-    state: conformance.TestState, word: str
-) -> None:
+def test_the_reason_against_a_start_is_the_test_for_that_phase(state, word):
     other = conformance.Tested(phase="other", state=conformance.TestState.NEVER)
     one = details.server(tests=(other, conformance.Tested(phase="test", state=state)))
     [row] = Card.of(one, [details.phase()]).rows
