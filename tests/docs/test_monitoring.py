@@ -16,12 +16,9 @@ from tests.shared import ROOT
 
 TOLD = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
 NOTHING = Sources(
-    monitors=lambda: (),
-    blocked=lambda: None,
-    streams=lambda: 0,
-    watchdog=Watchdog(),
+    monitors=lambda: (), blocked=lambda: None, streams=lambda: 0, watchdog=Watchdog(),
     members=HubProcesses,
-)
+)  # fmt: skip
 
 
 def collected() -> list[Metric]:
@@ -29,14 +26,11 @@ def collected() -> list[Metric]:
     metrics = Metrics(NOTHING, "")
     metrics.attempt(
         Attempt(
-            server=ServerName("one"),
-            article=ArticleId("100"),
-            number=1,
-            started_at=0.0,
+            server=ServerName("one"), article=ArticleId("100"), number=1, started_at=0.0,
             outcome=Outcome.FAULT,
         ),
         hits=0,
-    )
+    )  # fmt: skip
     return list(metrics.registry.collect())
 
 

@@ -11,13 +11,9 @@ from tests.shared import shared
 
 POLICY = {"all gold": "all", "with results": "answered"}
 ACT_NAMES = {
-    "specificity": "spec",
-    "sensitivity": "sens",
-    "accuracy": "acc",
-    "mcc": "mcc",
-    "precision_at_full_recall": "p_at_full_r",
-    "auc_ipr": "auc_ipr",
-}
+    "specificity": "spec", "sensitivity": "sens", "accuracy": "acc", "mcc": "mcc",
+    "precision_at_full_recall": "p_at_full_r", "auc_ipr": "auc_ipr",
+}  # fmt: skip
 
 
 @cache

@@ -7,15 +7,7 @@ from typing import Any
 
 import pytest
 
-from scoring import (
-    Hit,
-    ItemGold,
-    evaluate_files,
-    evaluate_runs,
-    ranking,
-    read_gold,
-    select_views,
-)
+from scoring import Hit, ItemGold, evaluate_files, evaluate_runs, ranking, read_gold, select_views
 from scoring.confusion import Confusion
 from scoring.consensus.features import member_features
 from scoring.consensus.votes import Votes
@@ -133,9 +125,7 @@ def check(values: dict[str, Any], expected: dict[str, Any]) -> None:
             f"{mean}_{short}": values[mean][key]
             for mean in ("micro", "macro")
             for short, key in zip(
-                ("p", "r", "f", "auc"),
-                ("precision", "recall", "f_score", "auc_ipr"),
-                strict=True,
+                ("p", "r", "f", "auc"), ("precision", "recall", "f_score", "auc_ipr"), strict=True
             )
         },
     }

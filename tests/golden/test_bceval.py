@@ -19,13 +19,9 @@ def test_agrees_with_the_official_program(name: str, number: int, tmp_path: Path
     gold.write_text(case["gold"])
     run.write_text(case["run"])
     scorecard = evaluate_files(
-        case["task"],
-        gold,
-        run,
-        articles=POLICY[case["documents"]],
-        cutoff=case["cutoff"],
+        case["task"], gold, run, articles=POLICY[case["documents"]], cutoff=case["cutoff"],
         lenient_ranks=True,
-    )
+    )  # fmt: skip
     assert_agrees(scorecard, case["expected"])
 
 

@@ -165,9 +165,7 @@ STRICTER_THAN_THE_PROGRAM = {  # what it accepts, though none of its cases has i
         "run.tsv:9:column 1",
     ),
 }
-ACCEPTED_BY_RULE = {
-    "act_pos_only": "the official program crashes on unreported relevant articles",
-}
+ACCEPTED_BY_RULE = {"act_pos_only": "the official program crashes on unreported relevant articles"}
 NOT_OFFERED = {  # layouts and outputs of the official program that this one does not have
     "-r",
     "-c",
@@ -178,11 +176,8 @@ NOT_OFFERED = {  # layouts and outputs of the official program that this one doe
     "--mcc-score",
 }
 SAME_HERE = {
-    "--all": ["--articles", "all"],
-    "-k": ["--cutoff"],
-    "--ho": ["--map"],
-    "--of": ["--taxa"],
-}
+    "--all": ["--articles", "all"], "-k": ["--cutoff"], "--ho": ["--map"], "--of": ["--taxa"],
+}  # fmt: skip
 
 
 def options(case: str, arguments: list[str], folder: Path) -> list[str] | None:

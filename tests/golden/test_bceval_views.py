@@ -46,14 +46,9 @@ def test_files_agree_with_the_official_program(number: int, tmp_path: Path) -> N
     case = cases(VIEWS)[number]
     gold, run, view = write(case, tmp_path)
     [scorecard] = evaluate_runs(
-        case["task"],
-        gold,
-        [run],
-        articles=POLICY[case["documents"]],
-        cutoff=case["cutoff"],
-        lenient_ranks=True,
-        views=[view],
-    )
+        case["task"], gold, [run], articles=POLICY[case["documents"]], cutoff=case["cutoff"],
+        lenient_ranks=True, views=[view],
+    )  # fmt: skip
     assert_agrees(scorecard, case["expected"])
 
 

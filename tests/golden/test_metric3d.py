@@ -26,16 +26,13 @@ def simulated(golden: dict[str, Any]) -> list[tuple[dict[str, Any], Ppi3dScoreca
             cell,
             evaluate(
                 *simulate(
-                    alpha=cell["alpha"],
-                    beta=cell["beta"],
-                    positive_share=cell["positive"],
-                    pairs=PAIRS,
-                    seed=seed,
+                    alpha=cell["alpha"], beta=cell["beta"], positive_share=cell["positive"],
+                    pairs=PAIRS, seed=seed,
                 )
             ),
         )
         for seed, cell in enumerate(golden["cells"])
-    ]
+    ]  # fmt: skip
 
 
 def test_hand_made_example(golden: dict[str, Any]) -> None:

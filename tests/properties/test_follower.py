@@ -113,8 +113,7 @@ class Scenario:
                 attempt=entry.attempt,
                 answer=entry.answer,
                 decision=RetryDecision(
-                    answered=entry.answer is not None,
-                    given_up=entry.final and entry.answer is None,
+                    answered=entry.answer is not None, given_up=entry.final and entry.answer is None
                 ),
             )
             for entry, serial in zip(entries, serials, strict=True)
@@ -147,14 +146,9 @@ class Scenario:
             message="why" if fails else "",
         )
         return AttemptRecord(
-            lane=lane.key,
-            epoch=lane.epoch,
-            position=position,
-            attempt=attempt,
-            answer=None if fails else self._answer(),
-            final=final,
-            cursor=0,
-        )
+            lane=lane.key, epoch=lane.epoch, position=position, attempt=attempt,
+            answer=None if fails else self._answer(), final=final, cursor=0,
+        )  # fmt: skip
 
     def _answer(self) -> CheckedAnswer:
         rng = self.rng
@@ -164,14 +158,10 @@ class Scenario:
             TaskName("INT"): [[one, rank, 1 / rank] for rank, one in enumerate(hits, 1)],
         }
         return CheckedAnswer(
-            outcome=Outcome.OK,
-            message="",
-            payloads=payloads,
-            problems=(Problem(path="", message=""),)[:0],
-            problem_count=0,
-            hits_kept=len(hits),
+            outcome=Outcome.OK, message="", payloads=payloads,
+            problems=(Problem(path="", message=""),)[:0], problem_count=0, hits_kept=len(hits),
             hits_dropped=0,
-        )
+        )  # fmt: skip
 
     async def requeue(self, index: int) -> None:
         registered = self.phase.servers[ServerName(NAMES[index])]
@@ -310,10 +300,7 @@ def folder() -> Iterator[Path]:
 
 
 def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        tempfile.TemporaryDirectory(dir=folder) as name,
-    ):
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir=folder) as name:
         patch.setattr(log_reader, "CHUNK", 3)
         patch.setattr(followed, "PART", 5)
         patch.setattr(followed, "WORTH", 1)

@@ -8,13 +8,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from metaserver.base.errors import StaleLaneError
 from metaserver.base.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tries

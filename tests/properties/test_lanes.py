@@ -5,13 +5,7 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from metaserver.base.lanes import Tries
 from metaserver.base.states import RULES, Backoff, Outcome
@@ -111,11 +105,7 @@ TestQueue = QueueMachine.TestCase
 
 BACKOFF = Backoff(base=5.0, cap=60.0)
 EVENTS = st.lists(
-    st.one_of(
-        st.sampled_from(Outcome),
-        st.just("probe finds it"),
-        st.just("probe fails"),
-    ),
+    st.one_of(st.sampled_from(Outcome), st.just("probe finds it"), st.just("probe fails")),
     max_size=60,
 )
 

@@ -153,9 +153,7 @@ _LEFT = re.compile(rb"\t\+?\d{9,}\t")
     names=st.lists(st.sampled_from(NAMES), unique=True),
     data=st.data(),
 )
-def test_good_files_are_read_in_bulk(
-    articles: list[str], names: list[str], data: st.DataObject, tmp_path: Path
-) -> None:
+def test_good_files_are_read_in_bulk(articles, names, data, tmp_path):
     """The test above is only meaningful if good files are not refused."""
     lines = [
         f"{article}\t{name}\t{rank}\t{data.draw(st.sampled_from(CONFIDENCES))}\n"

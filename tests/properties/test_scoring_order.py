@@ -117,20 +117,13 @@ UNUSUAL = {  # but read in bulk, the last ones line by line
 @pytest.mark.parametrize("trigger", [None, *UNUSUAL])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(campaign=campaigns(), cutoff=st.sampled_from([None, 1, 3]), data=st.data())
-def test_all_ways_give_the_same_score(
-    trigger: str | None,
-    campaign: Campaign,
-    cutoff: int | None,
-    data: st.DataObject,
-    tmp_path: Path,
-) -> None:
+def test_all_ways_give_the_same_score(trigger, campaign, cutoff, data, tmp_path):
     changed = UNUSUAL[trigger](campaign) if trigger else campaign
     gold_file, run_file = tmp_path / "gold.tsv", tmp_path / "run.tsv"
     write(gold_file, changed.gold)
     write(run_file, data.draw(st.permutations(changed.run)))
     task = campaign.task
     gold = read_gold(task, gold_file)
-    assert isinstance(gold, ItemGold)
     fast = match_file(run_file, task, gold.index, lenient_ranks=campaign.gaps)
     assert fast is not None
 

@@ -77,13 +77,9 @@ def test_identifiers_have_the_form_of_an_accession():
     }
     found = checked(answer)
     assert [line.partition(":")[0] for line in found.dropped] == [
-        "normalizations[4].dbid",
-        "normalizations[5].dbid",
-        "normalizations[6].dbid",
-        "normalizations[7].dbid",
-        "pairs[0].dbid_a",
-        "pairs[0].dbid_b",
-    ]
+        "normalizations[4].dbid", "normalizations[5].dbid", "normalizations[6].dbid",
+        "normalizations[7].dbid", "pairs[0].dbid_a", "pairs[0].dbid_b",
+    ]  # fmt: skip
     assert not found.refused
     assert len(found.answer["normalizations"]) == 4
     assert found.answer["pairs"] == []

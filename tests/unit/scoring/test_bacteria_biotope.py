@@ -117,17 +117,13 @@ def test_categories_of_found_entities(tmp_path: Path) -> None:
 @given(
     st.permutations(
         [
-            "T1\tBacteria 16 25\tsea water",
-            "T2\tHabitat 16 25\tsea water",
-            "T3\tHabitat 16 19\tsea",
-            "T4\tHabitat 20 25\twater",
-            "T5\tHabitat 30 34\tsoil",
-            "T6\tHabitat 30 34\tsoil",
-            "N1\tOntoBiotope Annotation:T5 Referent:O:3",
+            "T1\tBacteria 16 25\tsea water", "T2\tHabitat 16 25\tsea water",
+            "T3\tHabitat 16 19\tsea", "T4\tHabitat 20 25\twater", "T5\tHabitat 30 34\tsoil",
+            "T6\tHabitat 30 34\tsoil", "N1\tOntoBiotope Annotation:T5 Referent:O:3",
             "N2\tOntoBiotope Annotation:T6 Referent:O:2",
         ]
     )
-)
+)  # fmt: skip
 def test_the_order_of_lines_changes_no_score_of_found_entities(tmp_path_factory, lines):
     """A reference may be paired with either of two entities of its characters."""
     folder = tmp_path_factory.mktemp("order")

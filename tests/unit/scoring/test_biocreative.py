@@ -5,14 +5,7 @@ from typing import Any
 
 import pytest
 
-from scoring import (
-    Classification,
-    Hit,
-    OptionError,
-    RunScorer,
-    evaluate_files,
-    result_lines,
-)
+from scoring import Classification, Hit, OptionError, RunScorer, evaluate_files, result_lines
 from scoring.gold import ActGold, ItemGold
 from scoring.tasks import Task
 
@@ -57,13 +50,10 @@ def test_options_that_do_not_apply() -> None:
 def test_online_classifications_are_ranked_by_confidence(tmp_path: Path) -> None:
     gold = ActGold(relevant={article: article in "abc" for article in "abcdef"})
     answers = {
-        "b": Classification(True, 0.7),
-        "a": Classification(True, 0.9),
-        "d": Classification(True, 0.8),
-        "c": Classification(False, 0.4),
-        "e": Classification(False, 0.9),
-        "f": Classification(False, 0.2),
-    }
+        "b": Classification(True, 0.7), "a": Classification(True, 0.9),
+        "d": Classification(True, 0.8), "c": Classification(False, 0.4),
+        "e": Classification(False, 0.9), "f": Classification(False, 0.2),
+    }  # fmt: skip
     scorer = RunScorer("ACT", gold, run="run")
     for article, answer in answers.items():
         scorer.put(article, answer)

@@ -30,15 +30,11 @@ def chart(runs: int) -> Chart:
     scores = [rng.random() / 10 for _ in range(runs)]
     series = [
         Series(
-            name=f"run{place} (1/2)",
-            x=[score],
-            y=[score + rng.random() / 50],
-            kind="points",
-            style=style,
-            named=style is not None,
+            name=f"run{place} (1/2)", x=[score], y=[score + rng.random() / 50], kind="points",
+            style=style, named=style is not None,
         )
         for place, (score, style) in enumerate(zip(scores, best_named(scores), strict=True))
-    ]
+    ]  # fmt: skip
     x = Scale(label="x", low=0.0, high=0.13)  # as much space for names as `figures` leaves
     panel = Panel(x=x, y=Scale(label="y"), series=series)
     return Chart(title="A & B", signature="INT|gold:1<2", panels=[panel])
@@ -142,14 +138,9 @@ def test_error_bars_end_within_the_unit_interval() -> None:
 
 def rank(article: str, mean: float, deviation: float, *, relevant: bool) -> ArticleRank:
     return ArticleRank(
-        article=article,
-        relevant=relevant,
-        runs=5,
-        mean=mean,
-        deviation=deviation,
-        high=0.0,
+        article=article, relevant=relevant, runs=5, mean=mean, deviation=deviation, high=0.0,
         doubtful=False,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,9 @@ ACT_RUN = "a\t1\t1\t0.9\nb\t1\t2\t0.8\nc\t0\t2\t0.4\nd\t0\t1\t0.9\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     texts = {
-        "one": "other\tP1\t1\t0.9\n",
-        "gold": GOLD,
-        "run": RUN,
-        "act_gold": ACT_GOLD,
+        "one": "other\tP1\t1\t0.9\n", "gold": GOLD, "run": RUN, "act_gold": ACT_GOLD,
         "act_run": ACT_RUN,
-    }
+    }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / f"{name}.tsv").write_text(text)
     return tmp_path
@@ -396,10 +393,7 @@ def test_explain_shows_the_sum_behind_the_score(folder, capsys):
     assert "AUC iP/R 0.50000 = (1.000) / 2" in lines
     assert run(folder, "explain", "act_run.tsv", "c", *ACT) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [
-        "act_run, c: relevant in the gold",
-        "called not relevant, rank 3 of 4",
-    ]
+    assert lines[:2] == ["act_run, c: relevant in the gold", "called not relevant, rank 3 of 4"]
 
 
 def test_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

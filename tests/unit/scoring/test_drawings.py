@@ -46,15 +46,11 @@ def test_a_file_says_what_it_shows_and_a_part_of_a_page_is_no_file() -> None:
 def test_equal_points_at_the_corner_are_drawn_within_the_frame(count: int) -> None:
     points = [
         Series(
-            name=f"run{place}",
-            x=[1.0],
-            y=[1.0],
-            kind="points",
-            style=place if place < 8 else None,
+            name=f"run{place}", x=[1.0], y=[1.0], kind="points", style=place if place < 8 else None,
             named=place < 8,
         )
         for place in range(count)
-    ]
+    ]  # fmt: skip
     drawn = ET.fromstring(drawings.svg(chart(*points)))
     width, height = map(float, drawn.attrib["viewBox"].split()[2:])
     for text in drawn.iter(f"{SVG}text"):

@@ -41,17 +41,9 @@ def classified() -> ActScorecard:
 def test_rows_of_articles(folder: Path) -> None:
     first, second = item_rows(card_of(folder, "run"))
     assert first == {
-        "run": "run",
-        "view": "raw",
-        "article": "a",
-        "hits": 2,
-        "gold": 2,
-        "correct": 1,
-        "precision": 0.5,
-        "recall": 0.5,
-        "f_score": 0.5,
-        "auc_ipr": 0.5,
-    }
+        "run": "run", "view": "raw", "article": "a", "hits": 2, "gold": 2, "correct": 1,
+        "precision": 0.5, "recall": 0.5, "f_score": 0.5, "auc_ipr": 0.5,
+    }  # fmt: skip
     assert (second["article"], second["auc_ipr"]) == ("b", 0.5)
     listed = [(row["article"], row["rank"], row["relevant"]) for row in act_rows(classified())]
     assert listed == [("a", 1, True), ("b", 2, False), ("c", 3, True)]

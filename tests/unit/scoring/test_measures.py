@@ -10,16 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, fbeta_score, matthews_corrcoef, roc_auc_score
 
-from scoring import (
-    ActGold,
-    Classification,
-    Hit,
-    ItemGold,
-    OptionError,
-    RunScorer,
-    mean_of,
-    ranking,
-)
+from scoring import ActGold, Classification, Hit, ItemGold, OptionError, RunScorer, mean_of, ranking
 from scoring.confusion import Confusion
 from scoring.measures import MEASURES, measure_named
 from scoring.ranking import Matches, f_beta

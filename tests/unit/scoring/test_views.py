@@ -154,11 +154,8 @@ def test_each_view_has_its_files_and_names_them_by_their_digests(tmp_path: Path)
         hashlib.sha256(path.read_bytes()).hexdigest()[:8] for path in (homologs, taxa)
     )
     assert [view.files for view in views] == [
-        None,
-        map_digest,
-        taxa_digest,
-        f"{map_digest}+{taxa_digest}",
-    ]
+        None, map_digest, taxa_digest, f"{map_digest}+{taxa_digest}",
+    ]  # fmt: skip
     taxa.write_bytes(taxa.read_bytes() + b"Q2\t9606\n")
     assert select_views(GOLD, ["raw"]) == [RAW]
     [other] = select_views(GOLD, ["filtered"], taxa=taxa)

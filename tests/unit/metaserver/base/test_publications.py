@@ -1,7 +1,5 @@
 """Identifiers of publications, as people and files write them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

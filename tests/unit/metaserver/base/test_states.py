@@ -27,13 +27,9 @@ def test_all_but_the_hubs_own_doing_and_lost_credentials_is_charged() -> None:
 
 def test_only_outcomes_of_unreachable_servers_open_the_circuit() -> None:
     assert {outcome for outcome, rule in RULES.items() if rule.circuit} == {
-        Outcome.DNS,
-        Outcome.CONNECT,
-        Outcome.TLS,
-        Outcome.TIMEOUT,
-        Outcome.HTTP,
+        Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT, Outcome.HTTP,
         Outcome.CREDENTIALS,
-    }
+    }  # fmt: skip
 
 
 def test_the_words_of_outcomes_are_fixed() -> None:

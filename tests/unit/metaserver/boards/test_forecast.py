@@ -13,32 +13,14 @@ from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 
 NAME = ServerName("alpha")
 SERVER = Server(
-    name=NAME,
-    url="http://127.0.0.1:9/",
-    method="annotate",
-    parameters="text",
-    tasks=(TaskName("INT"),),
-    concurrency=2,
-)
+    name=NAME, url="http://127.0.0.1:9/", method="annotate", parameters="text",
+    tasks=(TaskName("INT"),), concurrency=2,
+)  # fmt: skip
 STATUS = ServerStatus(
-    name=NAME,
-    address="http://127.0.0.1:9",
-    tasks=(),
-    state=ServerState.UP,
-    note="",
-    done=20,
-    given_up=0,
-    total=120,
-    in_flight=2,
-    recent=(),
-    last=None,
-    p50=None,
-    p95=None,
-    p99=None,
-    network_share=None,
-    eta=None,
-    outcomes={},
-)
+    name=NAME, address="http://127.0.0.1:9", tasks=(), state=ServerState.UP, note="", done=20,
+    given_up=0, total=120, in_flight=2, recent=(), last=None, p50=None, p95=None, p99=None,
+    network_share=None, eta=None, outcomes={},
+)  # fmt: skip
 
 
 class Lane:
@@ -54,22 +36,12 @@ class Lane:
     def article(self, after: float, decision: RetryDecision) -> None:
         self.now += after
         attempt = Attempt(
-            server=NAME,
-            article=ArticleId("a"),
-            number=1,
-            started_at=self.now,
-            outcome=Outcome.OK,
-            message="",
-            timings=Timings(total=after),
-        )
+            server=NAME, article=ArticleId("a"), number=1, started_at=self.now, outcome=Outcome.OK,
+            message="", timings=Timings(total=after),
+        )  # fmt: skip
         self.paces.publish(
             AttemptEnded(
-                server=SERVER,
-                serial=1,
-                position=0,
-                attempt=attempt,
-                answer=None,
-                decision=decision,
+                server=SERVER, serial=1, position=0, attempt=attempt, answer=None, decision=decision
             )
         )
 

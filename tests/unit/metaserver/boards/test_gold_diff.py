@@ -72,24 +72,14 @@ def test_runs_are_told_in_the_order_of_the_board_after() -> None:
     after = {one: score(0.1), two: score(0.5), new: score(0.5)}
     assert run_changes(INT, Ranking(min_coverage=0.0), before, after) == [
         RunChange(
-            run="new",
-            place_before=None,
-            place_after=1,
-            before=None,
-            after=dict(after[new].values),
+            run="new", place_before=None, place_after=1, before=None, after=dict(after[new].values)
         ),
         RunChange(
-            run="two",
-            place_before=2,
-            place_after=1,
-            before=dict(before[two].values),
+            run="two", place_before=2, place_after=1, before=dict(before[two].values),
             after=dict(after[two].values),
         ),
         RunChange(
-            run="one",
-            place_before=1,
-            place_after=3,
-            before=dict(before[one].values),
+            run="one", place_before=1, place_after=3, before=dict(before[one].values),
             after=dict(after[one].values),
         ),
-    ]
+    ]  # fmt: skip

@@ -23,12 +23,9 @@ UP, DOWN, NEITHER = UptimeState.UP, UptimeState.DOWN, UptimeState.NEITHER
 
 def ended(outcome: Outcome, seconds: float, hits: int = 0, size: int = 0, **phases: float) -> Ended:
     return Ended(
-        at=0.0,
-        outcome=outcome,
-        timings=Timings(total=seconds, **phases),
-        hits=hits,
+        at=0.0, outcome=outcome, timings=Timings(total=seconds, **phases), hits=hits,
         article_bytes=size,
-    )
+    )  # fmt: skip
 
 
 def tally(*attempts: Ended) -> Tally:
@@ -49,14 +46,9 @@ def test_the_tips_means_of_a_computed_example() -> None:
         )
     )
     assert measured == Tips(
-        responses=2,
-        censored=0,
-        mad=2.5,
-        mtdv_seconds_per_byte=0.0025,
-        mtdv_bytes_per_second=400.0,
-        mtsa=2.0,
-        art=5.0,
-    )
+        responses=2, censored=0, mad=2.5, mtdv_seconds_per_byte=0.0025, mtdv_bytes_per_second=400.0,
+        mtsa=2.0, art=5.0,
+    )  # fmt: skip
 
 
 def test_a_call_that_timed_out_counts_as_its_limit_and_is_reported() -> None:
@@ -72,14 +64,9 @@ def test_a_call_that_timed_out_counts_as_its_limit_and_is_reported() -> None:
 
 def test_of_nothing_there_are_no_means() -> None:
     assert tips(Tally()) == Tips(
-        responses=0,
-        censored=0,
-        mad=None,
-        mtdv_seconds_per_byte=None,
-        mtdv_bytes_per_second=None,
-        mtsa=None,
-        art=None,
-    )
+        responses=0, censored=0, mad=None, mtdv_seconds_per_byte=None, mtdv_bytes_per_second=None,
+        mtsa=None, art=None,
+    )  # fmt: skip
     assert timings(Tally(), LIMIT) == {}
 
 

@@ -18,14 +18,9 @@ SERVERS = [Server(name=ServerName(name), url="http://127.0.0.1/") for name in ("
 ONE, TWO = SERVERS
 PHASES = Timings(queue=0.001, send=0.2, wait=1.0, transfer=0.1, parse=0.02, total=1.3)
 ANSWER = CheckedAnswer(
-    outcome=Outcome.OK,
-    message="",
-    payloads={},
-    problems=(),
-    problem_count=0,
-    hits_kept=7,
+    outcome=Outcome.OK, message="", payloads={}, problems=(), problem_count=0, hits_kept=7,
     hits_dropped=0,
-)
+)  # fmt: skip
 
 
 class MeasuredServers:
@@ -76,18 +71,12 @@ def ended(server: Server, outcome: Outcome, timings: Timings = PHASES) -> Attemp
         serial=1,
         position=0,
         attempt=Attempt(
-            server=server.name,
-            article=ArticleId("100"),
-            number=1,
-            started_at=0.0,
-            outcome=outcome,
-            timings=timings,
-            bytes_out=1_000,
-            bytes_in=50,
+            server=server.name, article=ArticleId("100"), number=1, started_at=0.0, outcome=outcome,
+            timings=timings, bytes_out=1_000, bytes_in=50,
         ),
         answer=ANSWER if answered else None,
         decision=RetryDecision(answered=answered),
-    )
+    )  # fmt: skip
 
 
 def test_attempts_are_counted_by_server_and_outcome() -> None:

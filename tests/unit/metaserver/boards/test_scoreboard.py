@@ -236,13 +236,9 @@ async def test_two_golds_are_compared_on_the_same_answers_while_a_mean_is_made()
     landed: list[Landed] = []
     running: Any = SimpleNamespace(boards=SimpleNamespace(scoreboard=live))
     made = Candidate(
-        running=running,
-        task=TaskName("INT"),
-        replaces=0,
-        board=other,
-        landed=landed,
+        running=running, task=TaskName("INT"), replaces=0, board=other, landed=landed,
         store=cast(Any, None),
-    )
+    )  # fmt: skip
     task = await averaging(live, scorer)  # as the intervals' worker does
     comparing = asyncio.create_task(made.compared())
     await asyncio.sleep(0)

@@ -30,13 +30,9 @@ def test_a_moment_has_the_measures_of_its_bucket(window):
     moments = windows.trend(SERVER, window).moments
     assert len(moments) == span.seconds // span.bucket
     assert moments[-2] == Moment(
-        start=begin,
-        answered=2,
-        partial=1,
-        errors=1,
-        p50=pytest.approx(3, rel=0.01),
+        start=begin, answered=2, partial=1, errors=1, p50=pytest.approx(3, rel=0.01),
         p95=pytest.approx(3, rel=0.01),
-    )
+    )  # fmt: skip
     assert (moments[-1].answered, moments[-1].errors) == (0, 1)
     assert all(one.p50 is None and not one.answered for one in moments[:-2])
 

@@ -191,17 +191,9 @@ def test_a_forgotten_server_has_nothing() -> None:
 
 def test_the_measurements_of_an_attempt() -> None:
     attempt = Attempt(
-        server=ONE,
-        article=ArticleId("a"),
-        number=1,
-        started_at=NOW,
-        outcome=Outcome.PARTIAL,
+        server=ONE, article=ArticleId("a"), number=1, started_at=NOW, outcome=Outcome.PARTIAL,
         timings=Timings(total=2.0),
-    )
+    )  # fmt: skip
     assert Ended.of(attempt, hits=3, article_bytes=400, final=True) == Ended(
-        at=NOW + 2.0,
-        outcome=Outcome.PARTIAL,
-        timings=attempt.timings,
-        hits=3,
-        article_bytes=400,
+        at=NOW + 2.0, outcome=Outcome.PARTIAL, timings=attempt.timings, hits=3, article_bytes=400
     )

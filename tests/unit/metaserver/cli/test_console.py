@@ -36,12 +36,8 @@ def ended(server: Server, outcome: Outcome, article: str, *, final: bool = True)
         serial=1,
         position=0,
         attempt=Attempt(
-            server=server.name,
-            article=ArticleId(article),
-            number=1,
-            started_at=0.0,
-            outcome=outcome,
-            timings=Timings(total=2.0),
+            server=server.name, article=ArticleId(article), number=1, started_at=0.0,
+            outcome=outcome, timings=Timings(total=2.0),
         ),
         answer=CheckedAnswer(
             outcome=outcome,
@@ -55,7 +51,7 @@ def ended(server: Server, outcome: Outcome, article: str, *, final: bool = True)
         if answered
         else None,
         decision=RetryDecision(answered=answered, given_up=final and not answered),
-    )
+    )  # fmt: skip
 
 
 def make_boards(blocked: str | None = None) -> LiveBoards:

@@ -24,18 +24,10 @@ def test_servers_have_names_and_keep_their_order() -> None:
 @pytest.mark.parametrize(
     "option",
     [
-        URL,
-        f"={URL}",
-        "name",
-        f"a/b={URL}",
-        f"..={URL}",
-        f".a={URL}",
-        f"a b={URL}",
-        f"a\n={URL}",
-        f"ä={URL}",
-        f"{'a' * 65}={URL}",
+        URL, f"={URL}", "name", f"a/b={URL}", f"..={URL}", f".a={URL}", f"a b={URL}", f"a\n={URL}",
+        f"ä={URL}", f"{'a' * 65}={URL}",
     ],
-)
+)  # fmt: skip
 def test_a_name_is_that_of_a_file(option: str) -> None:
     with pytest.raises(InputError, match="expected NAME=URL") as told:
         read_servers([option], 1)

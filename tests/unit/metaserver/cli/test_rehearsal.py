@@ -100,12 +100,9 @@ def of_phase(**phase: Any) -> Settings:
 
 def test_settings_are_those_of_the_organiser_in_the_rehearsals_time(tmp_path: Path) -> None:
     given = of_phase(
-        opens="2026-12-01T09:00",
-        freezes="2026-12-08T09:00",
-        tasks=["INT", "NER"],
-        visibility="own",
-        limits={"timeout": 300, "servers": 1},
-    )
+        opens="2026-12-01T09:00", freezes="2026-12-08T09:00", tasks=["INT", "NER"],
+        visibility="own", limits={"timeout": 300, "servers": 1},
+    )  # fmt: skip
     terms = read_terms(given, "config.yaml")
     assert terms.length == 7 * 86_400
     assert terms.tasks == ["INT"]

@@ -167,11 +167,8 @@ def test_taxa_and_orthologs_are_files_that_the_evaluator_reads(release, tmp_path
             "gold accession Q15087",
         ]
     assert sorted(taxa.read_text().splitlines()) == [
-        "O00001\t0",
-        "P04637\t9606",
-        "P0A7G6\t562",
-        "Q15087\t9606",
-    ]
+        "O00001\t0", "P04637\t9606", "P0A7G6\t562", "Q15087\t9606",
+    ]  # fmt: skip
     assert orthologs.read_text() == "P04637\tP02340,P10361\n"
     [view] = select_views(read_gold("INT", gold), ["both"], homologs=orthologs, taxa=taxa)
     assert view.homologs == {"P04637": {"P02340", "P10361"}}

@@ -77,15 +77,9 @@ bind.</ce:simple-para></ce:abstract-sec></ce:abstract></ja:head>
 """
 
 ELSEVIER_LINES = [
-    "Xa1 binds Yb2",
-    "Abstract",
-    "They bind.",
-    "1 Methods",
-    "Seen before. See Fig. 1 and the table.",
-    "Table 1 Pairs.",
-    "Xa1\tYb2",
-    "Fig. 1 A gel.",
-]
+    "Xa1 binds Yb2", "Abstract", "They bind.", "1 Methods",
+    "Seen before. See Fig. 1 and the table.", "Table 1 Pairs.", "Xa1\tYb2", "Fig. 1 A gel.",
+]  # fmt: skip
 
 IOP = """<?xml version="1.0"?>
 <!DOCTYPE article SYSTEM "http://ej.iop.org/dtd/iopv1_5_2.dtd">
@@ -113,21 +107,10 @@ in figure <figref linkend="f1">1</figref>
 """
 
 IOP_LINES = [
-    "Xa1 binds Yb2",
-    "Abstract",
-    "They bind.",
-    "1 Results",
-    "Seen [1] in figure 1 K twice.",
-    "Figure 1 A gel.",
-    "Steps:",
-    "mix",
-    "Table 1 Pairs.",
-    "Xa1\tYb2",
-    "Measured twice.",
-    "Thanks",
-    "To all.",
-    "A note.",
-]
+    "Xa1 binds Yb2", "Abstract", "They bind.", "1 Results", "Seen [1] in figure 1 K twice.",
+    "Figure 1 A gel.", "Steps:", "mix", "Table 1 Pairs.", "Xa1\tYb2", "Measured twice.", "Thanks",
+    "To all.", "A note.",
+]  # fmt: skip
 
 NATURE = """<?xml version="1.0"?>
 <!DOCTYPE article PUBLIC "-//NPG//DTD XML Article//EN" "NPG_XML_Article.dtd">
@@ -147,18 +130,9 @@ NATURE = """<?xml version="1.0"?>
 """
 
 NATURE_LINES = [
-    "Binding Xa1 binds Yb2",
-    "They bind.",
-    "Seen before, and by ref. 2.",
-    "Aside",
-    "Methods",
-    "As in Fig. 1, 10-1 M.",
-    "A gel.",
-    "Lane 1, Xa1.",
-    "Pairs",
-    "Xa1\tYb2",
-    "To all.",
-]
+    "Binding Xa1 binds Yb2", "They bind.", "Seen before, and by ref. 2.", "Aside", "Methods",
+    "As in Fig. 1, 10-1 M.", "A gel.", "Lane 1, Xa1.", "Pairs", "Xa1\tYb2", "To all.",
+]  # fmt: skip
 
 RSC = """<?xml version="1.0"?>
 <article xmlns="http://www.rsc.org/schema/rscart38" type="ART"><art-admin><ms-id>b000001a</ms-id>
@@ -178,18 +152,9 @@ shows <figure id="f1"><title>A gel.</title></figure>well.</p>
 """
 
 RSC_LINES = [
-    "Xa1 binds Yb2",
-    "They bind.",
-    "1 Results",
-    "Seen in ref. 2, as Fig. 1 shows well.",
-    "A gel.",
-    "Pairs.",
-    "Xa1\tYb2",
-    "Steps",
-    "mix",
-    "wash",
-    "To all.",
-]
+    "Xa1 binds Yb2", "They bind.", "1 Results", "Seen in ref. 2, as Fig. 1 shows well.", "A gel.",
+    "Pairs.", "Xa1\tYb2", "Steps", "mix", "wash", "To all.",
+]  # fmt: skip
 
 PUBMED = """<?xml version="1.0"?>
 <!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.nlm.nih.gov/p.dtd">

@@ -92,18 +92,11 @@ _PMC_BIOC = """[{"documents": [{"id": "123", "passages": [{"text": "T", "infons"
         ("a.json", _PMC_BIOC, "", ""),
     ],
 )
-def test_the_publication_of_an_article_is_read(
-    tmp_path: Path, name: str, content: str, journal: str, author: str
-) -> None:
+def test_the_publication_of_an_article_is_read(tmp_path, name, content, journal, author):
     (tmp_path / name).write_text(content)
     [draft] = read_drafts(tmp_path / name)
     assert draft.publication == Publication(
-        pmid="900001",
-        pmcid="PMC123",
-        doi="10.1000/j.1",
-        journal=journal,
-        author=author,
-        year=2006,
+        pmid="900001", pmcid="PMC123", doi="10.1000/j.1", journal=journal, author=author, year=2006
     )
 
 

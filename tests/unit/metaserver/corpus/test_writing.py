@@ -17,9 +17,7 @@ TEXTS = st.text(st.characters(exclude_characters="\r", exclude_categories=["Cs"]
 def test_what_is_written_is_read_back(made: list[tuple[str, str, bool]]) -> None:
     articles = [
         Article(
-            id=ArticleId(f"a{number}"),
-            title=title,
-            text=f"{title}\n{text}" if titled else text,
+            id=ArticleId(f"a{number}"), title=title, text=f"{title}\n{text}" if titled else text
         )
         for number, (title, text, titled) in enumerate(made)
     ]

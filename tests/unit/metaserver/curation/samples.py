@@ -31,33 +31,18 @@ SUBMITTED = 1_763_820_000.0  # 2025-11-22 14:00 UTC
 EGFR, GRB2, SHC1 = "P00533", "P62993", "P98083"
 PROTEINS = {
     EGFR: CuratedProtein(
-        accession=EGFR,
-        entry_name="EGFR_HUMAN",
-        name="Epidermal growth factor receptor",
-        symbols=("EGFR", "ERBB1"),
-        taxid=9606,
-        organism="Homo sapiens (Human)",
+        accession=EGFR, entry_name="EGFR_HUMAN", name="Epidermal growth factor receptor",
+        symbols=("EGFR", "ERBB1"), taxid=9606, organism="Homo sapiens (Human)",
     ),
     GRB2: CuratedProtein(
-        accession=GRB2,
-        entry_name="GRB2_HUMAN",
-        name="Growth factor receptor-bound protein 2",
-        symbols=("GRB2",),
-        taxid=9606,
-        organism="Homo sapiens (Human)",
-        sent_as=("P29354",),
+        accession=GRB2, entry_name="GRB2_HUMAN", name="Growth factor receptor-bound protein 2",
+        symbols=("GRB2",), taxid=9606, organism="Homo sapiens (Human)", sent_as=("P29354",),
     ),
-}
+}  # fmt: skip
 ORIGIN = CurationOrigin(
-    hub="hub.example.org",
-    request="r17",
-    request_version=3,
-    method="stacked",
-    model="INT 2025-11-20",
-    release="2025_04",
-    source="mint",
-    source_id="MI:0471",
-)
+    hub="hub.example.org", request="r17", request_version=3, method="stacked",
+    model="INT 2025-11-20", release="2025_04", source="mint", source_id="MI:0471",
+)  # fmt: skip
 
 
 def span(words: str, accession: str, *, after: int = 0) -> CandidateSpan:
@@ -76,13 +61,9 @@ SPANS = [
 
 def event(number: int, kind: str, task: str = "", *item: str, **detail: object) -> CurationEvent:
     return CurationEvent(
-        key=f"event-{number:04}",
-        kind=DecisionKind(kind),
-        at=SUBMITTED - 300 + number,
-        task=Task(task) if task else None,
-        item=item,
-        detail=DecisionDetail(**detail),
-    )
+        key=f"event-{number:04}", kind=DecisionKind(kind), at=SUBMITTED - 300 + number,
+        task=Task(task) if task else None, item=item, detail=DecisionDetail(**detail),
+    )  # fmt: skip
 
 
 PULLED = (TEXT.index("EGFR (α"), TEXT.index(" EGFR forms"))
@@ -113,18 +94,9 @@ PROPOSED = {
     ),
 }
 SAMPLE = finish(
-    "c42",
-    ARTICLE,
-    "curator 1",
-    LOG,
-    submitted_at=SUBMITTED,
-    opened_at=SUBMITTED - 300,
-    relevance=0.88,
-    proposed=PROPOSED,
-    proteins=PROTEINS,
-    spans=SPANS,
-    origin=ORIGIN,
-)
+    "c42", ARTICLE, "curator 1", LOG, submitted_at=SUBMITTED, opened_at=SUBMITTED - 300,
+    relevance=0.88, proposed=PROPOSED, proteins=PROTEINS, spans=SPANS, origin=ORIGIN,
+)  # fmt: skip
 
 HOSTILE = st.text(
     st.one_of(

@@ -91,9 +91,7 @@ def test_names_and_mentions_are_placed() -> None:
         accession=EGFR, entry_name="EGFR_HUMAN", names=("EGF receptor",), symbols=("EGFR",),
         taxon=9606, organism="Human",
     )  # fmt: skip
-    sent = [
-        SentMention(server="a", accession=EGFR, offset=TEXT.index("EGFR"), words="EGFR"),
-    ]
+    sent = [SentMention(server="a", accession=EGFR, offset=TEXT.index("EGFR"), words="EGFR")]
     basis = CurationBasis(candidates=(candidate(EGFR, votes=(vote("a", evidence="Grb2  binds"),)),))
     found = placed(basis, TEXT, sent, {EGFR: entry})
     assert found.proteins[EGFR].organism == "Human"

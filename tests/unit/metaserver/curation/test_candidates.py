@@ -11,13 +11,7 @@ from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName
 from metaserver.base.requests import RequestOptions
 from metaserver.base.states import Outcome
-from metaserver.curation.candidates import (
-    MOST_MENTIONS,
-    check_method,
-    find,
-    model_for,
-    read_models,
-)
+from metaserver.curation.candidates import MOST_MENTIONS, check_method, find, model_for, read_models
 from metaserver.curation.combining import METHOD_TITLES
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from scoring import Task
@@ -38,18 +32,10 @@ MODEL = ConsensusModel(
 
 def request(*, text: str = TEXT, **options: Any) -> StoredRequest:
     return StoredRequest(
-        id="0" * 16,
-        token_id=1,
-        caller="curator ana",
-        at=0.0,
-        article="",
-        title="",
-        length=len(text),
-        text=pack(text.encode()),
-        options=RequestOptions(**options),
-        release="test",
-        expires_at=1.0,
-    )
+        id="0" * 16, token_id=1, caller="curator ana", at=0.0, article="", title="",
+        length=len(text), text=pack(text.encode()), options=RequestOptions(**options),
+        release="test", expires_at=1.0,
+    )  # fmt: skip
 
 
 def answer(server: str, version: int, found: dict[str, Any], **values: Any) -> RequestAnswer:

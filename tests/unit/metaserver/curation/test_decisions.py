@@ -69,11 +69,8 @@ def test_particulars_are_kept() -> None:
     state = fold(log)
     one = state.items["IPT", (EGFR, EGFR)]
     assert (one.method, one.type, one.evidence, one.note) == (
-        "MI:0107",
-        "MI:0407",
-        ((3, 9),),
-        "a dimer",
-    )
+        "MI:0107", "MI:0407", ((3, 9),), "a dimer",
+    )  # fmt: skip
     assert one.by_hand
     assert (state.note, state.relevant) == ("whole article", False)
     assert (

@@ -60,11 +60,7 @@ def test_a_name_within_several_mentions_is_left_out() -> None:
         SentMention(server="b", accession=EGFR, offset=at + 2, words="GFR)"),
     ]
     found = [one for one in Mentions(TEXT).spans(sent, KNOWN) if one.accession == EGFR]
-    assert words(found) == [
-        ("(EG", EGFR, ("a",)),
-        ("GFR)", EGFR, ("b",)),
-        ("EGFR", EGFR, ()),
-    ]
+    assert words(found) == [("(EG", EGFR, ("a",)), ("GFR)", EGFR, ("b",)), ("EGFR", EGFR, ())]
     assert found[-1].start == TEXT.rindex("EGFR")
 
 
@@ -78,10 +74,7 @@ def test_evidence_is_found_but_for_its_blanks() -> None:
     ]
     [found] = Mentions(TEXT).evidence(sent)
     assert found == EvidenceSpan(
-        start=TEXT.index("(EGFR)"),
-        end=TEXT.index(";") + 1,
-        item=(EGFR, GRB2),
-        servers=("a", "b"),
+        start=TEXT.index("(EGFR)"), end=TEXT.index(";") + 1, item=(EGFR, GRB2), servers=("a", "b")
     )
 
 

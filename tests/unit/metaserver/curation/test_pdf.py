@@ -64,23 +64,16 @@ async def test_text_is_read_and_no_file_is_left(tmp_path: Path) -> None:
 
 
 LEFT = [
-    "We show that EGFR binds GRB2 in living",
-    "cells, and that its phosphory-",
-    "lation by SRC is needed. The adaptor",
-    "SHC1 was pulled down with EGFR from",
-    "lysates of HeLa cells (Figure 1), and",
-    "not from others. The interaction was",
+    "We show that EGFR binds GRB2 in living", "cells, and that its phosphory-",
+    "lation by SRC is needed. The adaptor", "SHC1 was pulled down with EGFR from",
+    "lysates of HeLa cells (Figure 1), and", "not from others. The interaction was",
     "seen in all of three experiments, as",
-]
+]  # fmt: skip
 RIGHT = [
-    "was that of TNF-",
-    "alpha with its receptor. Our ex-",
-    "periments were done twice, and re-",
-    "peated with purified proteins. MDM2",
-    "was a control in all of them, and it",
-    "was not found with EGFR. We conclude",
-    "that GRB2 binds EGFR directly.",
-]
+    "was that of TNF-", "alpha with its receptor. Our ex-", "periments were done twice, and re-",
+    "peated with purified proteins. MDM2", "was a control in all of them, and it",
+    "was not found with EGFR. We conclude", "that GRB2 binds EGFR directly.",
+]  # fmt: skip
 READ = """We show that EGFR binds GRB2 in living
 cells, and that its phosphorylation by SRC is needed. The adaptor
 SHC1 was pulled down with EGFR from

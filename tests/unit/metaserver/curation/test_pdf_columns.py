@@ -53,15 +53,9 @@ def test_lines_across_all_columns_and_gaps_divide_blocks() -> None:
         *across((50, 320), range(9, 16)),
     ]
     assert read(lines) == [
-        "J. Curation 12",
-        "page 34 of 36",
-        title.strip(),
-        *column(0, range(1, 8)),
-        *column(1, range(1, 8)),
-        figure.strip(),
-        *column(0, range(9, 16)),
-        *column(1, range(9, 16)),
-    ]
+        "J. Curation 12", "page 34 of 36", title.strip(), *column(0, range(1, 8)),
+        *column(1, range(1, 8)), figure.strip(), *column(0, range(9, 16)), *column(1, range(9, 16)),
+    ]  # fmt: skip
 
 
 def test_ragged_lines_and_wide_blanks_stay_in_their_column() -> None:

@@ -39,12 +39,9 @@ async def test_a_failed_article_is_sent_again_until_its_attempts_are_used_up() -
 async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
     peer, memory = FakeCaller({(2, 3): Outcome.SYNTAX}), FakeRecorder()
     state = LaneState(
-        key=LaneKey(1, 1),
-        epoch=2,
-        cursor=1,
-        finished=frozenset({3, 4}),
+        key=LaneKey(1, 1), epoch=2, cursor=1, finished=frozenset({3, 4}),
         tries={2: Tries(made=2, charged=2)},
-    )
+    )  # fmt: skip
     assert await lane(peer, memory, state=state).run(100) is LaneEnd.FINISHED
     assert peer.calls == [(1, 1), (2, 3)]  # 3 and 4 are finished; 2 has one attempt left
     assert all(entry.epoch == 2 for entry in memory.entries)

@@ -53,14 +53,9 @@ def ended(answer: CheckedAnswer | None) -> AttemptEnded:
 
 
 ANSWER = CheckedAnswer(
-    outcome=Outcome.OK,
-    message="",
-    payloads={NAME: [True, 0.75]},
-    problems=(),
-    problem_count=0,
-    hits_kept=1,
-    hits_dropped=0,
-)
+    outcome=Outcome.OK, message="", payloads={NAME: [True, 0.75]}, problems=(), problem_count=0,
+    hits_kept=1, hits_dropped=0,
+)  # fmt: skip
 
 
 async def test_an_accepted_answer_is_on_both_boards() -> None:

@@ -16,12 +16,9 @@ from metaserver.phases.mail import canonical, send_mail
 from tests.fakes.mailbox import HOST, Mailbox, mailbox
 
 ADDRESSES = [
-    "ada@x.example",
-    "a.b-c_d+tag@sub.x-y.example",
-    "o'brien=x.org&co~1@XN--bcher-kva.example",
-    "root@localhost",
-    f"{'a' * 64}@{'b' * 63}.example",
-]
+    "ada@x.example", "a.b-c_d+tag@sub.x-y.example", "o'brien=x.org&co~1@XN--bcher-kva.example",
+    "root@localhost", f"{'a' * 64}@{'b' * 63}.example",
+]  # fmt: skip
 HOSTILE_ADDRESSES = [
     "",
     "ada",
@@ -158,12 +155,8 @@ async def test_the_name_of_the_sender_is_encoded() -> None:
 
 def test_a_mailbox_has_one_canonical_form() -> None:
     spellings = [
-        "ada@x.example",
-        "ADA@x.example",
-        "ada@X.Example",
-        "Ada+1@x.example",
-        "ada+@x.example",
-    ]
+        "ada@x.example", "ADA@x.example", "ada@X.Example", "Ada+1@x.example", "ada+@x.example",
+    ]  # fmt: skip
     assert {canonical(one) for one in spellings} == {"ada@x.example"}
     assert canonical("+ada@x.example") == "+ada@x.example"
 

@@ -38,14 +38,9 @@ INT = TaskName("INT")
 def answer(*accessions: str) -> CheckedAnswer:
     hits = [[accession, rank, 0.5] for rank, accession in enumerate(accessions, 1)]
     return CheckedAnswer(
-        outcome=Outcome.OK,
-        message="",
-        payloads={INT: hits},
-        problems=(),
-        problem_count=0,
-        hits_kept=len(hits),
-        hits_dropped=0,
-    )
+        outcome=Outcome.OK, message="", payloads={INT: hits}, problems=(), problem_count=0,
+        hits_kept=len(hits), hits_dropped=0,
+    )  # fmt: skip
 
 
 def entry(

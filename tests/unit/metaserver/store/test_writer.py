@@ -56,13 +56,9 @@ async def taken(store: Store, phase: str, server: str) -> LaneKey:
         [challenge] = await phases.list_challenges(connection)
         known = {one.name: one.id for one in await phases.list_all(connection)}
         phase_id = known.get(PhaseName(phase)) or await phases.add(
-            connection,
-            PhaseName(phase),
-            challenge.id,
-            PhasePlan(),
-            corpus_id=corpus.id,
+            connection, PhaseName(phase), challenge.id, PhasePlan(), corpus_id=corpus.id,
             release="2026_01",
-        )
+        )  # fmt: skip
         registered = await servers.get(connection, made.name)
         server_id = registered.id if registered else await servers.add(connection, made, None)
     key = LaneKey(phase_id, server_id)
@@ -75,14 +71,9 @@ def record(
 ) -> AttemptRecord:
     attempt, answer = ended(PEER, position, 1, Outcome.OK)
     return AttemptRecord(
-        lane=key,
-        epoch=epoch,
-        position=position,
-        attempt=attempt,
-        answer=answer,
-        final=final,
+        lane=key, epoch=epoch, position=position, attempt=attempt, answer=answer, final=final,
         cursor=cursor,
-    )
+    )  # fmt: skip
 
 
 def unstorable(entry: AttemptRecord) -> AttemptRecord:
@@ -151,12 +142,7 @@ async def test_the_epoch_of_another_lane_does_not_count(store: Store) -> None:
         store.record(record(second, 1, epoch=2)),
         return_exceptions=True,
     )
-    assert [type(result) for result in results] == [
-        int,
-        StaleLaneError,
-        StaleLaneError,
-        int,
-    ]
+    assert [type(result) for result in results] == [int, StaleLaneError, StaleLaneError, int]
 
 
 async def test_a_lone_stale_entry_does_not_end_the_writer(store: Store, key: LaneKey) -> None:
@@ -202,14 +188,9 @@ async def test_all_of_an_attempt_is_kept(store: Store, key: LaneKey) -> None:
         problem_count=7,
     )
     answer = CheckedAnswer(
-        outcome=Outcome.PARTIAL,
-        message="",
-        payloads={},
-        problems=(),
-        problem_count=0,
-        hits_kept=5,
+        outcome=Outcome.PARTIAL, message="", payloads={}, problems=(), problem_count=0, hits_kept=5,
         hits_dropped=6,
-    )
+    )  # fmt: skip
     await store.record(
         replace(record(key, 2), attempt=replace(attempt, raw=pack(b"<raw/>")), answer=answer)
     )

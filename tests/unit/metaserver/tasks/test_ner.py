@@ -53,14 +53,10 @@ class TestChecking:
 
     def test_every_invalid_value_drops_its_mention(self) -> None:
         payload, report = checked(
-            mention(-1, "p53"),
-            mention(2**63 - 1, "p53"),
-            mention(3, ""),
-            mention(3, "p53", "a\tb"),
-            mention(3, "p53", " "),
-            mention(3, "β-catenin", length=10),
+            mention(-1, "p53"), mention(2**63 - 1, "p53"), mention(3, ""),
+            mention(3, "p53", "a\tb"), mention(3, "p53", " "), mention(3, "β-catenin", length=10),
             mention(9, "p53"),
-        )
+        )  # fmt: skip
         assert payload == [[9, "p53", "protein"]]
         assert report.hits_sent == 7
         assert messages(report) == [

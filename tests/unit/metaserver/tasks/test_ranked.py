@@ -96,14 +96,9 @@ class TestRankedScoring:
         score = scorer.score()
         assert (score.articles_scored, score.articles_in_gold) == (1, 2)
         assert score.values == {
-            "tp": 1,
-            "fp": 1,
-            "fn": 1,
-            "precision": 0.5,
-            "recall": 0.5,
-            "f_score": 0.5,
+            "tp": 1, "fp": 1, "fn": 1, "precision": 0.5, "recall": 0.5, "f_score": 0.5,
             "auc_ipr": 0.5,
-        }
+        }  # fmt: skip
         assert score.curve == ((0.5, 1.0),)
         assert score.detail["task"] == "INT"
 

@@ -53,11 +53,8 @@ def test_every_format_error_has_its_line(tmp_path: Path) -> None:
     found = read(INT, tmp_path, "1\tP1\t1\t0.9", "1\tP2\t2", "", "2\tP1\t1\t7", "2\tP1\tx\t0.5")
     assert not found.payloads
     assert [str(fault).partition(":")[0] for fault in found.faults] == [
-        "line 2",
-        "line 3",
-        "line 4, column 4",
-        "line 5, column 3",
-    ]
+        "line 2", "line 3", "line 4, column 4", "line 5, column 3",
+    ]  # fmt: skip
 
 
 def test_pairs_are_unordered(tmp_path: Path) -> None:

@@ -7,23 +7,15 @@ from metaserver.uniprot import Release, build_release
 
 
 def flat_entry(
-    name: str,
-    accessions: str,
-    taxon: int,
-    *,
-    full: Iterable[str] = (),
-    genes: str = "",
+    name: str, accessions: str, taxon: int, *, full: Iterable[str] = (), genes: str = ""
 ) -> str:
     """Return a flat-file entry; `accessions` as on its AC line, `genes` as on its GN line."""
     lines = [f"ID   {name}              Reviewed;         393 AA.", f"AC   {accessions}"]
     lines += [f"DE   RecName: Full={text};" for text in full]
     lines += [f"GN   {genes}"] if genes else []
     lines += [
-        "OS   An organism.",
-        f"OX   NCBI_TaxID={taxon};",
-        "SQ   SEQUENCE   4 AA;",
-        "     MEEP",
-    ]
+        "OS   An organism.", f"OX   NCBI_TaxID={taxon};", "SQ   SEQUENCE   4 AA;", "     MEEP",
+    ]  # fmt: skip
     return "\n".join([*lines, "//", ""])
 
 
@@ -99,12 +91,9 @@ CLUSTERS = "".join(
     )
 )
 SOURCES = {
-    "sprot.dat": FLAT,
-    "delac_sp.txt": DELETED,
-    "sec_ac.txt": SECONDARY,
-    "speclist.txt": SPECLIST,
+    "sprot.dat": FLAT, "delac_sp.txt": DELETED, "sec_ac.txt": SECONDARY, "speclist.txt": SPECLIST,
     "uniref50.tsv": CLUSTERS,
-}
+}  # fmt: skip
 
 
 def write_sources(folder: Path, sources: dict[str, str] = SOURCES) -> list[Path]:

@@ -53,22 +53,14 @@ def found(directory: NameDirectory, text: str, taxon: int | None = None) -> list
 def test_entries_have_names_symbols_and_organisms(directory: NameDirectory) -> None:
     assert directory.entries(["P00533", "Q01279", "P99999", "\ud800'"]) == {
         "P00533": NamedEntry(
-            accession="P00533",
-            entry_name="EGFR_HUMAN",
-            names=(EGFR,),
-            symbols=("EGFR", "ERBB"),
-            taxon=9606,
-            organism="An organism",
+            accession="P00533", entry_name="EGFR_HUMAN", names=(EGFR,), symbols=("EGFR", "ERBB"),
+            taxon=9606, organism="An organism",
         ),
         "Q01279": NamedEntry(
-            accession="Q01279",
-            entry_name="EGFR_MOUSE",
-            names=(EGFR,),
-            symbols=("Egfr",),
-            taxon=10090,
-            organism="An organism",
+            accession="Q01279", entry_name="EGFR_MOUSE", names=(EGFR,), symbols=("Egfr",),
+            taxon=10090, organism="An organism",
         ),
-    }
+    }  # fmt: skip
 
 
 def test_a_later_source_adds_what_was_not_known(directory: NameDirectory) -> None:

@@ -74,11 +74,8 @@ def test_an_entry_has_its_species_strain_and_cluster(release):
     assert release.entries.taxa(accessions) == [9606, 562, 3828, 0]
     assert release.entries.taxa(accessions, strains=True) == [9606, 83333, 3828, 0]
     assert release.entries.clusters(accessions) == [
-        "UniRef50_P04637",
-        "UniRef50_P0A7G6-2",
-        "UniRef50_UPI000013EAA0",
-        "",
-    ]
+        "UniRef50_P04637", "UniRef50_P0A7G6-2", "UniRef50_UPI000013EAA0", "",
+    ]  # fmt: skip
 
 
 def test_an_open_release_outlives_its_directory(tmp_path):

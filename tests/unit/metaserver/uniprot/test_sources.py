@@ -118,19 +118,10 @@ NODES = "".join(
 LIST = "P04637\nA0A023GPI8\nP02340\n"
 
 KINDS = {
-    "flat file": FLAT,
-    "FASTA": FASTA,
-    "XML": XML,
-    "idmapping_selected.tab": IDMAPPING,
-    "UniRef50 membership": CLUSTERS,
-    "UniRef XML": UNIREF,
-    "TSV": TSV,
-    "nodes.dmp": NODES,
-    "list": LIST,
-    "sec_ac.txt": SECONDARY,
-    "delac": DELETED,
-    "speclist.txt": SPECLIST,
-}
+    "flat file": FLAT, "FASTA": FASTA, "XML": XML, "idmapping_selected.tab": IDMAPPING,
+    "UniRef50 membership": CLUSTERS, "UniRef XML": UNIREF, "TSV": TSV, "nodes.dmp": NODES,
+    "list": LIST, "sec_ac.txt": SECONDARY, "delac": DELETED, "speclist.txt": SPECLIST,
+}  # fmt: skip
 
 
 def read(path: Path) -> list:
@@ -218,14 +209,9 @@ SQ   SEQUENCE   4 AA;
 def test_fasta_headers_give_names_and_organism(tmp_path):
     first, second, third = read(written(tmp_path, FASTA))
     assert first == ProteinEntry(
-        line=1,
-        accession="P04637",
-        entry_name="P53_HUMAN",
-        taxon=9606,
-        organism="Homo sapiens",
-        names=["Cellular tumor antigen p53", "TP53"],
-        symbols=["TP53"],
-    )
+        line=1, accession="P04637", entry_name="P53_HUMAN", taxon=9606, organism="Homo sapiens",
+        names=["Cellular tumor antigen p53", "TP53"], symbols=["TP53"],
+    )  # fmt: skip
     assert (second.accession, second.names, second.line) == (
         "A0A023GPI8",
         ["Lectin alpha chain"],

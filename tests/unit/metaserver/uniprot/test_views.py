@@ -29,11 +29,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 def test_a_species_is_that_of_all_successors_or_not_known(release: Release) -> None:
     accessions = [HUMAN, SECONDARY, SHARED, UNKNOWN]
     assert gold_species(release, accessions) == {
-        HUMAN: 9606,
-        SECONDARY: 9606,
-        SHARED: 0,
-        UNKNOWN: 0,
-    }
+        HUMAN: 9606, SECONDARY: 9606, SHARED: 0, UNKNOWN: 0,
+    }  # fmt: skip
 
 
 def test_the_taxa_are_of_all_entries_of_the_golds_species(release: Release) -> None:

@@ -30,13 +30,9 @@ class GivenSite:
     def __init__(self, source: Challenge, broadcaster: Broadcaster) -> None:
         self._source = source
         self._site = Site(
-            challenge=CHALLENGE,
-            phase=PHASE,
-            source=source,
-            broadcaster=broadcaster,
-            summary=self._summary,
-            phases=self.summaries,
-        )
+            challenge=CHALLENGE, phase=PHASE, source=source, broadcaster=broadcaster,
+            summary=self._summary, phases=self.summaries,
+        )  # fmt: skip
 
     def named(self, phase: str) -> Site | None:
         return self._site if phase in (PHASE, TITLE) else None  # frozen boards name its title

@@ -112,13 +112,9 @@ async def make(service: Any, caller: Caller, given: NewBox) -> Box:
         raise RefusedError(Refusal.STATE, "is taken", field="box")
     service[given.box] = given
     return Box(
-        box=given.box,
-        colour=given.colour,
-        asked=caller.name,
-        weight=given.weight,
-        labels=given.labels,
-        size=given.size,
-    )
+        box=given.box, colour=given.colour, asked=caller.name, weight=given.weight,
+        labels=given.labels, size=given.size,
+    )  # fmt: skip
 
 
 @operation("Boxes.list", "GET /boxes", None, table=SMALL)

@@ -95,14 +95,10 @@ def test_fusions_equal_their_definitions() -> None:
         {"a": [Hit("P1", 1, 0.9), Hit("P2", 2, 0.4)], "b": [Hit("P2", 1, 0.5)], "c": []}
     )
     expected = {
-        "votes": [1, 2],
-        "borda": [30, 29 + 30],
-        "rrf60": [1 / 61, 1 / 62 + 1 / 61],
-        "rrf10": [1 / 11, 1 / 12 + 1 / 11],
-        "rrf1": [1 / 2, 1 / 3 + 1 / 2],
-        "combsum": [0.9, 0.9],
+        "votes": [1, 2], "borda": [30, 29 + 30], "rrf60": [1 / 61, 1 / 62 + 1 / 61],
+        "rrf10": [1 / 11, 1 / 12 + 1 / 11], "rrf1": [1 / 2, 1 / 3 + 1 / 2], "combsum": [0.9, 0.9],
         "combmnz": [0.9, 1.8],
-    }
+    }  # fmt: skip
     assert expected.keys() == FUSIONS.keys()
     for name, fusion in FUSIONS.items():
         assert fusion(votes, np.ones(3)) == pytest.approx(expected[name], abs=1e-12), name

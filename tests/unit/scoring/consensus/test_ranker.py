@@ -98,13 +98,9 @@ def test_thresholds() -> None:
     assert len(RANKER.rank(given, threshold=0.999).candidates) == 1  # the best one stays
     assert len(RANKER.rank(given, cutoff=1).candidates) == 1
     strict = ConsensusModel(
-        task=MODEL.task,
-        method=MODEL.method,
-        members=MODEL.members,
-        panel=MODEL.panel,
-        bias=MODEL.bias,
-        threshold=middle,
-    )
+        task=MODEL.task, method=MODEL.method, members=MODEL.members, panel=MODEL.panel,
+        bias=MODEL.bias, threshold=middle,
+    )  # fmt: skip
     assert len(ConsensusRanker(strict).rank(given).candidates) == 2
     assert len(ConsensusRanker(strict).rank(given, threshold=0).candidates) == 3
 

@@ -15,7 +15,7 @@ from scoring import (
     cross_validate,
     train_model,
 )
-from scoring.consensus.choice import counted_articles, score_hits
+from scoring.consensus.choice import CRITERIA, counted_articles, score_hits
 from scoring.consensus.measures import article_values, calibration_error, macro
 from scoring.consensus.training import chosen_method, train_weights
 from scoring.consensus.validation import as_many_as, best_threshold, dealt

@@ -93,8 +93,7 @@ async def ask(*words: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("options", "printed"),
-    [([], "box     a\nweight  2.5\n"), (["--only", "weight"], "2.5\n")],
+    ("options", "printed"), [([], "box     a\nweight  2.5\n"), (["--only", "weight"], "2.5\n")]
 )
 async def test_it_shows_the_report(site, capsys, options, printed):
     assert await ask("boxes", "weigh", "a", *options) == 0

@@ -30,12 +30,9 @@ def test_lists_of_structs_are_tables_of_their_own(capsys: pytest.CaptureFixture[
     steps = [{"name": "one", "problems": [{"path": "a[0]", "message": "is wrong"}], "text": "x\ny",
               "raw": "x"}]  # fmt: skip
     assert told(capsys, {"steps": steps, "passed": False}).splitlines() == [
-        "passed  no",
-        "",
-        "steps:",
-        "name  problems        text",
+        "passed  no", "", "steps:", "name  problems        text",
         "one   a[0]: is wrong  3 characters",
-    ]
+    ]  # fmt: skip
 
 
 def test_measured_numbers_get_columns(capsys: pytest.CaptureFixture[str]) -> None:

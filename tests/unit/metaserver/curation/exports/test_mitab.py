@@ -7,11 +7,7 @@ from msgspec.structs import replace
 from metaserver.base.publications import UNKNOWN
 from metaserver.curation.exports.characters import one_line
 from metaserver.curation.exports.mitab import COLUMNS, field, write_mitab
-from tests.unit.metaserver.curation.exports.mitab_reader import (
-    MitabField,
-    read_column,
-    read_mitab,
-)
+from tests.unit.metaserver.curation.exports.mitab_reader import MitabField, read_column, read_mitab
 from tests.unit.metaserver.curation.samples import EGFR, HOSTILE, SAMPLE, curations
 
 

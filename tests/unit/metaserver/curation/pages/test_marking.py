@@ -29,12 +29,9 @@ def plain(html: str) -> str:
 def test_overlapping_places_are_split_at_their_boundaries() -> None:
     places = [MarkedPlace(0, 12, "P1"), MarkedPlace(4, 8, "Q2"), MarkedPlace(10, 14, "Q2")]
     assert list(split(places, 20)) == [
-        MarkedPiece(0, 4, ("P1",)),
-        MarkedPiece(4, 8, ("P1", "Q2")),
-        MarkedPiece(8, 10, ("P1",)),
-        MarkedPiece(10, 12, ("P1", "Q2")),
-        MarkedPiece(12, 14, ("Q2",)),
-    ]
+        MarkedPiece(0, 4, ("P1",)), MarkedPiece(4, 8, ("P1", "Q2")), MarkedPiece(8, 10, ("P1",)),
+        MarkedPiece(10, 12, ("P1", "Q2")), MarkedPiece(12, 14, ("Q2",)),
+    ]  # fmt: skip
 
 
 def test_a_place_may_go_over_the_end_of_a_line() -> None:

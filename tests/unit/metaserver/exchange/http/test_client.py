@@ -9,13 +9,10 @@ from metaserver.exchange.http.urls import address, check_url, masked
 @pytest.mark.parametrize(
     "url",
     [
-        "http://127.0.0.1:8100/",
-        "https://annotate.example.org",
-        "http://[::1]:8100/RPC2",
-        "http://team:secret@example.org/x?y=z",
-        "http://bücher.example/",
+        "http://127.0.0.1:8100/", "https://annotate.example.org", "http://[::1]:8100/RPC2",
+        "http://team:secret@example.org/x?y=z", "http://bücher.example/",
     ],
-)
+)  # fmt: skip
 def test_a_url_is_kept_as_it_is(url: str) -> None:
     assert check_url(url, "--server") == url
 
@@ -23,23 +20,12 @@ def test_a_url_is_kept_as_it_is(url: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "127.0.0.1:8100",
-        "localhost:8100",
-        "ftp://example.org/",
-        "http://",
-        "http:///path",
-        "http://example.org:0/",
-        "http://example.org:99999/",
-        "http://example.org:port/",
-        "http://[::1/",
-        "http://exa mple.org/",
-        "http://example.org/\n",
-        "http://a..b/",
-        f"http://{'a' * 64}.org/",
-        f"http://{'ü' * 70}.org/",
+        "", "127.0.0.1:8100", "localhost:8100", "ftp://example.org/", "http://", "http:///path",
+        "http://example.org:0/", "http://example.org:99999/", "http://example.org:port/",
+        "http://[::1/", "http://exa mple.org/", "http://example.org/\n", "http://a..b/",
+        f"http://{'a' * 64}.org/", f"http://{'ü' * 70}.org/",
     ],
-)
+)  # fmt: skip
 def test_an_invalid_url_is_reported_in_one_line(text: str) -> None:
     with pytest.raises(InputError) as caught:
         check_url(text, "--server a")

@@ -43,23 +43,11 @@ def test_the_number_of_a_session_is_taken_whole(body: bytes, session: str) -> No
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b" \n",
-        b"..",
-        b"\xff",
-        b"x" * 201,
-        b"<html>",
-        b"[4711]",
-        b"{}",
-        b'{"id": ""}',
-        b'{"id": null}',
-        b'{"id": true}',
-        b'{"id": "\xff"}',
-        b'{"id": "cut',
-        b'{"id": 1, "further": ' + b"[" * 100_000,
-        b'{"id": ' + b"9" * 5_000 + b"}",
+        b"", b" \n", b"..", b"\xff", b"x" * 201, b"<html>", b"[4711]", b"{}", b'{"id": ""}',
+        b'{"id": null}', b'{"id": true}', b'{"id": "\xff"}', b'{"id": "cut',
+        b'{"id": 1, "further": ' + b"[" * 100_000, b'{"id": ' + b"9" * 5_000 + b"}",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_session_is_shown(body: bytes) -> None:
     with pytest.raises(PeerError, match="expected the number of a session, of 200") as caught:
         session_of(body)

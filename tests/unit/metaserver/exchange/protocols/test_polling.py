@@ -43,21 +43,11 @@ def test_a_job_may_be_at_known_origins(location: str, place: str) -> None:
 @pytest.mark.parametrize(
     "location",
     [
-        None,
-        "",
-        7,
-        "http://a.example/x",
-        "https://a.example:444/x",
-        "https://user@a.example/x",
-        "//c.example/x",
-        "https://a.example.c.example/x",
-        "ftp://a.example/x",
-        "file:///etc/passwd",
-        "http://[::1",
-        "/" + "x" * 3_000,
-        "http://169.254.169.254/latest",
+        None, "", 7, "http://a.example/x", "https://a.example:444/x", "https://user@a.example/x",
+        "//c.example/x", "https://a.example.c.example/x", "ftp://a.example/x", "file:///etc/passwd",
+        "http://[::1", "/" + "x" * 3_000, "http://169.254.169.254/latest",
     ],
-)
+)  # fmt: skip
 def test_a_job_may_be_nowhere_else(location: object) -> None:
     with pytest.raises(PeerError):
         job_address(location, HERE, HERE, ["https://b.example"])

@@ -47,10 +47,7 @@ def site(body, **options):
     return TestClient(TestServer(app), auto_decompress=False)
 
 
-OPENED = {
-    "gzip": gzip.decompress,
-    "zstd": zstandard.decompress,
-}
+OPENED = {"gzip": gzip.decompress, "zstd": zstandard.decompress}
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])

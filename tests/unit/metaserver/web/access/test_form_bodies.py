@@ -66,10 +66,7 @@ def test_the_first_field_is_known_before_the_others() -> None:
         assert body.first == ("csrf", "x")
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"a=%FF", b"\xff=1", b"a=%ED%A0%80"],
-)
+@pytest.mark.parametrize("data", [b"a=%FF", b"\xff=1", b"a=%ED%A0%80"])
 def test_an_urlencoded_form_that_is_not_utf8(data: bytes) -> None:
     with pytest.raises(ValueError, match="utf-8"):
         read(Pairs(), data)

@@ -37,9 +37,7 @@ def test_the_same_problem_at_other_places_is_one_group():
             attempt(3, "ok"),
         ]
     )
-    assert told(groups) == [
-        ("partial", "normalizations[…].rank: expected 1 or more, got 0", 2, 3),
-    ]
+    assert told(groups) == [("partial", "normalizations[…].rank: expected 1 or more, got 0", 2, 3)]
     assert groups[0].newest.article == "a1"
 
 

@@ -40,13 +40,9 @@ TASK = ShownTask(
 
 def row(run, place, tp, f, auc, scored=10, curve=((0.5, 1.0),)):
     return BoardRow(
-        run=run,
-        place=place,
-        values={"tp": tp, "f": f, "auc": auc},
-        articles_scored=scored,
-        articles_in_gold=10,
-        curve=curve,
-    )
+        run=run, place=place, values={"tp": tp, "f": f, "auc": auc}, articles_scored=scored,
+        articles_in_gold=10, curve=curve,
+    )  # fmt: skip
 
 
 ROWS = (
@@ -92,24 +88,14 @@ def test_csv_is_what_is_shown():
     table = list(csv.reader(io.StringIO(to_csv(shown("-f")))))
     assert table == [
         [
-            "place",
-            "team",
-            "title",
-            "run",
-            "mode",
-            "articles",
-            "tp",
-            "f",
-            "auc",
-            "articles_in_gold",
-            "below_min_coverage",
-            "protocol",
+            "place", "team", "title", "run", "mode", "articles", "tp", "f", "auc",
+            "articles_in_gold", "below_min_coverage", "protocol",
         ],
         ["2", "", "", "c", "online", "10/10", "8", "0.25", "0.500", "10", "no", ""],
         ["1", "", "", "b", "online", "4/10", "7", "0.10", "0.910", "10", "no", ""],
         ["2", "", "", "a", "online", "10/10", "9", "n/a", "0.500", "10", "no", ""],
         ["n/a", "", "", "'=d", "online", "0/10", "n/a", "n/a", "n/a", "10", "no", ""],
-    ]
+    ]  # fmt: skip
 
 
 def test_json_is_what_is_shown():
