@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from metaserver.base.challenges import ChallengePage
-from metaserver.base.plans import Change, PhasePlan
+from metaserver.base.plans import Change, Moments, PhasePlan
 from metaserver.base.records import PhaseName, TaskName
 from metaserver.base.states import PhaseState
 
@@ -36,7 +36,7 @@ class Challenge:
 class Phase:
     """A stored phase. `reached` is the state that an organiser or the clock has set.
 
-    `announced_at` is that of its challenge.
+    `moments` is when organisers did so. `announced_at` is that of its challenge.
     """
 
     id: int
@@ -49,6 +49,7 @@ class Phase:
     release: str
     created_at: float
     announced_at: float | None = None
+    moments: Moments = field(default_factory=Moments)
 
     def is_embargoed(self, now: float) -> bool:
         """Return whether it is still for organisers alone at `now` (Unix seconds)."""

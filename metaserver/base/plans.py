@@ -161,6 +161,29 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ]
 
 
+class Moments(msgspec.Struct, frozen=True, kw_only=True):
+    """Moments at which an organiser advanced a phase manually or published its results (Unix s).
+
+    None: the clock did it by the plan's date, or it was not done.
+    """
+
+    opens: float | None = None
+    freezes: float | None = None
+    closes: float | None = None
+    published: float | None = None
+
+    def advanced(self, before: PhaseState, state: PhaseState, now: float) -> Moments:
+        """Return the moments after a phase was put from one state into another at `now`.
+
+        Those of later states are void, as the phase reaches them again.
+        """
+        if state is PhaseState.CLOSED:
+            return msgspec.structs.replace(self, closes=now)
+        if state is PhaseState.FROZEN:
+            return msgspec.structs.replace(self, freezes=now, closes=None)
+        return Moments(opens=now if before is PhaseState.SETUP else self.opens)
+
+
 DATES = ("opens", "freezes", "closes")
 """A plan's dates, in chronological order."""
 ORDER = tuple(PhaseState)

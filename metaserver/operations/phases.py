@@ -15,6 +15,7 @@ from metaserver.base.plans import (
     DATES,
     AnswerRules,
     Change,
+    Moments,
     PhaseLimits,
     PhasePlan,
     Share,
@@ -129,6 +130,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds for an
     article) and `answer_bytes` are the limits in force: the phase's own, else the hub's.
     `public_share` is the share of the gold's articles that scores use while a test phase is open.
+    `moments` is when an organiser advanced it manually or published its results, in Unix seconds.
     `answers` are the rules in force: the phase's own, else the hub's.
     `uploads_only`: its tasks are offline ones, so that no server takes part. `catching_up` is empty
     unless the hub was just started and still reads stored answers. `data`: its data package is
@@ -146,6 +148,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     opens: datetime | None
     freezes: datetime | None
     closes: datetime | None
+    moments: Moments = Moments()
     tasks: tuple[str, ...]
     limits: PhaseLimits
     timeout: float
@@ -215,6 +218,7 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         opens=_in_zone(phase, phase.plan.opens),
         freezes=_in_zone(phase, phase.plan.freezes),
         closes=_in_zone(phase, phase.plan.closes),
+        moments=phase.moments,
         tasks=tuple(task.name for task in running.tasks),
         limits=phase.plan.limits,
         timeout=running.settings.limits.timeout,
@@ -295,7 +299,7 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
         await audit_log(
             connection, caller, "phases.create", request.phase, **_audit_details(request)
         )
-    return _warned(detail(hub, await _reopened(hub, request.phase)))
+    return _warned(detail(hub, await reopened(hub, request.phase)))
 
 
 @operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER)
@@ -333,12 +337,14 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
         )
         raise RefusedError(Refusal.STATE, message, field=fixed[0] if fixed else "phase")
     columns["standing"] = reached(running.phase, plan, hub.clock())
+    if plan.visibility is not Visibility.PUBLIC and running.phase.moments.published:
+        columns["moments"] = msgspec.structs.replace(running.phase.moments, published=None)
     async with hub.store.writing() as connection:
         await phases.change(connection, running.phase.id, **columns)
         await audit_log(
             connection, caller, "phases.update", request.phase, **_audit_details(request)
         )
-    return _warned(detail(hub, await _reopened(hub, request.phase)))
+    return _warned(detail(hub, await reopened(hub, request.phase)))
 
 
 @operation("Phases.list", "GET /phases", None)
@@ -410,13 +416,15 @@ async def _advance(
     if running.phase.plan.state(hub.clock(), state) is not state:
         message = f"by its dates it is {clock}: change them first (phases update)"
         raise RefusedError(Refusal.STATE, message, field="phase")
+    now = hub.clock()
+    moments = running.phase.moments.advanced(running.phase.state(now), state, now)
     async with hub.store.writing() as connection:
-        await phases.change(connection, running.phase.id, standing=state)
+        await phases.change(connection, running.phase.id, standing=state, moments=moments)
         await audit_log(connection, caller, action, running.name)
-    return detail(hub, await _reopened(hub, running.name))
+    return detail(hub, await reopened(hub, running.name))
 
 
-async def _reopened(hub: HubContext, name: str) -> RunningPhase:
+async def reopened(hub: HubContext, name: str) -> RunningPhase:
     """Load a changed phase from the store, and bring it into its present state."""
     async with hub.store.reading() as connection:
         phase = await phases.get(connection, PhaseName(name))

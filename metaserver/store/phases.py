@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.challenges import ChallengePage
 from metaserver.base.compression import pack, unpack
 from metaserver.base.phases import Challenge, CorpusVersion, GoldEntry, GoldVersion, Phase
-from metaserver.base.plans import PhasePlan
+from metaserver.base.plans import Moments, PhasePlan
 from metaserver.base.records import PhaseName, TaskName
 from metaserver.base.states import PhaseState
 from metaserver.store.database import insert
@@ -93,9 +93,9 @@ async def add(
 
 
 async def change(connection: AsyncConnection, phase_id: int, **values: Any) -> None:
-    """Change columns of a phase; `plan` is a `PhasePlan`, `standing` a state."""
-    if "plan" in values:
-        values["plan"] = msgspec.json.encode(values["plan"])
+    """Change columns of a phase; `plan` is a `PhasePlan`, `moments` are `Moments`."""
+    encoded = {"plan", "moments"} & values.keys()
+    values |= {name: msgspec.json.encode(values[name]) for name in encoded}
     await connection.execute(sa.update(phases).where(phases.c.id == phase_id).values(**values))
 
 
@@ -139,6 +139,7 @@ def _phase(row: sa.Row[Any]) -> Phase:
         release=row.release,
         created_at=row.created_at,
         announced_at=row.announced_at,
+        moments=msgspec.json.decode(row.moments, type=Moments) if row.moments else Moments(),
     )
 
 

@@ -87,6 +87,7 @@ phases = sa.Table(
     sa.Column("challenge_id", sa.ForeignKey("challenges.id")),
     sa.Column("plan", sa.LargeBinary),  # JSON of `plans.PhasePlan`
     sa.Column("standing", sa.String(16)),  # the state reached, manually or by the clock
+    sa.Column("moments", sa.LargeBinary),  # JSON of `plans.Moments`: what was done manually
     sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),
     sa.Column("release", sa.String, nullable=False),  # the UniProt release answers are checked by
     sa.Column("created_at", sa.Double, nullable=False),

@@ -34,6 +34,7 @@ COUNT = 32  # articles
 OPEN = {
     "home": "/", "sign in": "/signin", "challenge": "/c/bc", "data": "/c/bc/test/data",
     "sign-up": "/sign-up/bc", "monitor": "/c/bc/test/monitor", "board": "/c/bc/test/board/INT",
+    "outcome": "/results/bc",
     "server": "/c/bc/test/servers/blue-1", "articles": "/c/bc/test/board/INT/articles",
     "monitor, no server": "/c/bc/later/monitor", "board, hidden": "/c/bc/later/board/INT",
     "board, frozen": "FROZEN", "methods": "/c/bc/over/methods", "error": "/nope", "docs": "/docs",
@@ -57,6 +58,7 @@ ORGANISER = {
     "new phase": "/organise/new-phase", "phase": "/organise/phases/test",
     "control room": "/organise/phases/test/watch", "extended": "/organise/phases/test/extend",
     "changed": "/organise/phases/test/edit", "closed": "/organise/phases/test/close",
+    "published": "/organise/phases/over/publish",
     "deleted": "/organise/phases/test/delete", "data": "/organise/phases/test/data",
     "data, withdrawn": "/organise/phases/test/data/withdraw",
     "results": "/organise/phases/over/results", "page": "/organise/challenges/bc/page",

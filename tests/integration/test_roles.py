@@ -96,6 +96,7 @@ ROWS: Mapping[str, Row] = {
     "challenges.list": public(),
     "challenges.get": public(challenge="bc"),
     "challenges.announcements": public(challenge="bc"),
+    "challenges.results": public(challenge="bc"),
     "sign-ups.list": organisers(challenge="bc"),
     "sign-ups.look": Row(
         {"secret": "x"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN
@@ -114,6 +115,7 @@ ROWS: Mapping[str, Row] = {
     "results-package.get": organisers(phase="test"),
     "data-package.get": public(phase="test"),
     "phases.plan": organisers(phase="test"),
+    "phases.publication": organisers(phase="test"),
     "phases.watch": organisers(phase="test"),
     "alerts.list": organisers(),
     "channels.list": organisers(),
@@ -321,6 +323,7 @@ ROWS: Mapping[str, Row] = {
     "servers.retire": own(server="blue-{who}"),
     "challenges.delete": Row({"challenge": "bc"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
     "phases.delete": organisers(phase="later"),
+    "phases.publish": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
     "phases.freeze": organisers(phase="test"),
     "phases.close": organisers(phase="test"),
     "teams.retire": organisers(team="new"),

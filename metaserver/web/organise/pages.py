@@ -9,6 +9,7 @@ from aiohttp import web
 from metaserver.base.states import Role
 from metaserver.curation.pages.consensus import ConsensusPages
 from metaserver.publication.pages.data import DataPages
+from metaserver.publication.pages.publishing import PublishingPages
 from metaserver.publication.pages.results import ResultsPages
 from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
@@ -75,6 +76,7 @@ class OrganiserPages:
             *JobPages(console=console).routes(),
             *ResultsPages(console=console).routes(),
             *DataPages(console=console).routes(),
+            *PublishingPages(console=console).routes(),
         ]
         return reserved(Role.ORGANISER, known)
 

@@ -12,8 +12,9 @@ from multidict import MultiMapping
 
 from metaserver.base.errors import RefusedError
 from metaserver.base.plans import DATES
-from metaserver.base.states import PhaseState
-from metaserver.operations import boards, corpora, gold, phases, releases
+from metaserver.base.states import OPEN_STATES, PhaseState
+from metaserver.operations import boards, control_room, corpora, gold, phases, releases
+from metaserver.operations.control_room import WatchQuery
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.phases import PhaseChange, PhaseDetail, PhasePlanDetail
 from metaserver.operations.table import Nothing
@@ -183,17 +184,26 @@ class PhasePages:
     async def confirm(self, request: web.Request) -> web.Response:
         """Ask whether a phase's state is to be changed."""
         phase = await self._phase(request)
-        return self._confirm(phase, Advance(request.match_info["advance"]))
+        return await self._confirm(request, phase, Advance(request.match_info["advance"]))
 
-    def _confirm(
-        self, phase: PhaseDetail, advance: Advance, refused: RefusedError | None = None
+    async def _confirm(
+        self,
+        request: web.Request,
+        phase: PhaseDetail,
+        advance: Advance,
+        refused: RefusedError | None = None,
     ) -> web.Response:
+        room = None
+        if phase.state in OPEN_STATES and advance is not Advance.OPEN:
+            asked = WatchQuery(phase=phase.phase, limit=200)
+            room = await self.console.ask(request, control_room.watch_phase, asked)
         return self.console.answer(
             "organise_advance.html",
             status=refused.refusal if refused else 200,
             phase=phase,
             advance=advance,
             effect=EFFECTS[advance],
+            room=room,
             form=OperationForm(request=PhaseChange, names=()).form(refused=refused),
         )
 
@@ -203,7 +213,7 @@ class PhasePages:
         change = ADVANCE_OPERATIONS[advance]
         done = await tried(self.console.ask(request, change, OnePhase(phase=phase.phase)))
         if isinstance(done, RefusedError):
-            return self._confirm(phase, advance, done)
+            return await self._confirm(request, phase, advance, done)
         raise web.HTTPSeeOther(phase_path(phase.phase))
 
 

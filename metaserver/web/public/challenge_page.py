@@ -10,7 +10,7 @@ from aiohttp import web
 from markupsafe import Markup
 
 from metaserver.base.challenges import SECTIONS, SignUpMode
-from metaserver.operations import challenge_pages
+from metaserver.operations import challenge_pages, publishing
 from metaserver.operations.challenge_pages import AnnouncementDetail, ChallengeTexts
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneChallenge
@@ -97,6 +97,7 @@ class ChallengeDoor:
             "c": texts,
             "phases_of": phases,
             "timeline": timeline(phases),
+            "results": await ask(self.hub, caller, publishing.results, asked),
             "sections": await caller.aside(sections_of, texts),
             "news": await caller.aside(announced, news),
             "newest": NEWEST,

@@ -21,6 +21,7 @@ from metaserver.web.public.home import Home
 from metaserver.web.public.methods import MethodsPage
 from metaserver.web.public.pages import mount
 from metaserver.web.public.phases import PhaseSites
+from metaserver.web.public.results import ResultsPage
 from metaserver.web.public.server_pages import PublicServerPages
 from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.assets import Assets
@@ -64,6 +65,7 @@ def mount_open_pages(
     mount(app, sites, templates, more=more, streams={"servers/": servers.events})
     app.router.add_get("/", Home(hub=hub, sites=sites, templates=templates).home)
     app.add_routes(ChallengeDoor(hub=hub, sites=sites, templates=templates).routes())
+    app.add_routes(ResultsPage(hub=hub, sites=sites, templates=templates).routes())
     app.add_routes(HealthPages(hub=hub).routes())
     app.add_routes(ManualPages(templates).routes())
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)

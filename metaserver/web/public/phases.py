@@ -18,6 +18,7 @@ from metaserver.web.public.sites import PhaseSummary, Site
 from metaserver.web.ui.live import Broadcaster
 
 LOOK_SECONDS = 1.0
+PUBLISHED = "results are published"
 
 
 @dataclass(kw_only=True)
@@ -120,14 +121,19 @@ def summary_of(view: PhaseView, now: float) -> PhaseSummary:
     """Return a phase in short, as of a moment (Unix seconds)."""
     phase = view.detail()
     coming, idle = phase.coming, phase.idle_dates(now)
-    dated = [(word, at.timestamp()) for word in DATES if (at := getattr(phase, word))]
+    dated = {word: at.timestamp() for word in DATES if (at := getattr(phase, word))}
+    dated = {word: at for word, at in dated.items() if word not in idle} | {
+        word: at for word in DATES if (at := getattr(phase.moments, word)) is not None
+    }
+    if phase.moments.published is not None:
+        dated[PUBLISHED] = phase.moments.published
     return PhaseSummary(
         name=phase.phase,
         title=phase.title,
         challenge=phase.challenge,
         state=phase.state,
         timezone=phase.timezone,
-        dates=[(word, at) for word, at in dated if word not in idle],
+        dates=list(dated.items()),
         next=(coming[0].date, coming[0].at.timestamp()) if coming else None,
         tasks=[task.name for task in view.tasks()],
         embargoed=view.embargoed,

@@ -1,0 +1,259 @@
+"""The publication of a phase's results: looked at beforehand, then done in one act."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.boards import RAW, BoardRow, FrozenBoard
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.plans import TeamNames
+from metaserver.base.states import Role, Visibility
+from metaserver.base.viewer import Viewer
+from metaserver.operations.caller import Caller
+from metaserver.operations.challenge_pages import Long
+from metaserver.operations.challenges import seen_challenge
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import OneChallenge, OnePhase, PhaseField, Title
+from metaserver.operations.methods import seen_methods
+from metaserver.operations.phase_view import frozen_board
+from metaserver.operations.phases import PhaseDetail, detail, reopened
+from metaserver.operations.rounded import FINAL
+from metaserver.operations.table import operation
+from metaserver.phases.announcing import tell_teams
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import announcements, boards, phases
+
+PODIUM = 3
+"""The places that are named beside the board."""
+NAMED = 5
+"""Runs that a sentence names; of more it gives the number."""
+
+
+class Publication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The publication of a phase's results, with an announcement unless its title is empty."""
+
+    phase: PhaseField
+    title: Annotated[Title, Meta(description="The announcement, in short; empty: none is made")] = (
+        ""
+    )
+    text: Annotated[Long, Meta(description="The announcement, in Markdown")] = ""
+
+
+class UndescribedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run whose team has not said how it was made."""
+
+    run: str
+    team: str
+
+
+class PublicationPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The effects of a publication beforehand, and an announcement written from the results.
+
+    `boards` are the ids of the frozen boards. `public`: its scores are public already. `refused`
+    says why it cannot be published now; empty: it can be. `names`: the names of teams were hidden
+    until the freeze.
+    """
+
+    phase: str
+    public: bool
+    refused: str
+    boards: tuple[str, ...]
+    names: bool
+    undescribed: tuple[UndescribedRun, ...]
+    title: str
+    text: str
+
+
+class TaskResults(msgspec.Struct, frozen=True, kw_only=True):
+    """The final board of a task: its id, the rows of the first places, what they say in words."""
+
+    task: str
+    title: str
+    board: str
+    at: float
+    runs: int
+    podium: tuple[BoardRow, ...]
+    words: str
+
+
+class PhaseResults(msgspec.Struct, frozen=True, kw_only=True):
+    """The published results of a phase; `published` is in Unix seconds, null if it always was."""
+
+    phase: str
+    title: str
+    published: float | None
+    tasks: tuple[TaskResults, ...]
+
+
+@operation("Phases.publication", "GET /phases/{phase}/publication", Role.ORGANISER)
+async def plan(hub: HubContext, caller: Caller, request: OnePhase) -> PublicationPlan:
+    """Return what publishing a phase's results would show, and what is missing."""
+    running = hub.phase(request.phase)
+    found = await _final(hub, running, caller.viewer)
+    runs = {row.run for _, board in found for row in board.board(RAW).rows}
+    name = running.phase.plan.title or running.name
+    return PublicationPlan(
+        phase=running.name,
+        public=running.phase.plan.visibility is Visibility.PUBLIC,
+        refused=_refusal(hub, running, [board for _, board in found]),
+        boards=tuple(key for key, _ in found),
+        names=running.phase.plan.team_names is TeamNames.HIDDEN,
+        undescribed=tuple(
+            UndescribedRun(run=one.run, team=one.team)
+            for one in await seen_methods(hub, running, caller.viewer)
+            if one.method is None and one.run in runs
+        ),
+        title=f"Results of {name}",
+        text=_announcement(name, running.phase.challenge, [board for _, board in found]),
+    )
+
+
+@operation("Phases.publish", "POST /phases/{phase}/publish", Role.ORGANISER)
+async def publish(hub: HubContext, caller: Caller, request: Publication) -> PhaseDetail:
+    """Publish the results of a phase that is over: everybody sees its scores from now on.
+
+    The challenge's page of results has them, and the announcement is sent to its teams, all at
+    once. Answers are public once the phase is closed as well.
+    """
+    running, now = hub.phase(request.phase), hub.clock()
+    found = await _final(hub, running, caller.viewer)
+    if message := _refusal(hub, running, [board for _, board in found]):
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    challenge = await seen_challenge(hub, caller, running.phase.challenge)
+    public = msgspec.structs.replace(running.phase.plan, visibility=Visibility.PUBLIC)
+    moments = msgspec.structs.replace(running.phase.moments, published=now)
+    async with hub.store.writing() as connection:
+        await phases.change(connection, running.phase.id, plan=public, moments=moments)
+        if request.title:
+            await announcements.add(connection, challenge.id, now, request.title, request.text)
+            await tell_teams(connection, hub.settings.notices, challenge, now, request.title)
+        await audit_log(
+            connection, caller, "phases.publish", running.name, announced=request.title or None
+        )
+    return detail(hub, await reopened(hub, running.name))
+
+
+@operation("Challenges.results", "GET /challenges/{challenge}/results", None)
+async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[PhaseResults]:
+    """Return the results of a challenge that everybody may see, its newest phase first."""
+    challenge = await seen_challenge(hub, caller, request.challenge)
+    shown = []
+    for running in hub.seen_phases(caller):
+        plan = running.phase.plan
+        over = running.state in FINAL and plan.visibility is Visibility.PUBLIC
+        if running.phase.challenge != challenge.name or not over:
+            continue
+        if found := await _final(hub, running, caller.viewer):
+            shown.append(
+                PhaseResults(
+                    phase=running.name,
+                    title=plan.title,
+                    published=running.phase.moments.published,
+                    tasks=tuple(_task(key, board) for key, board in found),
+                )
+            )
+    return shown[::-1]
+
+
+async def _final(
+    hub: HubContext, running: RunningPhase, viewer: Viewer
+) -> Sequence[tuple[str, FrozenBoard]]:
+    """Return the final boards of a phase with their ids, by task: none before it is over."""
+    if running.state not in FINAL:
+        return []
+    async with hub.store.reading() as connection:
+        kept = await boards.list_all(connection, running.phase.id)
+    newest = {board.task: board.id for board in reversed(kept)}
+    found = []
+    for task in running.boards.tasks():
+        key = newest.get(task.name, "")
+        if key and (board := await frozen_board(hub, key, viewer)) is not None:
+            found.append((key, board))
+    return found
+
+
+def _refusal(hub: HubContext, running: RunningPhase, found: Sequence[FrozenBoard]) -> str:
+    """Return why the results of a phase cannot be published; empty: they can be."""
+    if running.state not in FINAL:
+        return (
+            f"phase {running.name} is {running.state}: freeze it first, its results are not final"
+        )
+    if hub.is_embargoed(running):
+        return f"challenge {running.phase.challenge} is not announced yet: change that first"
+    if running.phase.moments.published:
+        return f"the results of phase {running.name} are published already"
+    tasks = running.boards.tasks()
+    if not tasks:
+        return f"phase {running.name} has no gold: nothing was scored"
+    if missing := [task.name for task in tasks if task.name not in {one.name for one in found}]:
+        return f"the final board of {', '.join(missing)} is not made yet: try again in a moment"
+    return ""
+
+
+def _task(key: str, board: FrozenBoard) -> TaskResults:
+    rows = board.board(RAW).rows
+    return TaskResults(
+        task=board.name,
+        title=board.title,
+        board=key,
+        at=board.at,
+        runs=len(rows),
+        podium=tuple(row for row in rows if row.place is not None and row.place <= PODIUM),
+        words=in_words(rows),
+    )
+
+
+def in_words(rows: Sequence[BoardRow]) -> str:
+    """Return what the first place of a board is worth, in sentences; rows are ordered by place."""
+    first = [row for row in rows if row.place == 1]
+    if not first:
+        return "No run has a place."
+    said = f"{_listed(first)} {'has' if len(first) == 1 else 'share'} the first place."
+    if any(row.place is not None and row.interval is None for row in rows):
+        return said
+    contenders = [row for row in rows if row.interval and row.interval.best_rank == 1]
+    if len(contenders) > 1:
+        return (
+            f"{said} The 95 % intervals of the rank include the first place for"
+            f" {len(contenders)} runs, {_listed(contenders)}: these do not differ clearly."
+        )
+    return f"{said} The 95 % interval of no other run's rank includes it."
+
+
+def _listed(rows: Sequence[BoardRow]) -> str:
+    names = [called(row) for row in rows]
+    if len(names) > NAMED:
+        names = [*names[:NAMED], f"{len(names) - NAMED} more"]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def called(row: BoardRow) -> str:
+    """Return a run's name with that of its team, unless it begins with that."""
+    team = row.title or row.team
+    return row.run if not team or row.run.startswith(team) else f"{row.run} ({team})"
+
+
+def _announcement(name: str, challenge: str, found: Sequence[FrozenBoard]) -> str:
+    """Return the announcement of results, in Markdown."""
+    lines = [f"The results of {_plain(name)} are [published](/results/{challenge})."]
+    for board in found:
+        rows, measure = board.board(RAW).rows, board.order[0]
+        column = next(one for one in board.columns if one.key == measure)
+        lines.append(f"**{_plain(board.title)}** ({len(rows)} runs): {_plain(in_words(rows))}")
+        lines.append(
+            "\n".join(
+                f"{row.place}. {_plain(called(row))}: {row.values[measure]:.{column.decimals}f}"
+                for row in rows
+                if row.place is not None and row.place <= PODIUM
+            )
+        )
+    return "\n\n".join(filter(None, lines))
+
+
+def _plain(text: str) -> str:
+    """Return a text of teams so that Markdown shows it as it is."""
+    return "".join(f"\\{letter}" if letter in r"\`*_[]<>!#|&" else letter for letter in text)

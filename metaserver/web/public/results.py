@@ -1,0 +1,106 @@
+"""The page of a challenge's results: first places, tables, charts, methods, how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.base.boards import FrozenBoard
+from metaserver.base.methods import HEADINGS, MethodDescription
+from metaserver.boards.snapshots import Monitor
+from metaserver.operations import challenge_pages, publishing
+from metaserver.operations.context import HubContext
+from metaserver.operations.fields import OneChallenge
+from metaserver.operations.publishing import PhaseResults, TaskResults
+from metaserver.operations.table import ask
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.public.boards import page, viewer_of
+from metaserver.web.public.choices import Choice
+from metaserver.web.public.leaderboard import Leaderboard, sortable
+from metaserver.web.public.phases import PhaseSites
+from metaserver.web.public.sites import PhaseSummary
+from metaserver.web.ui.templates import Templates
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownTask:
+    """The final board of a task as it is shown."""
+
+    results: TaskResults
+    board: FrozenBoard
+    charts: Leaderboard
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownPhase:
+    """A phase's results as they are shown; each method is of a run, with its team."""
+
+    results: PhaseResults
+    summary: PhaseSummary
+    tasks: Sequence[ShownTask]
+    methods: Sequence[tuple[str, str, MethodDescription]]
+    monitor: Monitor
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsPage:
+    """The handler, and what it draws with."""
+
+    hub: HubContext
+    sites: PhaseSites
+    templates: Templates
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return its route, which stays when phases come and go."""
+        return [web.get("/results/{challenge}", self.show)]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the results of a challenge that everybody may see."""
+        caller, name = caller_of(request), request.match_info["challenge"]
+        asked = OneChallenge(challenge=name)
+        texts = await ask(self.hub, caller, challenge_pages.get, asked)
+        found = await ask(self.hub, caller, publishing.results, asked)
+        shown = [one for results in found if (one := await self._shown(request, results))]
+        text = self.templates.page(
+            "results.html",
+            c=texts,
+            shown=shown,
+            headings=HEADINGS,
+            address=f"{self.hub.address_for(caller)}/results/{name}",
+        )
+        return page(text)
+
+    async def _shown(self, request: web.Request, results: PhaseResults) -> ShownPhase | None:
+        site, view = self.sites.named(results.phase), self.sites.view(results.phase)
+        if site is None or view is None:
+            return None  # deleted meanwhile
+        viewer = viewer_of(request)
+        tasks = []
+        for task in results.tasks:
+            if (board := await self.sites.frozen(task.board, viewer)) is None:
+                continue
+            views = list(board.views)
+            charts = Leaderboard(
+                board=board.board(views[0]),
+                task=board,
+                choice=Choice.parse({}, views, sortable(board), board.policies),
+                views=views,
+                frozen=board,
+                key=task.board,
+                phase=board.phase,
+                base=site.base,
+            )
+            tasks.append(ShownTask(results=task, board=board, charts=charts))
+        return ShownPhase(
+            results=results,
+            summary=site.summary(),
+            tasks=tasks,
+            methods=[
+                (one.run, one.team, one.method)
+                for one in await view.methods(viewer)
+                if one.method is not None
+            ],
+            monitor=view.monitor(viewer),
+        )

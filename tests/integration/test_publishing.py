@@ -1,0 +1,124 @@
+"""Results of a phase: looked at, published in one act, seen by everybody from then on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from metaserver.base.boards import BoardRow
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.scores import RunIntervals
+from metaserver.operations.caller import Caller
+from metaserver.operations.publishing import in_words
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Visitor, organiser_token, visiting
+from tests.integration.test_service_gold import run_file
+
+PUBLISH = "/organise/phases/test/publish"
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    """A hub whose open phase hides scores; two teams have uploaded a run."""
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running, visibility="hidden", title="Test phase")
+        await running.do("phases.open", phase="test")
+        for team in ("blue", "red"):
+            await running.do("teams.create", team=team, title=f"Team *{team}*")
+            file = {"phase": "test", "task": "INT", "run": f"{team}-1", "content": run_file()}
+            await running.do("runs.upload", running.team(team), **file)
+        yield running
+
+
+@pytest.fixture
+async def ana(running: Running) -> AsyncIterator[Visitor]:
+    """A browser of an organiser."""
+    async with visiting(running) as visitor:
+        await visitor.sign_in(await organiser_token(running))
+        yield visitor
+
+
+async def test_results_are_published_in_one_act(running: Running, ana: Visitor) -> None:
+    page = await ana.get("/organise/phases/test/freeze")
+    assert "Nothing: no server has an article left" in page.said
+    assert (await ana.get(PUBLISH)).said.count("freeze it first") == 1
+    await running.do("phases.freeze", phase="test")
+    await running.frozen(3)
+    async with visiting(running) as reader:
+        assert "No results are published yet" in (await reader.get("/results/bc")).said
+        page = await ana.get("/organise/phases/test")
+        assert f'href="{PUBLISH}"' in page.text
+        page = await ana.get(PUBLISH)
+        assert "2 runs without a description of the method" in page.said
+        plan = await running.do("phases.publication", phase="test")
+        page = await ana.post(
+            PUBLISH, title=plan.title, text=plan.text, package="true", license="not a licence"
+        )
+        assert (page.status, (await running.do("phases.get", phase="test")).visibility) == (
+            422,
+            "hidden",
+        )
+        page = await ana.post(PUBLISH, title=plan.title, text=plan.text, package="true", license="")
+        assert (page.status, page.path) == (200, "/results/bc")
+        page = await reader.get("/results/bc")
+        assert "Team *blue* blue-1" in page.said
+        assert '<meta property="og:description"' in page.text
+        page = await reader.get("/c/bc")
+        assert "Results of Test phase" in page.said
+        assert page.text.count('href="/results/bc"') == 2  # of the page, and of the announcement
+        assert "Team *blue*" in page.said  # not emphasised: what a team writes is no Markdown
+        assert "results are published" in page.said
+        assert (await reader.get("/c/bc/test/board/INT")).said.count("blue-1") > 0
+    package = await running.do("results-package.get", phase="test")
+    assert package.job is not None
+    with pytest.raises(RefusedError) as refused:
+        await running.do("phases.publish", phase="test")
+    assert refused.value.refusal is Refusal.STATE
+
+
+async def test_what_is_hidden_again_or_opened_again_is_not_published(running: Running) -> None:
+    await running.do("phases.freeze", phase="test")
+    await running.frozen(3)
+    await running.do("phases.publish", phase="test")
+    anybody = Caller()
+    assert len(await running.do("challenges.results", anybody, challenge="bc")) == 1
+    assert await running.do("challenges.announcements", anybody, challenge="bc") == []
+    hidden = await running.do("phases.update", phase="test", visibility="hidden")
+    assert hidden.moments.published is None
+    assert await running.do("challenges.results", anybody, challenge="bc") == []
+    await running.do("phases.publish", phase="test")
+    opened = await running.do("phases.open", phase="test")
+    assert (opened.moments.freezes, opened.moments.published) == (None, None)
+    assert await running.do("challenges.results", anybody, challenge="bc") == []
+
+
+async def test_an_early_freeze_stays_in_the_timeline(running: Running, ana: Visitor) -> None:
+    await running.do("phases.update", phase="test", freezes="2998-01-01T00:00")
+    before = (await ana.get("/c/bc")).said
+    await running.do("phases.freeze", phase="test")
+    after = (await ana.get("/c/bc")).said
+    assert ("2998" in before, "2998" in after) == (True, False)
+    assert after.index("Test phase opens") < after.index("Test phase freezes") < after.index("Now")
+
+
+def row(run: str, place: int | None, best: int = 0) -> BoardRow:
+    interval = RunIntervals(score=1, low=0, high=1, best_rank=best, worst_rank=9) if best else None
+    return BoardRow(
+        run=run, place=place, articles_scored=1, articles_in_gold=1, values={}, interval=interval
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([row("a", None)], "No run has a place."),
+        ([row("a", 1), row("b", 1)], "a and b share the first place."),
+        ([row("a", 1, 1), row("b", 2, 2)], "no other run's rank includes it"),
+        ([row("a", 1, 1), row("b", 2, 1), row("c", 3, 2)], "2 runs, a and b: these do not differ"),
+        ([row(name, 1) for name in "abcdefg"], "a, b, c, d, e and 2 more share"),
+    ],
+)
+def test_ties_are_said_in_words(rows: list[BoardRow], said: str) -> None:
+    assert said in in_words(rows)
