@@ -69,13 +69,13 @@ class Comparisons:
         """
         if not isinstance(self._scoreboard.scored_task(task).plugin, ComparedTask):
             return None
-        found = self._newest.get((task, view, policy))
+        comparison = self._newest.get((task, view, policy))
         compared = self._compared(scores)
-        if compared and not (found and found.of(compared)):
+        if compared and not (comparison and comparison.of(compared)):
             self._asked[task, view, policy] = None
             if self._worker is None or self._worker.done():
                 self._worker = asyncio.create_task(self._work(), name="comparisons")
-        return found
+        return comparison
 
     def known(self, task: TaskName, view: View, policy: ArticlePolicy) -> BoardComparison | None:
         """Return the newest comparison that there is, and request none."""
@@ -83,17 +83,19 @@ class Comparisons:
 
     def without(self, task: TaskName) -> Comparisons:
         """Return the comparisons of the other tasks' boards, after a change of this task's gold."""
-        others = Comparisons(self._scoreboard, self._changed, pause=self._pause)
-        kept = {board: found for board, found in self._newest.items() if board[0] != task}
-        others._newest.update(kept)
-        return others
+        rest = Comparisons(self._scoreboard, self._changed, pause=self._pause)
+        comparisons = {
+            board: comparison for board, comparison in self._newest.items() if board[0] != task
+        }
+        rest._newest.update(comparisons)
+        return rest
 
     def _compared(self, scores: Mapping[ServerName, Score]) -> Mapping[ServerName, Score]:
-        least = self._scoreboard.ranking.min_coverage
+        min_coverage = self._scoreboard.ranking.min_coverage
         return {
             run: score
             for run, score in scores.items()
-            if score.articles_scored and score.coverage >= least
+            if score.articles_scored and score.coverage >= min_coverage
         }
 
     async def make(
@@ -117,35 +119,35 @@ class Comparisons:
             cards,
             order_of(scored.plugin, ranking)[0],
         )
-        made = BoardComparison(scores=scores, intervals=intervals, levels=levels)
-        self._newest[task, view, policy] = made
-        return made
+        comparison = BoardComparison(scores=scores, intervals=intervals, levels=levels)
+        self._newest[task, view, policy] = comparison
+        return comparison
 
     async def _work(self) -> None:
         clock = asyncio.get_running_loop().time
         while self._asked:
             task, view, policy = board = next(iter(self._asked))
             del self._asked[board]
-            begun = clock()
+            start = clock()
             try:
                 scores = await self._scoreboard.averaged(task, view, policy)
                 await self.make(task, view, policy, scores)
             except Exception:  # the boards are shown without intervals
                 log.exception("cannot compare the runs of %s (%s)", task, view)
             self._changed()
-            await asyncio.sleep(max(self._pause, REST * (clock() - begun)))
+            await asyncio.sleep(max(self._pause, REST * (clock() - start)))
 
 
-def are_same(scores: Mapping[ServerName, Score], others: Mapping[ServerName, Score]) -> bool:
+def are_same(scores: Mapping[ServerName, Score], newer: Mapping[ServerName, Score]) -> bool:
     """Return whether the score objects are the same; the scoreboard reuses unchanged ones."""
-    return scores.keys() == others.keys() and all(
-        scores[run] is score for run, score in others.items()
+    return scores.keys() == newer.keys() and all(
+        scores[run] is score for run, score in newer.items()
     )
 
 
 def _compare(
     plugin: ComparedTask, gold: Any, cards: Mapping[str, Any], measure: str
 ) -> tuple[Mapping[str, RunIntervals], Sequence[ArticleLevel]]:
-    known = measure in plugin.resampled
-    intervals = plugin.intervals(gold, cards, measure) if known else {}
+    comparable = measure in plugin.resampled
+    intervals = plugin.intervals(gold, cards, measure) if comparable else {}
     return intervals, plugin.levels(gold, cards)

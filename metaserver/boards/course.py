@@ -96,25 +96,25 @@ class AttemptCourse:
         finer, self._counts = self._counts, {}
         self._level += 1
         for number, counts in finer.items():
-            known = self._counts.setdefault(number >> 1, counts)
-            if known is not counts:
-                known += counts
+            total = self._counts.setdefault(number >> 1, counts)
+            if total is not counts:
+                total += counts
 
     def dump(self) -> KeptCourse:
         """Return the course for a checkpoint."""
         counts = {
-            number: one.astype("<u4").tobytes() for number, one in sorted(self._counts.items())
+            number: array.astype("<u4").tobytes() for number, array in sorted(self._counts.items())
         }
         return KeptCourse(self._level, counts)
 
     @classmethod
-    def load(cls, kept: KeptCourse) -> AttemptCourse:
+    def load(cls, stored: KeptCourse) -> AttemptCourse:
         """Return the course that `dump` returned."""
         course = cls()
-        course._level = kept.level
+        course._level = stored.level
         course._counts = {
-            number: np.frombuffer(one, "<u4").astype(np.uint32)
-            for number, one in kept.counts.items()
+            number: np.frombuffer(packed, "<u4").astype(np.uint32)
+            for number, packed in stored.counts.items()
         }
         return course
 
@@ -130,13 +130,13 @@ class AttemptCourse:
         moments = [
             Moment(
                 start=float(number * seconds),
-                answered=int(one[ANSWERS]),
-                partial=int(one[PARTIAL]),
-                errors=int(one[ERRORS]),
+                answered=int(row[ANSWERS]),
+                partial=int(row[PARTIAL]),
+                errors=int(row[ERRORS]),
                 p50=half,
-                p95=most,
+                p95=p95_seconds,
             )
-            for number, one, half, most in zip(numbers, counts, p50, p95, strict=True)
+            for number, row, half, p95_seconds in zip(numbers, counts, p50, p95, strict=True)
         ]
         return CourseReading(seconds=seconds, moments=moments)
 

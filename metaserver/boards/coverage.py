@@ -35,7 +35,7 @@ class Coverage:
 
     def places(self, articles: Iterable[ArticleId]) -> NDArray[np.int64]:
         """Return the positions of articles, which the corpus has."""
-        return np.array([self.positions[one] for one in articles], dtype=np.int64)
+        return np.array([self.positions[article] for article in articles], dtype=np.int64)
 
     def mask(self, run: ServerName, places: NDArray[np.int64]) -> Mask:
         """Return which of the articles at these positions are over for a run."""

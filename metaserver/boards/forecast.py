@@ -62,25 +62,25 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 def forecast(status: ServerStatus, pace: MeasuredPace) -> Forecast | None:
     """Return the forecast for a server; None where it is finished, or too little is known."""
-    left = status.total - status.done - status.given_up
-    if left <= 0:
+    remaining = status.total - status.done - status.given_up
+    if remaining <= 0:
         return None
     if pace.articles >= LEAST and pace.seconds > 0:
-        seconds = left * pace.seconds / pace.articles
-        return _ranged(seconds, pace.articles, left, ForecastBasis.PACE)
+        seconds = remaining * pace.seconds / pace.articles
+        return _ranged(seconds, pace.articles, remaining, ForecastBasis.PACE)
     if status.eta is not None and len(status.recent) >= LEAST:
-        return _ranged(status.eta, len(status.recent), left, ForecastBasis.TIMES)
+        return _ranged(status.eta, len(status.recent), remaining, ForecastBasis.TIMES)
     return None
 
 
-def _ranged(seconds: float, known: int, left: int, basis: ForecastBasis) -> Forecast:
-    factor = math.exp(Z95 * math.sqrt(1 / known + 1 / left))
+def _ranged(seconds: float, ended: int, remaining: int, basis: ForecastBasis) -> Forecast:
+    factor = math.exp(Z95 * math.sqrt(1 / ended + 1 / remaining))
     return Forecast(
-        seconds=seconds, low=seconds / factor, high=seconds * factor, articles=known, basis=basis
+        seconds=seconds, low=seconds / factor, high=seconds * factor, articles=ended, basis=basis
     )
 
 
-def verdict(status: ServerStatus, found: Forecast | None, left: float | None) -> Verdict:
+def verdict(status: ServerStatus, forecast: Forecast | None, time_left: float | None) -> Verdict:
     """Hold a forecast against the seconds that are left until the deadline (None: there is none).
 
     A server that is down is late or close by its pace, which falls as long as it is down.
@@ -89,10 +89,10 @@ def verdict(status: ServerStatus, found: Forecast | None, left: float | None) ->
         return Verdict.FINISHED
     if status.state in STOPPED:
         return Verdict.STOPPED
-    if found is None:
+    if forecast is None:
         return Verdict.UNKNOWN
-    if left is None:
+    if time_left is None:
         return Verdict.NO_DEADLINE
-    if found.low > left:
+    if forecast.low > time_left:
         return Verdict.LATE
-    return Verdict.CLOSE if found.high > left else Verdict.IN_TIME
+    return Verdict.CLOSE if forecast.high > time_left else Verdict.IN_TIME

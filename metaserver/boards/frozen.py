@@ -17,8 +17,8 @@ def freeze(
     task: TaskPlugin, boards: Iterable[Board], *, phase: str, reason: str, at: float
 ) -> FrozenBoard:
     """Freeze a task's present boards: one a view, and one for each choice of articles."""
-    kept = list(boards)
-    ranking = next((board.ranking for board in kept), None)
+    frozen_boards = list(boards)
+    ranking = next((board.ranking for board in frozen_boards), None)
     usual = ranking.articles if ranking else ArticlePolicy.ANSWERED
     return FrozenBoard(
         name=task.name,
@@ -27,11 +27,11 @@ def freeze(
         reason=reason,
         at=at,
         columns=task.columns,
-        order=next((board.order for board in kept if board.order), task.order),
-        views={board.view: _view(board) for board in kept if board.articles is usual},
+        order=next((board.order for board in frozen_boards if board.order), task.order),
+        views={board.view: _view(board) for board in frozen_boards if board.articles is usual},
         ranking=ranking,
-        others={board.view: _view(board) for board in kept if board.articles is not usual},
-        provisional=any(board.provisional for board in kept),
+        others={board.view: _view(board) for board in frozen_boards if board.articles is not usual},
+        provisional=any(board.provisional for board in frozen_boards),
     )
 
 

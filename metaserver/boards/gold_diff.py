@@ -42,16 +42,22 @@ def label_changes(
     """
     if not isinstance(plugin, LabelledTask):
         return LabelChanges()
-    new = plugin.labels(after)
-    old: Labels = plugin.labels(before) if before is not None else {}
-    changed = [article for article in sorted({*new, *old}) if new.get(article) != old.get(article)]
+    labels_after = plugin.labels(after)
+    labels_before: Labels = plugin.labels(before) if before is not None else {}
+    changed = [
+        article
+        for article in sorted({*labels_after, *labels_before})
+        if labels_after.get(article) != labels_before.get(article)
+    ]
     apart = isinstance(plugin, OfflineTask)  # nothing is sent: its gold has its own articles
-    unknown = [] if apart else sorted(new.keys() - set(corpus))
+    unknown = [] if apart else sorted(labels_after.keys() - set(corpus))
     return LabelChanges(
-        articles=len(new),
-        added=sum(len(_more(new, old, article)) for article in changed),
-        removed=sum(len(_more(old, new, article)) for article in changed),
-        changes=tuple(_article_change(new, old, article) for article in changed[:MOST_TOLD]),
+        articles=len(labels_after),
+        added=sum(len(_more(labels_after, labels_before, article)) for article in changed),
+        removed=sum(len(_more(labels_before, labels_after, article)) for article in changed),
+        changes=tuple(
+            _article_change(labels_after, labels_before, article) for article in changed[:MOST_TOLD]
+        ),
         unknown_articles=len(unknown),
         unknown=tuple(unknown[:MOST_TOLD]),
     )
@@ -88,15 +94,15 @@ def no_accession(release: str) -> str:
     )
 
 
-def _more(labels: Labels, others: Labels, article: ArticleId) -> frozenset[str]:
-    return labels.get(article, NONE) - others.get(article, NONE)
+def _more(labels: Labels, minus: Labels, article: ArticleId) -> frozenset[str]:
+    return labels.get(article, NONE) - minus.get(article, NONE)
 
 
-def _article_change(new: Labels, old: Labels, article: ArticleId) -> ArticleChange:
+def _article_change(after: Labels, before: Labels, article: ArticleId) -> ArticleChange:
     return ArticleChange(
         article=article,
-        added=tuple(sorted(_more(new, old, article))[:MOST_LABELS]),
-        removed=tuple(sorted(_more(old, new, article))[:MOST_LABELS]),
+        added=tuple(sorted(_more(after, before, article))[:MOST_LABELS]),
+        removed=tuple(sorted(_more(before, after, article))[:MOST_LABELS]),
     )
 
 
@@ -107,13 +113,13 @@ def run_changes(
     after: Mapping[ServerName, Score],
 ) -> Sequence[RunChange]:
     """Return every run's values before and after, in the order of the board after."""
-    old = {row.run: row for row in ranked(plugin, ranking, before)}
+    rows_before = {row.run: row for row in ranked(plugin, ranking, before)}
     return [
         RunChange(
             run=row.run,
-            place_before=old[row.run].place if row.run in old else None,
+            place_before=rows_before[row.run].place if row.run in rows_before else None,
             place_after=row.place,
-            before=dict(old[row.run].values) if row.run in old else None,
+            before=dict(rows_before[row.run].values) if row.run in rows_before else None,
             after=dict(row.values),
         )
         for row in ranked(plugin, ranking, after)

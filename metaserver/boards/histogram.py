@@ -86,15 +86,15 @@ class TimeHistogram:
         """Remove the durations of another histogram, all of which were added before."""
         if not other.total:
             return
-        left = self.total - other.total
-        if not left:
+        difference = self.total - other.total
+        if not difference:
             self._filled = None
             self._waiting.clear()
             return
         counts = self._counts()
         counts -= other._counts()
         (filled,) = counts.nonzero()
-        self._counted.set_internal_tacking_values(int(filled[0]), int(filled[-1]), left)
+        self._counted.set_internal_tacking_values(int(filled[0]), int(filled[-1]), difference)
 
     def percentile(self, percent: float) -> float | None:
         """Return the duration that `percent` (0 to 100) of all do not exceed; None if empty."""
@@ -105,8 +105,8 @@ class TimeHistogram:
         if not self.total:
             return [None] * len(percents)
         ranks = [max(1, math.ceil(self.total * percent / 100)) for percent in percents]
-        found: list[float] = _MIDDLES[np.searchsorted(np.cumsum(self._counts()), ranks)].tolist()
-        return found
+        seconds: list[float] = _MIDDLES[np.searchsorted(np.cumsum(self._counts()), ranks)].tolist()
+        return seconds
 
     def shape(self, longest: float, bars: int = 28) -> tuple[Sequence[float], Sequence[int]]:
         """Return bar edges (seconds, evenly spaced logarithms) and counts for a chart.

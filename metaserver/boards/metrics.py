@@ -112,8 +112,8 @@ class Metrics:
 
     def render_of(self, servers: Collection[ServerName]) -> tuple[bytes, str]:
         """Return the metrics of some servers only, without sums over others."""
-        own = _Chosen(self._attempts, lambda labels: labels["server"] in servers)
-        return self._rendered(own, _Lanes(self._sources, servers))
+        chosen = _Chosen(self._attempts, lambda labels: labels["server"] in servers)
+        return self._rendered(chosen, _Lanes(self._sources, servers))
 
     def _rendered(self, *collectors: Collector) -> tuple[bytes, str]:
         registry = CollectorRegistry()
@@ -153,8 +153,8 @@ class _Lanes(_Unnamed):
         self._only = only
 
     def collect(self) -> Iterable[Metric]:
-        known = [row for monitor in self._sources.monitors() for row in monitor.servers]
-        servers = [row for row in known if self._only is None or row.name in self._only]
+        rows = [row for monitor in self._sources.monitors() for row in monitor.servers]
+        servers = [row for row in rows if self._only is None or row.name in self._only]
         states = Count(row.state for row in servers)
         lanes = GaugeMetricFamily("metaserver_lanes", "Lanes by state.", labels=("state",))
         for state in ServerState:

@@ -118,14 +118,14 @@ class ServerMonitor:
     def add(self, server: Server, address: str) -> None:
         """Monitor a server, or apply changes of it; its address is the public part of its URL."""
         self._cached = None
-        known = self._servers.get(server.name)
-        if known is None:
+        watched = self._servers.get(server.name)
+        if watched is None:
             measured = _Measured(over=bytearray(self._total // 8 + 1))
-            known = self._servers[server.name] = _MonitoredServer(
+            watched = self._servers[server.name] = _MonitoredServer(
                 server=server, address=address, measured=measured
             )
-        known.server, known.address = server, address
-        self._change(known)
+        watched.server, watched.address = server, address
+        self._change(watched)
 
     def adopt(self, other: ServerMonitor, server: ServerName) -> None:
         """Take over the measures of a server's attempts from another monitor, which is given up."""
@@ -151,23 +151,23 @@ class ServerMonitor:
             tasks=dict(measured.tasks),
         )
 
-    def load(self, server: ServerName, kept: KeptMonitor) -> None:
+    def load(self, server: ServerName, stored: KeptMonitor) -> None:
         """Set the measures of a server's attempts to dumped ones."""
         measured = _Measured(
-            answered=kept.answered,
-            given_up=kept.given_up,
-            answers=Counter(kept.answers),
-            times=TimeHistogram.from_bytes(kept.times) if kept.times else TimeHistogram(),
-            outcomes=Counter(kept.outcomes),
-            network=kept.network,
-            total=kept.total,
-            over=bytearray(kept.over),
-            course=AttemptCourse.load(kept.course),
-            usage=UsageTotals.load(kept.usage),
-            tasks=Counter(kept.tasks),
+            answered=stored.answered,
+            given_up=stored.given_up,
+            answers=Counter(stored.answers),
+            times=TimeHistogram.from_bytes(stored.times) if stored.times else TimeHistogram(),
+            outcomes=Counter(stored.outcomes),
+            network=stored.network,
+            total=stored.total,
+            over=bytearray(stored.over),
+            course=AttemptCourse.load(stored.course),
+            usage=UsageTotals.load(stored.usage),
+            tasks=Counter(stored.tasks),
         )
-        measured.recent.extend(kept.recent)
-        self._measure(server, measured, kept.errors)
+        measured.recent.extend(stored.recent)
+        self._measure(server, measured, stored.errors)
 
     def _measure(
         self, server: ServerName, measured: _Measured, errors: Iterable[ErrorEntry]
@@ -254,12 +254,12 @@ class ServerMonitor:
 
     def usages(self, currency: str) -> Mapping[ServerName, RunUsage]:
         """Return what answers took, by the servers that declare it; costs in one currency."""
-        found = {
+        usages = {
             name: watched.measured.usage.of_run(currency)
             for name, watched in self._servers.items()
             if watched.measured.usage.declared
         }
-        return {name: usage for name, usage in found.items() if usage is not None}
+        return {name: usage for name, usage in usages.items() if usage is not None}
 
     def answered(self, server: ServerName, task: TaskName) -> int:
         """Return how many articles a server answered for a task, be it with an empty list."""
@@ -295,8 +295,10 @@ class ServerMonitor:
             at = int((attempt.started_at + seconds) // BIN_SECONDS)
             self._answers[at] += 1
             if at not in measured.answers:
-                for old in [old for old in measured.answers if old < at - BINS]:
-                    del measured.answers[old]
+                for at_old in [
+                    bin_start for bin_start in measured.answers if bin_start < at - BINS
+                ]:
+                    del measured.answers[at_old]
             measured.answers[at] += 1
         elif final:
             measured.given_up += 1
@@ -385,8 +387,8 @@ class ServerMonitor:
         """Return the answers a minute in each of the last complete bins since the monitor began."""
         now = int(self._clock() // BIN_SECONDS)
         first = max(now - BINS, int(self._began // BIN_SECONDS))
-        for old in [at for at in self._answers if at < now - BINS]:
-            del self._answers[old]
+        for bin_start in [at for at in self._answers if at < now - BINS]:
+            del self._answers[bin_start]
         return [self._answers[at] * 60 / BIN_SECONDS for at in range(first, now)]
 
     def _status(self, watched: _MonitoredServer) -> ServerStatus:
@@ -433,13 +435,13 @@ def _network(timings: Timings) -> float:
     return sum(part for part in parts if part is not None)
 
 
-def _eta(watched: _MonitoredServer, left: int) -> float | None:
+def _eta(watched: _MonitoredServer, remaining: int) -> float | None:
     """Return the seconds until the queue is empty at the speed of the last attempts."""
-    if not (left and watched.measured.recent and watched.measured.finished) or watched.down:
+    if not (remaining and watched.measured.recent and watched.measured.finished) or watched.down:
         return None
     seconds = sum(tick.seconds for tick in watched.measured.recent) / len(watched.measured.recent)
     attempts_each = watched.measured.outcomes.total() / watched.measured.finished
-    return left * seconds * attempts_each / watched.server.concurrency
+    return remaining * seconds * attempts_each / watched.server.concurrency
 
 
 def _state(

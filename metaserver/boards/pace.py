@@ -82,5 +82,5 @@ class Paces:
 
     def measured(self, server: ServerName) -> MeasuredPace:
         """Return a server's pace as of now."""
-        known = self._paces.get(server)
-        return MeasuredPace(0, 0.0) if known is None else known.measured(self._clock())
+        pace = self._paces.get(server)
+        return MeasuredPace(0, 0.0) if pace is None else pace.measured(self._clock())

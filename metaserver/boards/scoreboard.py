@@ -57,13 +57,13 @@ class ScoredTask:
 
     def scorers(self) -> Mapping[View, Callable[[], Scorer]]:
         """Return the factories of empty scorers, by view."""
-        made: dict[View, Callable[[], Scorer]] = {
+        factories: dict[View, Callable[[], Scorer]] = {
             RAW: partial(self.plugin.scorer, self.gold),
             **self.views,
         }
         if self.public is not None:
-            made[PUBLIC] = partial(self.plugin.scorer, self.public)
-        return made
+            factories[PUBLIC] = partial(self.plugin.scorer, self.public)
+        return factories
 
     def gold_of(self, view: View) -> Any:
         """Return the gold that a view is scored on."""
@@ -188,8 +188,8 @@ class _Runs:
 
     def known(self, server: ServerName) -> Mapping[ArticlePolicy, Score]:
         """Return a run's scores that need not be computed."""
-        found = {policy: self.newest(server, policy) for policy in ArticlePolicy}
-        return {policy: score for policy, score in found.items() if score is not None}
+        scores = {policy: self.newest(server, policy) for policy in ArticlePolicy}
+        return {policy: score for policy, score in scores.items() if score is not None}
 
     def score(self, server: ServerName, policy: ArticlePolicy) -> Score:
         """Return a run's score; that of one that changed is computed now."""
@@ -201,27 +201,29 @@ class _Runs:
 
     async def average(self, server: ServerName, policy: ArticlePolicy) -> Score:
         """Return a run's score, computed in a thread; no other thread is computing it."""
-        begun = self.averaging[server] = _Averaging()
-        begun.made = asyncio.create_task(
-            self._make(server, self.scorers[server], policy, begun), name="mean"
+        averaging = self.averaging[server] = _Averaging()
+        averaging.made = asyncio.create_task(
+            self._make(server, self.scorers[server], policy, averaging), name="mean"
         )
-        return await asyncio.shield(begun.made)  # the thread cannot be ended, so neither is this
+        return await asyncio.shield(
+            averaging.made
+        )  # the thread cannot be ended, so neither is this
 
     async def _make(
-        self, server: ServerName, scorer: Scorer, policy: ArticlePolicy, begun: _Averaging
+        self, server: ServerName, scorer: Scorer, policy: ArticlePolicy, averaging: _Averaging
     ) -> Score:
         score: Score | None = None
         try:
             score = await asyncio.to_thread(score_of, scorer, policy, self.mask(server))
             return score
         finally:
-            if self.averaging.get(server) is begun:  # it was not dropped meanwhile
+            if self.averaging.get(server) is averaging:  # it was not dropped meanwhile
                 del self.averaging[server]
                 if score is not None:
                     self.scores[policy][server] = score
-                    if not begun.touched:
+                    if not averaging.touched:
                         self.changed[policy].pop(server, None)
-                for article, prepared in begun.waiting:
+                for article, prepared in averaging.waiting:
                     self.keep(server, article, prepared)
 
 
@@ -374,8 +376,8 @@ class Scoreboard:
         """
         boards = self._runs
         for name, view, key in self._keys_of(payloads):
-            kept = prepared[key] if key in prepared else key.empty.prepare(article, payloads[name])
-            boards[name, view].put(server, key, article, kept)
+            value = prepared[key] if key in prepared else key.empty.prepare(article, payloads[name])
+            boards[name, view].put(server, key, article, value)
 
     def _keys_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, BoardKey]]:
         keys = self._keys  # one mapping throughout: a thread may be here while it is replaced
@@ -407,12 +409,12 @@ class Scoreboard:
         if scorer is None:
             return b""
         assert isinstance(scorer, KeptScorer)
-        if not (begun := runs.averaging.get(server)) or not begun.waiting:
+        if not (averaging := runs.averaging.get(server)) or not averaging.waiting:
             return scorer.dump()
         complete = self._keys[task][view].make()
         assert isinstance(complete, KeptScorer)
         complete.load(scorer.dump())
-        for article, prepared in begun.waiting:
+        for article, prepared in averaging.waiting:
             complete.keep(article, prepared)
         return complete.dump()
 
@@ -422,12 +424,12 @@ class Scoreboard:
         Each of those has the reason why its dumps cannot be used, and no run of the server.
         """
         self.drop(server)
-        given = {(dump.task, dump.view): dump for dump in dumps}
+        by_board = {(dump.task, dump.view): dump for dump in dumps}
         refused: dict[TaskName, str] = {}
         for name, keys in self._keys.items():
             try:
                 loaded = {
-                    view: self._loaded(name, view, key, given.get((name, view)))
+                    view: self._loaded(name, view, key, by_board.get((name, view)))
                     for view, key in keys.items()
                 }
             except ValueError as error:
@@ -469,8 +471,8 @@ class Scoreboard:
         self._keys = {**self._keys, **other._keys}
         self._signatures = {**self._signatures, **other._signatures}
         self._at_once = {**self._at_once, **other._at_once}
-        others = {board: runs for board, runs in self._runs.items() if board[0] not in other._tasks}
-        self._boards = {**others, **other._runs}
+        rest = {board: runs for board, runs in self._runs.items() if board[0] not in other._tasks}
+        self._boards = {**rest, **other._runs}
 
     def mark(self, task: TaskName, mark: GoldMark) -> None:
         """Set the mark of a task's gold, once it is stored."""
@@ -559,8 +561,8 @@ class Scoreboard:
     ) -> Mapping[ServerName, Score]:
         """Return the scores of a task's runs, averaged one by one in threads (see `average`)."""
         runs = self.runs(task, view)
-        found = {name: await self.average(task, view, name, policy) for name in runs}
-        return {name: score for name, score in found.items() if score is not None}
+        scores = {name: await self.average(task, view, name, policy) for name in runs}
+        return {name: score for name, score in scores.items() if score is not None}
 
     async def average(
         self,
@@ -587,9 +589,9 @@ class Scoreboard:
 
     async def at_rest(self, task: TaskName, view: View, server: ServerName) -> None:
         """Wait until no mean of a run is being computed, and no answer waits for one."""
-        while (begun := self._runs[task, view].averaging.get(server)) is not None:
-            assert begun.made is not None
-            await asyncio.wait([begun.made])
+        while (averaging := self._runs[task, view].averaging.get(server)) is not None:
+            assert averaging.made is not None
+            await asyncio.wait([averaging.made])
 
 
 def _signature(task: ScoredTask, view: View, scorer: str) -> str:
@@ -597,10 +599,10 @@ def _signature(task: ScoredTask, view: View, scorer: str) -> str:
 
     `scorer` is the signature of the task's scorer.
     """
-    name, *others = scorer.split("|")
+    name, *rest = scorer.split("|")
     gold = [f"gold:{task.mark.version}"] if task.mark else []
     part = [f"public:{task.public_share:g}"] if view == PUBLIC else []
-    return "|".join([name, *gold, *part, *others, f"release:{task.release}"])
+    return "|".join([name, *gold, *part, *rest, f"release:{task.release}"])
 
 
 def _covered(coverage: Coverage, places: NDArray[np.int64], server: ServerName) -> Mask:
@@ -609,9 +611,9 @@ def _covered(coverage: Coverage, places: NDArray[np.int64], server: ServerName) 
 
 def order_of(plugin: TaskPlugin, ranking: Ranking) -> tuple[str, ...]:
     """Return the columns by which a task's board is ordered, that of the ranking first."""
-    known = {column.key for column in plugin.columns if not column.count}
-    first = ranking.measure if ranking.measure in known else plugin.order[0]
-    return (first, *(one for one in plugin.order if one != first))
+    measures = {column.key for column in plugin.columns if not column.count}
+    first = ranking.measure if ranking.measure in measures else plugin.order[0]
+    return (first, *(key for key in plugin.order if key != first))
 
 
 def ranked(

@@ -97,8 +97,8 @@ class Tally:
         if outcome not in NO_RESPONSE:
             self._time(TOTAL, seconds)
         for name in PHASES:
-            if (taken := getattr(timings, name)) is not None:
-                self._time(name, taken)
+            if (taken_seconds := getattr(timings, name)) is not None:
+                self._time(name, taken_seconds)
         if timed_out:
             self._censor(timings, time_limit)
         if timed_out or outcome in ANSWERED:
@@ -150,14 +150,14 @@ class Tally:
 
     def add_bytes(self, packed: bytes) -> None:
         """Add the sums of a tally serialised by `to_bytes`."""
-        kept = msgspec.msgpack.decode(packed, type=_Packed)
-        self.outcomes.update(kept.outcomes)
-        self.censored.update(kept.censored)
-        for name, times in kept.times.items():
+        stored = msgspec.msgpack.decode(packed, type=_Packed)
+        self.outcomes.update(stored.outcomes)
+        self.censored.update(stored.censored)
+        for name, times in stored.times.items():
             if name not in self.times:
                 self.times[name] = TimeHistogram()
             self.times[name].add_bytes(times)
-        self._add_sums(kept.sums)
+        self._add_sums(stored.sums)
 
 
 def _cut(timings: Timings) -> str:

@@ -67,15 +67,15 @@ class ReadBuckets:
             self._read[start][1] if start in self._read else Moment(start=start) for start in starts
         ]
 
-    def _moment(self, start: int, kept: bytes) -> tuple[bytes, Moment]:
-        known = self._read.get(start)
-        if known is not None and known[0] is kept:
-            return known
+    def _moment(self, start: int, packed: bytes) -> tuple[bytes, Moment]:
+        cached = self._read.get(start)
+        if cached is not None and cached[0] is packed:
+            return cached
         tally = Tally()
-        tally.add_bytes(kept)
+        tally.add_bytes(packed)
         p50, p95 = tally.times[TOTAL].percentiles(50, 95) if TOTAL in tally.times else (None, None)
         cancelled = tally.outcomes[Outcome.CANCELLED]
-        return kept, Moment(
+        return packed, Moment(
             start=start,
             answered=tally.answered,
             partial=tally.outcomes[Outcome.PARTIAL],

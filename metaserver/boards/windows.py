@@ -139,9 +139,9 @@ class Windows:
         self._count(history)
         since = span.since(now)
         tally = Tally()
-        for start, kept in history.buckets[window].items():
+        for start, packed in history.buckets[window].items():
             if start >= since:
-                tally.add_bytes(kept)
+                tally.add_bytes(packed)
         minutes = (now - max(since, history.first)) / 60
         return ServerWindow(
             window=window,
@@ -162,10 +162,10 @@ class Windows:
         """Return the course of a server's measures; that of an unknown server is empty."""
         history, span, now = self._servers.get(server, _History()), SPANS[window], self._clock()
         self._count(history)
-        read = history.read[window]
+        buckets = history.read[window]
         return Trend(
             bucket=span.bucket,
-            moments=read.moments(history.buckets[window], span.since(now), span.bucket, now),
+            moments=buckets.moments(history.buckets[window], span.since(now), span.bucket, now),
             days=uptime_by_day(history.changes, now),
         )
 
@@ -187,15 +187,15 @@ class Windows:
         """Return the measures of a server's attempts, for `load`."""
         history = self._servers[server]
         self._count(history)
-        buckets = {window: dict(kept) for window, kept in history.buckets.items()}
+        buckets = {window: dict(buckets) for window, buckets in history.buckets.items()}
         return KeptWindows(history.first_attempt, buckets)
 
-    def load(self, server: ServerName, kept: KeptWindows) -> None:
+    def load(self, server: ServerName, stored: KeptWindows) -> None:
         """Set the measures of a server's attempts."""
         history = self._servers[server]
         history.forget_attempts()
-        history.first_attempt = kept.first
-        for window, buckets in kept.buckets.items():
+        history.first_attempt = stored.first
+        for window, buckets in stored.buckets.items():
             history.buckets[window].update(buckets)
 
     def _count(self, history: _History) -> None:
@@ -237,8 +237,10 @@ class _History:
         uptime_state = UPTIME_STATES[state]
         if not self.changes or self.changes[-1][1] is not uptime_state:
             self.changes.append((at, uptime_state))
-            old = bisect.bisect_right(self.changes, at - LONGEST.seconds, key=lambda one: one[0])
-            del self.changes[: max(old - 1, len(self.changes) - CHANGES, 0)]
+            index = bisect.bisect_right(
+                self.changes, at - LONGEST.seconds, key=lambda change: change[0]
+            )
+            del self.changes[: max(index - 1, len(self.changes) - CHANGES, 0)]
 
     def count(self, now: float, time_limit: float) -> None:
         """Count the waiting attempts into the buckets of every window that contains them.

@@ -83,7 +83,7 @@ async def _sweep(connection: AsyncConnection, now: float, released: Set[str]) ->
         connection,
         begun_before=now - BEGUN_SECONDS,
         made_before=now - KEPT_SECONDS,
-        kept={DATA + one for one in released},
+        keep_names={DATA + one for one in released},
     )
 
 

@@ -54,7 +54,7 @@ def write_crate(
         "description": description,
         "datePublished": published,
         "keywords": ", ".join(keywords),
-        "hasPart": [{"@id": one["@id"]} for one in files],
+        "hasPart": [{"@id": article_file["@id"]} for article_file in files],
         "mentions": {"@id": "#metaserver"},
     }
     contexts: list[Mapping[str, Any]] = []
@@ -79,11 +79,11 @@ def write_crate(
 
 
 def _file(folder: PackageFolder, path: str, about: str) -> Mapping[str, Any]:
-    known = {
+    entity = {
         "@id": path,
         "@type": "File",
         "name": about,
         "contentSize": str((folder.place / path).stat().st_size),
     }
     kind = _TYPES.get(PurePath(path).suffix)
-    return known | ({"encodingFormat": kind} if kind else {})
+    return entity | ({"encodingFormat": kind} if kind else {})

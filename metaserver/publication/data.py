@@ -114,13 +114,15 @@ async def _write(store: StorePlace, out: Path, order: DataOrder, counted: RowCou
             phase = await phases.get(connection, PhaseName(order.phase))
             if phase is None:
                 raise HubError(f"there is no phase {order.phase} any more")
-            known = {one.name: one for one in await phases.list_challenges(connection)}
+            by_name = {
+                challenge.name: challenge for challenge in await phases.list_challenges(connection)
+            }
             gold = await phases.newest_gold(connection, phase.id) if order.gold else {}
-        writing = _Writing(PackageFolder(out), order, phase, known[phase.challenge], gold)
+        writing = _Writing(PackageFolder(out), order, phase, by_name[phase.challenge], gold)
         counted.begin("articles", len((await reader.corpus(phase.corpus_id)).ids))
-        async for some in _articles(reader, phase.corpus_id):
-            writing.add_texts(some)
-            counted.count(len(some))
+        async for batch in _articles(reader, phase.corpus_id):
+            writing.add_texts(batch)
+            counted.count(len(batch))
     counted.begin("BioC, gold, checksums")
     writing.finish()
     return writing
@@ -136,8 +138,13 @@ async def _articles(reader: ReadStore, corpus_id: int) -> AsyncIterator[list[Art
             return
         texts = await reader.article_texts(corpus_id, range(start, start + len(listed)))
         yield [
-            Article(id=ArticleId(one.article), text=text, title=one.title, source=one.source)
-            for one, text in zip(listed, texts, strict=True)
+            Article(
+                id=ArticleId(listed_article.article),
+                text=text,
+                title=listed_article.title,
+                source=listed_article.source,
+            )
+            for listed_article, text in zip(listed, texts, strict=True)
         ]
         start += len(listed)
 
@@ -172,8 +179,8 @@ class _Writing:
         """The number of files."""
         return len(self._folder.about)
 
-    def add_texts(self, some: list[Article]) -> None:
-        for article in some:
+    def add_texts(self, articles: list[Article]) -> None:
+        for article in articles:
             name = f"text/{self._names.name(article.id, self.count + 1)}"
             try:
                 self._folder.write(name, article.text, "")
@@ -186,7 +193,9 @@ class _Writing:
         for number, parts in enumerate(bioc_collections(self._read_again()), start=1):
             lines = (part.decode() for part in parts)
             self._folder.write(f"bioc/articles-{number}.json", lines, "Articles as BioC JSON")
-        table = (f"{one.id}\t{name}\t{_line(one.title)}\n" for one, name in self._listed)
+        table = (
+            f"{article.id}\t{name}\t{_line(article.title)}\n" for article, name in self._listed
+        )
         head = "article\tfile\ttitle\n"
         self._folder.write("articles.tsv", _lines(head, table), "Ids, files and titles")
         for task, version in self.gold.items():
@@ -203,10 +212,12 @@ class _Writing:
         """Write a task's gold of the phase's own articles alone."""
         plugin = installed_tasks()[task]
         gold: Any = read_gold(task, version.content, version.source)
-        own = {article.id for article, _ in self._listed}
+        article_ids = {article.id for article, _ in self._listed}
         about = f"{task}: gold, version {version.version}"
-        if isinstance(plugin, CorpusTask) and not own.issuperset(plugin.gold_articles(gold)):
-            gold = plugin.within(gold, own)
+        if isinstance(plugin, CorpusTask) and not article_ids.issuperset(
+            plugin.gold_articles(gold)
+        ):
+            gold = plugin.within(gold, article_ids)
             if not isinstance(gold, ItemGold | ActGold):
                 raise HubError(
                     f"the gold of {task} has articles that are not in the phase's corpus, and can"
@@ -271,5 +282,5 @@ def _line(text: str) -> str:
 
 
 def _gold_words(gold: Mapping[TaskName, GoldVersion]) -> str:
-    named = ", ".join(f"{task} (version {one.version})" for task, one in gold.items())
-    return f"with the gold of {named}" if named else "without gold"
+    versions = ", ".join(f"{task} (version {version.version})" for task, version in gold.items())
+    return f"with the gold of {versions}" if versions else "without gold"

@@ -30,42 +30,42 @@ def has_matplotlib() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def board_figures(found: BoardTables, *, gold: bool) -> Iterator[Figure]:
+def board_figures(tables: BoardTables, *, gold: bool) -> Iterator[Figure]:
     """Yield the figures of a board whose runs are ranked lists.
 
     The curves of ACT are for packages with the gold: a step is the rank of a relevant article.
     """
-    task, view = found.frozen.name, found.view
-    if not found.cards:
+    task, view = tables.frozen.name, tables.view
+    if not tables.cards:
         return
-    if gold or not isinstance(found.cards[0], ActScorecard):
-        curves = figures.curves(found.cards)
+    if gold or not isinstance(tables.cards[0], ActScorecard):
+        curves = figures.curves(tables.cards)
         yield Figure(f"{task}/{view}-curves", curves, f"{task}: precision and recall, {view} hits")
-    scatter = figures.scatter(found.cards)
+    scatter = figures.scatter(tables.cards)
     yield Figure(f"{task}/{view}-scatter", scatter, f"{task}: ranking against finding, {view} hits")
-    if found.comparison is not None:
-        intervals = figures.intervals(found.comparison)
+    if tables.comparison is not None:
+        intervals = figures.intervals(tables.comparison)
         yield Figure(f"{task}/{view}-intervals", intervals, f"{task}: intervals, {view} hits")
 
 
 def task_figures(
-    source: PhaseSource, found: BoardTables, useful: Sequence[Usefulness], *, gold: bool
+    source: PhaseSource, tables: BoardTables, useful: Sequence[Usefulness], *, gold: bool
 ) -> Iterator[Figure]:
     """Yield the figures of a task's articles; those that reveal the gold only with it."""
-    task = found.frozen.name
+    task = tables.frozen.name
     ranked = source.ranked_gold(task)
-    if ranked is None or not found.cards:
+    if ranked is None or not tables.cards:
         return
-    signature = str(found.cards[0].signature)
+    signature = str(tables.cards[0].signature)
     if gold and isinstance(ranked, ItemGold):
-        items = [card for card in found.cards if isinstance(card, ItemScorecard)]
+        items = [card for card in tables.cards if isinstance(card, ItemScorecard)]
         levels = article_difficulty(ranked, items)
         chart = figures.difficulty(levels, positives=0, signature=signature)
         yield Figure(f"{task}/articles", chart, f"{task}: how hard the articles were")
         counts = figures.corpus(count_items(ranked), [], [], signature)
         yield Figure(f"{task}/corpus", counts, f"{task}: what the articles have")
     elif gold and isinstance(ranked, ActGold):
-        lists = [card for card in found.cards if isinstance(card, ActScorecard)]
+        lists = [card for card in tables.cards if isinstance(card, ActScorecard)]
         ranks = article_ranks(ranked, lists)
         chart = figures.difficulty(ranks, positives=ranked.positives, signature=signature)
         yield Figure(f"{task}/articles", chart, f"{task}: how hard the articles were")
@@ -81,9 +81,9 @@ def write_figure(folder: PackageFolder, figure: Figure, *, printed: bool) -> Non
         folder.write(f"{name}.svg", drawings.svg(figure.chart), figure.about)
         return
     names = [name + suffix for suffix in (".svg", ".pdf")]
-    plots.save(figure.chart, *(folder.new(one, figure.about) for one in names))
-    for one in names:
-        folder.written(one)
+    plots.save(figure.chart, *(folder.new(name, figure.about) for name in names))
+    for written_name in names:
+        folder.written(written_name)
 
 
 def on_page(chart: Chart) -> str:

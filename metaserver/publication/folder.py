@@ -19,9 +19,9 @@ MOST_BYTES = 2**31
 class PackageFolder:
     """A new folder that at most `most` bytes are written into; `about` describes each file."""
 
-    def __init__(self, folder: Path, most: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path, limit: int = MOST_BYTES) -> None:
         self.place = folder
-        self._most = most
+        self._most = limit
         self.about: dict[str, str] = {}
         self._size = 0
         folder.mkdir(mode=FOLDER_MODE, parents=True)
@@ -61,7 +61,7 @@ class PackageFolder:
         self.write(f"{name}.csv", csv_table(table) + "\n", about)
         tabular = latex_table(printed or table, bold)
         label = f"tab:{name.removeprefix('tables/').replace('/', '-')}"
-        lines = [*(f"% {one}" for one in comments), latex_float(tabular, about, label)]
+        lines = [*(f"% {comment}" for comment in comments), latex_float(tabular, about, label)]
         self.write(f"{name}.tex", "\n".join(lines) + "\n", f"{about} (LaTeX, booktabs)")
 
     def finish(self) -> None:

@@ -149,17 +149,17 @@ class _Writing:
 
     def _task(self, frozen: FrozenBoard) -> TaskPart:
         source, gold = self._source, self._order.gold
-        views, own, raw = [], list[Figure](), None
-        for view in sorted(frozen.views, key=lambda one: (one != RAW, one)):
+        views, board_drawings, raw = [], list[Figure](), None
+        for view in sorted(frozen.views, key=lambda view: (view != RAW, view)):
             self._counted.begin(f"tables of {frozen.name}, {view}")
-            found = board_tables(source, frozen, view)
-            write_board(self._folder, found, gold=gold)
-            figures = list(board_figures(found, gold=gold))
-            views.append(view_part(found, figures))
-            own += figures
+            tables = board_tables(source, frozen, view)
+            write_board(self._folder, tables, gold=gold)
+            figures = list(board_figures(tables, gold=gold))
+            views.append(view_part(tables, figures))
+            board_drawings += figures
             if source.ranked_gold(frozen.name) is not None and view != PUBLIC:
-                self._compared.append(found)  # the public part is scored on a part of the gold
-            raw = raw or found
+                self._compared.append(tables)  # the public part is scored on a part of the gold
+            raw = raw or tables
         assert raw is not None
         ranked = source.ranked_gold(frozen.name)
         about: list[Figure] = []
@@ -169,8 +169,10 @@ class _Writing:
                 write_usefulness(self._folder, ranked, raw) if isinstance(ranked, ItemGold) else []
             )
             about = list(task_figures(source, raw, useful, gold=gold))
-        for place, figure in enumerate([*own, *about]):
-            self._counted.begin(f"figures of {frozen.name}, {place} of {len(own) + len(about)}")
+        for place, figure in enumerate([*board_drawings, *about]):
+            self._counted.begin(
+                f"figures of {frozen.name}, {place} of {len(board_drawings) + len(about)}"
+            )
             write_figure(self._folder, figure, printed=self._printed)
         return TaskPart(
             name=frozen.name,
@@ -180,12 +182,12 @@ class _Writing:
             figures=about,
         )
 
-    def _responses(self, found: Sequence[ServerResponses]) -> None:
+    def _responses(self, responses: Sequence[ServerResponses]) -> None:
         about = "What the servers answered, and how fast: times in seconds, TIPS means"
-        self._folder.table("tables/responses", responses_table(found), about)
-        outcomes = csv_table(outcomes_table(found)) + "\n"
+        self._folder.table("tables/responses", responses_table(responses), about)
+        outcomes = csv_table(outcomes_table(responses)) + "\n"
         self._folder.write("tables/outcomes.csv", outcomes, "How the servers' attempts ended")
-        if (chart := responses_chart(found)) is not None:
+        if (chart := responses_chart(responses)) is not None:
             figure = Figure("responses", chart, "Response times of the servers")
             write_figure(self._folder, figure, printed=self._printed)
 
@@ -193,8 +195,8 @@ class _Writing:
         """Write the boards as they were frozen, the signatures, and a guide to the files."""
         signatures = ["task\tview\tsignature\n"]
         for task, frozen in self._source.frozen.items():
-            views, others = self._seen(frozen.name, frozen.views, frozen.others)
-            board = msgspec.structs.replace(frozen, views=views, others=others).encode()
+            views, other_views = self._seen(frozen.name, frozen.views, frozen.others)
+            board = msgspec.structs.replace(frozen, views=views, others=other_views).encode()
             text = msgspec.json.format(board.decode()) + "\n"
             self._folder.write(f"boards/{task}.json", text, f"{task}: the board as it was frozen")
             signatures += [f"{task}\t{name}\t{view.signature}\n" for name, view in views.items()]
@@ -239,7 +241,7 @@ class _Writing:
         yield "UniProt release", source.phase.release
         yield (
             "Gold",
-            ", ".join(f"{task} version {one.version}" for task, one in source.gold.items()),
+            ", ".join(f"{task} version {version.version}" for task, version in source.gold.items()),
         )
         yield (
             "Scorer",

@@ -27,14 +27,14 @@ def run_methods(source: PhaseSource) -> Sequence[DescribedRun]:
     described = {str(run): method for run, method in source.methods.items()}
     return [
         DescribedRun(run, team, described.get(run, MethodDescription()))
-        for run, team in sorted(teams.items(), key=lambda one: one[::-1])
+        for run, team in sorted(teams.items(), key=lambda run_and_team: run_and_team[::-1])
     ]
 
 
-def methods_table(found: Sequence[DescribedRun]) -> Table:
+def methods_table(runs: Sequence[DescribedRun]) -> Table:
     """Return the methods, a row a run."""
     header: list[Cell] = ["run", "team", *HEADINGS]
     return [
         header,
-        *([one.run, one.team, *msgspec.structs.astuple(one.method)] for one in found),
+        *([run.run, run.team, *msgspec.structs.astuple(run.method)] for run in runs),
     ]

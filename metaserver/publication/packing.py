@@ -53,8 +53,8 @@ class Packaging:
         shutil.rmtree(draft, ignore_errors=True)
         self._folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         try:
-            given = (self._store, self._settings, order, draft, out)
-            return await in_process(_make, given, progress)
+            arguments = (self._store, self._settings, order, draft, out)
+            return await in_process(_make, arguments, progress)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 

@@ -75,22 +75,22 @@ async def read_panel(
     for name in order.phases:
         phase, corpus, version, items = await _gold(store, settings, name, order.task)
         counted.begin(f"reading phase {name}", await store.answer_count(phase.id))
-        known = {article for article in items if article not in gold}
-        hidden = {article for article in known if article in ids}
-        hidden |= await _recognised(store, corpus, known - hidden, digests)
+        ungolded = {article for article in items if article not in gold}
+        hidden = {article for article in ungolded if article in ids}
+        hidden |= await _recognised(store, corpus, ungolded - hidden, digests)
         left_out += len(hidden)
-        taken = known - hidden
-        gold |= {article: items[article] for article in items if article in taken}
+        usable = ungolded - hidden
+        gold |= {article: items[article] for article in items if article in usable}
         golds.append(ModelGold(phase=name, version=version))
         for lane in lanes:
             if lane.key.phase_id != phase.id:
                 continue
             after, of_server = -1, answers.setdefault(lane.server, {})
-            while some := await store.packed_answers(lane.key, after=after, limit=CHUNK):
-                found = await asyncio.to_thread(_hits, some, corpus, taken, order.task)
-                of_server.update(found)
-                after = some[-1].position
-                counted.count(len(some))
+            while answers_read := await store.packed_answers(lane.key, after=after, limit=CHUNK):
+                hits = await asyncio.to_thread(_hits, answers_read, corpus, usable, order.task)
+                of_server.update(hits)
+                after = answers_read[-1].position
+                counted.count(len(answers_read))
     async with store.reading() as connection:
         registered = await servers.list_all(connection)
     if not gold or not any(answers.values()):
@@ -99,12 +99,12 @@ async def read_panel(
         gold=ItemGold(task=Task(order.task), items=gold),
         golds=tuple(golds),
         runs=[
-            Run(task=Task(order.task), name=str(name), answers=found)
-            for name, found in sorted(answers.items())
-            if found
+            Run(task=Task(order.task), name=str(name), answers=hits)
+            for name, hits in sorted(answers.items())
+            if hits
         ],
-        teams={one.server.name: one.team or one.server.name for one in registered},
-        versions={one.server.name: one.version for one in registered},
+        teams={server.server.name: server.team or server.server.name for server in registered},
+        versions={server.server.name: server.version for server in registered},
         left_out=left_out,
     )
 
@@ -140,7 +140,7 @@ async def _guarded(
             texts = await store.article_texts(
                 corpus_id, range(start, min(start + BLOCK, len(corpus)))
             )
-            digests.update(one for text in texts for one in prints(text))
+            digests.update(mark for text in texts for mark in prints(text))
     return frozenset(ids), frozenset(digests)
 
 
@@ -150,25 +150,25 @@ async def _recognised(
     """Return the articles whose texts have one of these digests."""
     if not digests:
         return set()
-    found: set[str] = set()
+    recognised: set[str] = set()
     for position, article in enumerate(corpus.ids):
         if article in articles:
             [text] = await store.article_texts(corpus.id, range(position, position + 1))
             if prints(text) & digests:
-                found.add(article)
-    return found
+                recognised.add(article)
+    return recognised
 
 
 def _hits(
-    answers: Sequence[PackedAnswer], corpus: Corpus, taken: set[str], task: str
+    answers: Sequence[PackedAnswer], corpus: Corpus, usable: set[str], task: str
 ) -> Mapping[str, Sequence[Hit]]:
     """Return the best hits of answers to the task, of the articles that are taken."""
-    found: dict[str, Sequence[Hit]] = {}
+    by_article: dict[str, Sequence[Hit]] = {}
     for position, packed in answers:
         article = corpus.ids[position]
-        if article not in taken:
+        if article not in usable:
             continue
         members = msgspec.json.decode(unpack(packed), type=dict[str, msgspec.Raw])
         if task in members:
-            found[article] = hits_of(msgspec.json.decode(members[task])[:CUTOFF])
-    return found
+            by_article[article] = hits_of(msgspec.json.decode(members[task])[:CUTOFF])
+    return by_article

@@ -48,23 +48,23 @@ class TaskPart:
     figures: Sequence[Figure]
 
 
-def view_part(found: BoardTables, figures: Sequence[Figure]) -> ViewPart:
+def view_part(tables: BoardTables, figures: Sequence[Figure]) -> ViewPart:
     """Return a board as the page shows it."""
-    comparison = found.comparison
+    comparison = tables.comparison
     pairs = list(comparison.pairs) if comparison else []
     assert comparison is not None or not pairs
     return ViewPart(
-        view=found.view,
-        signature=found.signature,
-        table=found.printed,
-        bold=found.bold,
-        notes=[*([found.note] if found.note else []), *(notes(comparison) if comparison else [])],
+        view=tables.view,
+        signature=tables.signature,
+        table=tables.printed,
+        bold=tables.bold,
+        notes=[*([tables.note] if tables.note else []), *(notes(comparison) if comparison else [])],
         pairs=(
             comparison_table(comparison, "pairs", counted=True)
             if comparison is not None and 0 < len(pairs) <= MOST_PAIRS
             else None
         ),
-        pairs_file=f"tables/{found.name}-pairs.csv" if pairs else "",
+        pairs_file=f"tables/{tables.name}-pairs.csv" if pairs else "",
         figures=figures,
     )
 
@@ -92,8 +92,8 @@ def report_page(
             tasks=tasks,
             responses=responses,
             responses_chart=responses_chart,
-            methods=[one for one in methods if one.method],
-            undescribed=[one.run for one in methods if not one.method],
+            methods=[run for run in methods if run.method],
+            undescribed=[run.run for run in methods if not run.method],
             headings=HEADINGS,
             files=files,
             commands=commands,

@@ -61,18 +61,18 @@ async def _responses(
     hits = await store.hits_kept(key)
     tally, began, ended = Tally(), None, 0.0
     async for stored in store.attempts(key, server, corpus):
-        one = Ended.of(
+        ended_attempt = Ended.of(
             stored.attempt,
             hits=hits.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
             article_bytes=corpus.wire_bytes[stored.position],
             final=stored.final,
         )
-        tally.add(one, limit)
+        tally.add(ended_attempt, limit)
         began = stored.attempt.started_at if began is None else began
-        ended = max(ended, one.at)
+        ended = max(ended, ended_attempt.at)
     async with store.reading() as connection:
         changes = await states.list_changes(connection, key)
-    known = [(one.at, UPTIME_STATES[one.state]) for one in changes]
+    known = [(change.at, UPTIME_STATES[change.state]) for change in changes]
     since = began if began is not None else 0.0
     return ServerResponses(
         server=server,
@@ -86,31 +86,31 @@ async def _responses(
     )
 
 
-def responses_table(found: Sequence[ServerResponses]) -> Table:
+def responses_table(responses: Sequence[ServerResponses]) -> Table:
     """Return the statistics, a row a server; times in seconds."""
     header: list[Cell] = [
         "server", "articles", "answered", "given up", "attempts", "timed out",
         "median (s)", "p95 (s)", "p99 (s)", "articles/min", "uptime", "MTBF (s)", "MTTR (s)",
         "MAD", "MTDV (s/B)", "MTDV (B/s)", "MTSA (s)", "ART (s)",
     ]  # fmt: skip
-    return [header, *(_row(one) for one in found)]
+    return [header, *(_row(response) for response in responses)]
 
 
-def _row(one: ServerResponses) -> Sequence[Cell]:
-    times, uptime, mean = one.times, one.availability, one.tips
+def _row(response: ServerResponses) -> Sequence[Cell]:
+    times, uptime, mean = response.times, response.availability, response.tips
     percentiles: Sequence[Cell] = [None] * 3
     if times is not None:
         percentiles = [times.p50.seconds, times.p95.seconds, times.p99.seconds]
-    minutes = ((one.ended or 0.0) - (one.began or 0.0)) / 60
+    minutes = ((response.ended or 0.0) - (response.began or 0.0)) / 60
     return [
-        one.server,
-        one.articles,
-        one.tally.answered,
-        one.tally.given_up,
-        sum(one.tally.outcomes.values()),
-        one.tally.timed_out,
+        response.server,
+        response.articles,
+        response.tally.answered,
+        response.tally.given_up,
+        sum(response.tally.outcomes.values()),
+        response.tally.timed_out,
         *percentiles,
-        one.tally.answered / minutes if minutes > 0 else None,
+        response.tally.answered / minutes if minutes > 0 else None,
         uptime.uptime,
         uptime.mtbf,
         uptime.mttr,
@@ -122,22 +122,24 @@ def _row(one: ServerResponses) -> Sequence[Cell]:
     ]
 
 
-def outcomes_table(found: Sequence[ServerResponses]) -> Table:
+def outcomes_table(responses: Sequence[ServerResponses]) -> Table:
     """Return the number of attempts of each outcome, a row a server and outcome."""
     header: list[Cell] = ["server", "outcome", "attempts"]
     return [
         header,
         *(
-            [one.server, outcome.value, count]
-            for one in found
-            for outcome, count in sorted(one.tally.outcomes.items())
+            [response.server, outcome.value, count]
+            for response in responses
+            for outcome, count in sorted(response.tally.outcomes.items())
         ),
     ]
 
 
-def responses_chart(found: Sequence[ServerResponses]) -> Chart | None:
+def responses_chart(responses: Sequence[ServerResponses]) -> Chart | None:
     """Return the median of each server with its 95th percentile, None where nobody answered."""
-    timed = [(one.server, one.times) for one in found if one.times is not None][::-1]
+    timed = [
+        (response.server, response.times) for response in responses if response.times is not None
+    ][::-1]
     if not timed:
         return None
     ends = [(times.p50.seconds, times.p95.seconds) for _, times in timed]

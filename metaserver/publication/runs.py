@@ -33,33 +33,35 @@ async def write_runs(
     folder: PackageFolder, store: ReadStore, source: PhaseSource, counted: RowCounter
 ) -> Mapping[TaskName, set[str]]:
     """Write the runs of the boards as result files; return the accessions in those of each task."""
-    found: dict[TaskName, set[str]] = {task: set() for task in source.frozen}
+    articles: dict[TaskName, set[str]] = {task: set() for task in source.frozen}
     for server, key in source.lanes.items():
-        for task, given in (await _answers(store, source, server, key, counted)).items():
-            found[task] |= _write_run(folder, source, task, server, given)
+        for task, answered in (await _answers(store, source, server, key, counted)).items():
+            articles[task] |= _write_run(folder, source, task, server, answered)
     for run in source.offline:
         if run.task in offline_tasks():
             await _write_upload(folder, store, source, run)
-        elif run.task in found:
+        elif run.task in articles:
             async with store.reading() as connection:
                 packed = await runs.packed_payloads(connection, run)
             unpacked = await asyncio.to_thread(runs.unpack_payloads, packed)
-            found[run.task] |= _write_run(folder, source, run.task, run.name, [*unpacked.items()])
-    return found
+            articles[run.task] |= _write_run(
+                folder, source, run.task, run.name, [*unpacked.items()]
+            )
+    return articles
 
 
 async def _answers(
     store: ReadStore, source: PhaseSource, server: ServerName, key: LaneKey, counted: RowCounter
 ) -> Mapping[TaskName, Answers]:
     """Return the answers of a server to the tasks that have boards."""
-    found: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
-    async for some in stored_answers(store, source.corpus, server, key):
-        for answer in some:
+    by_task: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
+    async for batch in stored_answers(store, source.corpus, server, key):
+        for answer in batch:
             for task, payload in answer.payloads.items():
                 if task in source.frozen:
-                    found.setdefault(task, []).append((answer.article, payload))
-        counted.count(len(some))
-    return found
+                    by_task.setdefault(task, []).append((answer.article, payload))
+        counted.count(len(batch))
+    return by_task
 
 
 def _write_run(
@@ -116,13 +118,20 @@ def _write_views(
     folder: PackageFolder, gold: ItemGold, release: Release, accessions: set[str]
 ) -> None:
     """Write the homologs and the species that the views of this gold and these runs need."""
-    own = sorted({one for items in gold.items.values() for item in items for one in members(item)})
-    species = gold_species(release, own)
-    others = sorted(accessions - species.keys())
-    taxa = species | dict(zip(others, release.entries.taxa(others), strict=True))
+    accessions_of_gold = sorted(
+        {
+            accession
+            for items in gold.items.values()
+            for item in items
+            for accession in members(item)
+        }
+    )
+    species = gold_species(release, accessions_of_gold)
+    rest = sorted(accessions - species.keys())
+    taxa = species | dict(zip(rest, release.entries.taxa(rest), strict=True))
     folder.write(
         f"gold/{gold.task}.map.tsv",
-        ortholog_lines(release, own),
+        ortholog_lines(release, accessions_of_gold),
         f"{gold.task}: homologs of the gold's accessions (scoring evaluate --map)",
     )
     folder.write(

@@ -80,10 +80,10 @@ class PhaseSource:
         """Return the scorecards of a task's runs in a view, in the order of its board."""
         scores = self.scores(task, view)
         rows = (row for row in self.frozen[task].views[view].rows if row.articles_scored)
-        named = ((row, scores[ServerName(row.run)].card) for row in rows)
+        cards_by_row = ((row, scores[ServerName(row.run)].card) for row in rows)
         return [
             RunCard(replace(card, run=row.run), row.below)
-            for row, card in named
+            for row, card in cards_by_row
             if isinstance(card, ItemScorecard | ActScorecard)
         ]
 
@@ -92,7 +92,7 @@ async def read_source(
     store: ReadStore,
     settings: Settings,
     name: PhaseName,
-    given: Mapping[TaskName, FrozenBoard],
+    given_boards: Mapping[TaskName, FrozenBoard],
     opened: Mapping[str, Release],
     counted: RowCounter,
 ) -> PhaseSource:
@@ -104,12 +104,14 @@ async def read_source(
         phase = await phases.get(connection, name)
         if phase is None:
             raise InputError("the phase", f"there is none called {name!r}")
-        known = {one.name: one for one in await phases.list_challenges(connection)}
+        by_name = {
+            challenge.name: challenge for challenge in await phases.list_challenges(connection)
+        }
         gold = await phases.newest_gold(connection, phase.id)
         part = PublicPart.of(await digest_key(connection), phase.id, phase.plan)
         offline = await runs.list_all(connection, phase.id)
         described = await methods.list_all(connection, phase.id)
-        frozen = given or await _frozen(connection, phase, gold)
+        frozen = given_boards or await _frozen(connection, phase, gold)
     if missing := sorted(gold.keys() - frozen.keys()):
         message = f"the boards of {', '.join(missing)} are not frozen yet: try again in a moment"
         raise HubError(message)
@@ -128,7 +130,7 @@ async def read_source(
     await score_answers(store, scoreboard, corpus, lanes, offline, scored)
     source = PhaseSource(
         phase=phase,
-        challenge=known[phase.challenge],
+        challenge=by_name[phase.challenge],
         corpus=corpus,
         settings=settings,
         gold=gold,
@@ -147,13 +149,15 @@ async def _frozen(
 ) -> Mapping[TaskName, FrozenBoard]:
     """Return the boards that were frozen of what a phase has now; not of what it had before."""
     frozen: dict[TaskName, FrozenBoard] = {}
-    for task, one in gold.items():
-        kept = await boards.newest(connection, phase.id, task, one.version, boards.FROZEN)
+    for task, version in gold.items():
+        stored_board = await boards.newest(
+            connection, phase.id, task, version.version, boards.FROZEN
+        )
         basis = await boards.basis_of(connection, phase.id, task, phase.plan.ranking)
-        if kept is not None and kept.basis == basis:
-            found = await boards.get(connection, kept.id)
-            assert found is not None
-            frozen[task] = FrozenBoard.decode(unpack(found[1]))
+        if stored_board is not None and stored_board.basis == basis:
+            board = await boards.get(connection, stored_board.id)
+            assert board is not None
+            frozen[task] = FrozenBoard.decode(unpack(board[1]))
     return frozen
 
 
@@ -165,14 +169,14 @@ def _shown(frozen: FrozenBoard, plan: PhasePlan) -> FrozenBoard:
 def _check(source: PhaseSource) -> None:
     """Raise `HubError` unless the boards show what the stored answers score."""
     for task, frozen in source.frozen.items():
-        for view, shown in frozen.views.items():
+        for view, board in frozen.views.items():
             scores = source.scores(task, view)
-            differing = [row.run for row in shown.rows if not _is_of(row, scores)]
-            absent = sorted(scores.keys() - {row.run for row in shown.rows})
-            if found := [*differing, *absent]:
+            differing = [row.run for row in board.rows if not _is_of(row, scores)]
+            absent = sorted(scores.keys() - {row.run for row in board.rows})
+            if wrong := [*differing, *absent]:
                 raise HubError(
                     f"the frozen board of {task} ({view}) differs from the stored answers in"
-                    f" {', '.join(found[:5])}: its signature is {shown.signature}; nothing was made"
+                    f" {', '.join(wrong[:5])}: its signature is {board.signature}; nothing was made"
                 )
 
 

@@ -91,8 +91,8 @@ def board_tables(source: PhaseSource, frozen: FrozenBoard, view: View) -> BoardT
 
 def _compared_measure(gold: Gold, order: Sequence[str]) -> str:
     """Return the first of a board's measures that has a value on resamples."""
-    known = ACT_MEASURES if isinstance(gold, ActGold) else ITEM_MEASURES
-    return next((one for one in order if one in known), known[0])
+    measures = ACT_MEASURES if isinstance(gold, ActGold) else ITEM_MEASURES
+    return next((key for key in order if key in measures), measures[0])
 
 
 def _why_other(frozen: FrozenBoard, measure: str) -> str:
@@ -100,10 +100,10 @@ def _why_other(frozen: FrozenBoard, measure: str) -> str:
     if measure == frozen.order[0]:
         return ""
     headings = {column.key: column.heading for column in frozen.columns}
-    first, other = headings[frozen.order[0]], headings[measure]
+    first, measured = headings[frozen.order[0]], headings[measure]
     return (
         f"note: places are by {first}, which is not resampled: intervals, tests and"
-        f" letters are of {other}"
+        f" letters are of {measured}"
     )
 
 
@@ -118,8 +118,12 @@ def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Ta
     header += DECLARED if declared else ()
     rows: list[Sequence[Cell]] = [header]
     for row in frozen.views[view].rows:
-        one = intervals.get(row.run)
-        ends = (one.low, one.high, one.best_rank, one.worst_rank) if one else (None,) * 4
+        interval = intervals.get(row.run)
+        ends = (
+            (interval.low, interval.high, interval.best_rank, interval.worst_rank)
+            if interval
+            else (None,) * 4
+        )
         rows.append(
             [
                 row.place, row.run, row.team, int(row.offline), row.articles_scored,
@@ -134,8 +138,14 @@ def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Ta
 
 
 def _declared(usage: RunUsage | None) -> Sequence[Cell]:
-    found = usage or RunUsage(articles=0)
-    return [found.tokens_in, found.tokens_out, found.cost, found.currency, found.articles]
+    declared = usage or RunUsage(articles=0)
+    return [
+        declared.tokens_in,
+        declared.tokens_out,
+        declared.cost,
+        declared.currency,
+        declared.articles,
+    ]
 
 
 def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
@@ -147,7 +157,7 @@ def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> 
     header += ["letters"] * bool(letters)
     rows: list[Sequence[Cell]] = [header]
     for row in frozen.views[view].rows:
-        one = intervals.get(row.run)
+        interval = intervals.get(row.run)
         rows.append(
             [
                 row.run,
@@ -155,7 +165,11 @@ def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> 
                 row.team,
                 f"{row.articles_scored}/{row.articles_in_gold}",
                 *(row.values.get(column.key) for column in frozen.columns),
-                *([f"[{one.low:.3f}, {one.high:.3f}]" if one else ""] if intervals else ()),
+                *(
+                    [f"[{interval.low:.3f}, {interval.high:.3f}]" if interval else ""]
+                    if intervals
+                    else ()
+                ),
                 *([letters.get(row.run, "")] if letters else ()),
             ]
         )
@@ -170,35 +184,35 @@ def _found(
         rows = frozen.views[view].rows
         return {row.run: row.interval for row in rows if row.interval is not None}, {}
     letters = letters_of(comparison) if comparison.pairs else {}
-    return {one.run: one for one in comparison.intervals}, letters
+    return {interval.run: interval for interval in comparison.intervals}, letters
 
 
-def write_board(folder: PackageFolder, found: BoardTables, *, gold: bool) -> None:
+def write_board(folder: PackageFolder, tables: BoardTables, *, gold: bool) -> None:
     """Write a board's tables: the board, its pairwise tests, and the scores of each article."""
-    name, what = f"tables/{found.name}", f"{found.frozen.title}, {found.view} hits"
+    name, what = f"tables/{tables.name}", f"{tables.frozen.title}, {tables.view} hits"
     folder.table(
         name,
-        found.table,
-        f"{found.frozen.name}: {what}",
-        printed=found.printed,
-        bold=found.bold,
-        comments=[found.signature],
+        tables.table,
+        f"{tables.frozen.name}: {what}",
+        printed=tables.printed,
+        bold=tables.bold,
+        comments=[tables.signature],
     )
-    if found.comparison is not None and found.comparison.pairs:
-        pairs = comparison_table(found.comparison, "pairs", counted=False)
+    if tables.comparison is not None and tables.comparison.pairs:
+        pairs = comparison_table(tables.comparison, "pairs", counted=False)
         folder.table(
             f"{name}-pairs",
             pairs,
-            f"{found.frozen.name}: paired tests of the runs' {found.comparison.measure}",
-            printed=comparison_table(found.comparison, "pairs", counted=True),
-            comments=[str(found.comparison.signature)],
+            f"{tables.frozen.name}: paired tests of the runs' {tables.comparison.measure}",
+            printed=comparison_table(tables.comparison, "pairs", counted=True),
+            comments=[str(tables.comparison.signature)],
         )
-    cards = [*found.cards, *found.below]
+    cards = [*tables.cards, *tables.below]
     if cards and (gold or isinstance(cards[0], ActScorecard)):
         folder.write(
             f"{name}-articles.csv",
             _article_lines(cards, gold=gold),
-            f"{found.frozen.name}: each run's scores of each article, {found.view} hits",
+            f"{tables.frozen.name}: each run's scores of each article, {tables.view} hits",
         )
 
 
@@ -227,57 +241,59 @@ def _article_lines(cards: Sequence[Scorecard], *, gold: bool) -> chain[str]:
 
 
 def write_difficulty(
-    folder: PackageFolder, source: PhaseSource, found: BoardTables, *, gold: bool
+    folder: PackageFolder, source: PhaseSource, tables: BoardTables, *, gold: bool
 ) -> None:
     """Write how hard the articles of a task are, over its runs.
 
     Without the gold that is the mean rank of ACT alone, which is of the runs and not of the gold.
     """
-    ranked = source.ranked_gold(found.frozen.name)
+    ranked = source.ranked_gold(tables.frozen.name)
     assert ranked is not None
     if isinstance(ranked, ItemGold):
         if not gold:
             return
-        items = [card for card in found.cards if isinstance(card, ItemScorecard)]
+        items = [card for card in tables.cards if isinstance(card, ItemScorecard)]
         table = record_table(article_difficulty(ranked, items))
     else:
-        lists = [card for card in found.cards if isinstance(card, ActScorecard)]
+        lists = [card for card in tables.cards if isinstance(card, ActScorecard)]
         table = record_table(article_ranks(ranked, lists))
         if not gold:
-            shown = [n for n, name in enumerate(table[0]) if name not in GOLD_COLUMNS]
-            table = [[row[n] for n in shown] for row in table]
+            columns = [n for n, name in enumerate(table[0]) if name not in GOLD_COLUMNS]
+            table = [[row[n] for n in columns] for row in table]
     folder.write(
-        f"tables/{found.frozen.name}/difficulty.csv",
+        f"tables/{tables.frozen.name}/difficulty.csv",
         csv_table(table) + "\n",
-        f"{found.frozen.name}: how hard each article was over all runs",
+        f"{tables.frozen.name}: how hard each article was over all runs",
     )
 
 
 def write_usefulness(
-    folder: PackageFolder, gold: ItemGold, found: BoardTables
+    folder: PackageFolder, gold: ItemGold, tables: BoardTables
 ) -> Sequence[Usefulness]:
     """Write what a curator finds by screening; none where a run has the name of the ideal one."""
-    items = [card for card in found.cards if isinstance(card, ItemScorecard)]
+    items = [card for card in tables.cards if isinstance(card, ItemScorecard)]
     try:
         useful = usefulness(gold, items)
     except OptionError:
         return []
     folder.table(
-        f"tables/{found.frozen.name}/usefulness",
+        f"tables/{tables.frozen.name}/usefulness",
         usefulness_table(useful),
-        f"{found.frozen.name}: what a curator finds who screens the first candidates",
-        comments=[found.signature],
+        f"{tables.frozen.name}: what a curator finds who screens the first candidates",
+        comments=[tables.signature],
     )
     return useful
 
 
-def write_overview(folder: PackageFolder, found: Sequence[BoardTables]) -> None:
+def write_overview(folder: PackageFolder, all_tables: Sequence[BoardTables]) -> None:
     """Write the tables of an overview paper: one a task, and the best run of each view."""
     by_task: dict[str, list[Scorecard]] = {}
-    for one in found:
-        by_task.setdefault(one.frozen.name, []).extend(one.cards)
+    for board in all_tables:
+        by_task.setdefault(board.frozen.name, []).extend(board.cards)
     tables = [task_table(Task(task), cards) for task, cards in by_task.items() if cards]
-    items = [card for one in found for card in one.cards if isinstance(card, ItemScorecard)]
+    items = [
+        card for board in all_tables for card in board.cards if isinstance(card, ItemScorecard)
+    ]
     for part in [*tables, *([views_table(items)] if items else [])]:
         name = f"tables/overview/{part.name}"
         folder.write(f"{name}.csv", csv_table(part.table) + "\n", part.caption)

@@ -80,7 +80,7 @@ async def _train(
 def trained(panel: TrainingPanel, method: str, counted: RowCounter | None = None) -> TrainedModel:
     """Return the model of a panel; raises `HubError` where nothing can be learned from it."""
     counted = counted or RowCounter(Progress(), ignore_progress)
-    steps = (f"{one.phase} {one.version}" for one in panel.golds)
+    steps = (f"{version.phase} {version.version}" for version in panel.golds)
     try:
         counted.begin("training")
         choice = _choice(panel)
@@ -121,12 +121,12 @@ def _members(panel: TrainingPanel, model: ConsensusModel) -> tuple[ModelMember, 
     by_name: Mapping[str, Run] = {run.name: run for run in panel.runs}
     return tuple(
         ModelMember(
-            server=one.name,
-            team=one.team,
-            auc_ipr=member_auc(panel.gold, by_name[one.name], panel.gold.articles),
-            version=panel.versions.get(one.name, ""),
+            server=member.name,
+            team=member.team,
+            auc_ipr=member_auc(panel.gold, by_name[member.name], panel.gold.articles),
+            version=panel.versions.get(member.name, ""),
         )
-        for one in model.members
+        for member in model.members
     )
 
 
@@ -134,7 +134,7 @@ def _report(
     panel: TrainingPanel, model: ConsensusModel, choice: TeamChoice | None, counted: RowCounter
 ) -> TrainingReport:
     methods: list[MethodQuality] = []
-    own: CrossValidation | None = None
+    best: CrossValidation | None = None
     for method in dict.fromkeys((model.method, *COMPARED)):
         counted.begin(f"cross-validating {method}")
         try:
@@ -144,17 +144,17 @@ def _report(
                 raise
             continue  # too little to learn from: the table is without it
         methods.append(_quality(method, validated))
-        own = own or validated
-    assert own is not None
+        best = best or validated
+    assert best is not None
     counted.begin("comparing the teams")
     assert model.quality is not None
     return TrainingReport(
         articles=model.articles,
         left_out=panel.left_out,
         best_member=model.quality.best_member,
-        methods=tuple(sorted(methods, key=lambda one: -one.auc_ipr)),
-        calibration=_calibration(own) if model.calibrated else (),
-        contributions=tuple(_contributions(own, panel.teams)),
+        methods=tuple(sorted(methods, key=lambda method: -method.auc_ipr)),
+        calibration=_calibration(best) if model.calibrated else (),
+        contributions=tuple(_contributions(best, panel.teams)),
     )
 
 
@@ -201,12 +201,12 @@ def _contributions(
 ) -> Sequence[TeamContribution]:
     return [
         TeamContribution(
-            team=one.team,
-            value=one.value,
-            low=one.low,
-            high=one.high,
-            missing=one.missing,
-            alone=one.alone,
+            team=contribution.team,
+            value=contribution.value,
+            low=contribution.low,
+            high=contribution.high,
+            missing=contribution.missing,
+            alone=contribution.alone,
         )
-        for one in contributions(validated, teams)
+        for contribution in contributions(validated, teams)
     ]

@@ -89,8 +89,8 @@ class ZipReader:
 
     def checksum_line(self, name: str) -> str:
         """Return an entry's line among the checksums."""
-        known = self._sum(name)
-        return f"{known.sha256}\t{known.size}\t{name}\n"
+        checksum = self._sum(name)
+        return f"{checksum.sha256}\t{checksum.size}\t{name}\n"
 
     def read(self, name: str) -> bytes:
         """Return an entry's content, of at most 256 MiB."""
@@ -129,7 +129,9 @@ class ZipReader:
             raise InputError(self._place, f"holds more than {MAX_ENTRIES:,} entries")
         if len({entry.filename for entry in entries}) < len(entries):
             raise InputError(self._place, "an entry comes twice")
-        if any(one.flag_bits & _ENCRYPTED or one.compress_type not in _METHODS for one in entries):
+        if any(
+            entry.flag_bits & _ENCRYPTED or entry.compress_type not in _METHODS for entry in entries
+        ):
             raise InputError(self._place, "an entry is encrypted, or not compressed by deflate")
         unpacked = sum(entry.file_size for entry in entries)
         if unpacked > max(SMALL, MAX_RATIO * size):

@@ -72,9 +72,9 @@ class ZipWriter:
 
     def write_lines(self, name: str, lines: Iterable[str]) -> None:
         """Write an entry from texts of whole lines."""
-        left = iter(lines)
+        rest = iter(lines)
         with self.entry(name) as out:
-            while text := "".join(islice(left, LINES)):
+            while text := "".join(islice(rest, LINES)):
                 out.write(text.encode())
 
     @contextmanager
@@ -109,9 +109,9 @@ class ZipWriter:
         self._ahead.append(self._thread.submit(work, *args))
         self._wait(AHEAD)
 
-    def _wait(self, most: int) -> None:
+    def _wait(self, count: int) -> None:
         """Wait until at most so many works are left; raises what one of the others raised."""
-        while len(self._ahead) > most:
+        while len(self._ahead) > count:
             self._ahead.popleft().result()
 
     def _end(self, entry: _Entry) -> None:
@@ -131,8 +131,8 @@ class ZipWriter:
             b"PK\6\6", rest, _VERSION | _UNIX, _VERSION, 0, 0, count, count, size, place
         )
         locator = _LOCATOR.pack(b"PK\6\7", 0, place + size, 1)
-        few, near = min(count, 0xFFFF), min(place, _ELSEWHERE)
-        end = _END.pack(b"PK\5\6", 0, 0, few, few, min(size, _ELSEWHERE), near, 0)
+        entry_count, near = min(count, 0xFFFF), min(place, _ELSEWHERE)
+        end = _END.pack(b"PK\5\6", 0, 0, entry_count, entry_count, min(size, _ELSEWHERE), near, 0)
         return directory + end64 + locator + end
 
 
@@ -207,12 +207,12 @@ def _local_header(name: bytes) -> bytes:
 
 def _central_header(entry: _Entry) -> bytes:
     """Return an entry of the directory; large sizes and places have 64 bits."""
-    found = (entry.packed, entry.size, entry.place)
+    values = (entry.packed, entry.size, entry.place)
     extra = b""
-    if max(found) >= LARGE:
+    if max(values) >= LARGE:
         extra = _PLACES.pack(1, _PLACES.size - 4, entry.size, entry.packed, entry.place)
-        found = (_ELSEWHERE, _ELSEWHERE, _ELSEWHERE)
-    packed, size, place = found
+        values = (_ELSEWHERE, _ELSEWHERE, _ELSEWHERE)
+    packed, size, place = values
     fixed = _CENTRAL.pack(
         b"PK\1\2", _VERSION | _UNIX, _VERSION, _FLAGS, _DEFLATED, *_MOMENT, entry.crc, packed,
         size, len(entry.name), len(extra), 0, 0, 0, _MODE, place,

@@ -36,9 +36,9 @@ class AlertChannel:
     error: str = ""
 
 
-async def add(connection: AsyncConnection, found: Sequence[Alert]) -> None:
+async def add(connection: AsyncConnection, new_alerts: Sequence[Alert]) -> None:
     """Store alerts, in their order; the store gives them their ids."""
-    rows = [msgspec.structs.asdict(one) for one in found]
+    rows = [msgspec.structs.asdict(alert) for alert in new_alerts]
     for row in rows:
         del row["id"]
     if rows:

@@ -62,8 +62,8 @@ def pack_articles(entries: Iterable[Article]) -> PackedArticles:
 
 async def store_articles(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
     """Store articles, in order, and return their corpus; equal articles are the same corpus."""
-    known = sa.select(corpora.c.id).where(corpora.c.checksum == packed.checksum)
-    corpus_id = (await connection.execute(known)).scalar_one_or_none()
+    same = sa.select(corpora.c.id).where(corpora.c.checksum == packed.checksum)
+    corpus_id = (await connection.execute(same)).scalar_one_or_none()
     if corpus_id is None:
         row = {"checksum": packed.checksum, "articles": len(packed.rows), "created_at": time.time()}
         corpus_id = await insert(connection, corpora, row)

@@ -51,12 +51,12 @@ async def basis_of(
     logs = logs.where(lanes.c.phase_id == phase_id, lanes.c.serial > 0)
     runs = sa.select(offline_runs.c.name, offline_runs.c.created_at)
     runs = runs.where(offline_runs.c.phase_id == phase_id, offline_runs.c.task == task)
-    found = [
+    state = [
         [list(row) for row in await connection.execute(logs.order_by(lanes.c.server_id))],
         [list(row) for row in await connection.execute(runs.order_by(offline_runs.c.name))],
         ranking,
     ]
-    return hashlib.sha256(msgspec.json.encode(found)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(state)).hexdigest()
 
 
 async def add(
@@ -74,9 +74,9 @@ async def add(
 
     It supersedes the newest of equal phase, task, gold and reason; one of equal basis is kept.
     """
-    known = await newest(connection, phase_id, task, gold_version, reason)
-    if known is not None and known.basis == basis:
-        return known.id
+    equal = await newest(connection, phase_id, task, gold_version, reason)
+    if equal is not None and equal.basis == basis:
+        return equal.id
     key = secrets.token_hex(ID_BYTES)
     await connection.execute(
         sa.insert(frozen_boards).values(
@@ -85,7 +85,7 @@ async def add(
             task=task,
             gold_version=gold_version,
             reason=reason,
-            created_at=at if known is None else max(at, known.created_at + LATER),
+            created_at=at if equal is None else max(at, equal.created_at + LATER),
             document=pack(document),
             basis=basis,
         )
@@ -127,11 +127,11 @@ async def superseding(connection: AsyncConnection, phase_id: int, board: StoredB
 
     It is of newer gold, or of the same gold after another freeze.
     """
-    for one in await list_all(connection, phase_id):
-        again = one.gold_version == board.gold_version and one.reason == board.reason
-        later = again and one.created_at > board.created_at
-        if one.task == board.task and (one.gold_version > board.gold_version or later):
-            return one.id
+    for board_row in await list_all(connection, phase_id):
+        again = board_row.gold_version == board.gold_version and board_row.reason == board.reason
+        later = again and board_row.created_at > board.created_at
+        if board_row.task == board.task and (board_row.gold_version > board.gold_version or later):
+            return board_row.id
     return ""
 
 

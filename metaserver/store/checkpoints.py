@@ -26,14 +26,17 @@ class StoredCheckpoint(NamedTuple):
 
 
 async def put(
-    connection: AsyncConnection, made: Sequence[StoredCheckpoint], created_at: float
+    connection: AsyncConnection, batch: Sequence[StoredCheckpoint], created_at: float
 ) -> None:
     """Store checkpoints, each in place of its lane's earlier one."""
-    if made:
+    if batch:
         await connection.execute(
-            _REPLACED, [{"p": one.key.phase_id, "s": one.key.server_id} for one in made]
+            _REPLACED,
+            [{"p": checkpoint.key.phase_id, "s": checkpoint.key.server_id} for checkpoint in batch],
         )
-        await connection.execute(sa.insert(checkpoints), [_row(one, created_at) for one in made])
+        await connection.execute(
+            sa.insert(checkpoints), [_row(checkpoint, created_at) for checkpoint in batch]
+        )
 
 
 async def get(connection: AsyncConnection, key: LaneKey) -> StoredCheckpoint | None:
@@ -48,8 +51,8 @@ async def get_all(
 ) -> Mapping[LaneKey, StoredCheckpoint]:
     """Return the checkpoints of lanes, by lane."""
     query = sa.select(checkpoints).where(of_lanes(checkpoints, keys))
-    found = [_checkpoint(row) for row in await connection.execute(query)]
-    return {one.key: one for one in found}
+    checkpoints_read = [_checkpoint(row) for row in await connection.execute(query)]
+    return {checkpoint.key: checkpoint for checkpoint in checkpoints_read}
 
 
 async def ends(connection: AsyncConnection, phase_id: int) -> Mapping[int, LogEnd]:
@@ -70,14 +73,14 @@ def _checkpoint(row: sa.Row[Any]) -> StoredCheckpoint:
     return StoredCheckpoint(key, LogEnd(row.serial, row.revision), row.content)
 
 
-def _row(made: StoredCheckpoint, created_at: float) -> dict[str, Any]:
+def _row(checkpoint: StoredCheckpoint, created_at: float) -> dict[str, Any]:
     return {
-        "phase_id": made.key.phase_id,
-        "server_id": made.key.server_id,
-        "serial": made.end.serial,
-        "revision": made.end.revision,
+        "phase_id": checkpoint.key.phase_id,
+        "server_id": checkpoint.key.server_id,
+        "serial": checkpoint.end.serial,
+        "revision": checkpoint.end.revision,
         "created_at": created_at,
-        "content": made.content,
+        "content": checkpoint.content,
     }
 
 

@@ -35,10 +35,10 @@ async def forget(connection: AsyncConnection, server_id: int) -> None:
 
 async def report(connection: AsyncConnection, server_id: int, phase_id: int | None) -> bytes | None:
     """Return the report of a server's last run for a phase, None before the first."""
-    found: bytes | None = await connection.scalar(
+    content: bytes | None = await connection.scalar(
         sa.select(conformance_runs.c.report).where(_of(server_id, phase_id))
     )
-    return found
+    return content
 
 
 async def verdicts(
@@ -49,10 +49,10 @@ async def verdicts(
     query = query.outerjoin(phases, phases.c.id == conformance_runs.c.phase_id)
     if server_id is not None:
         query = query.where(conformance_runs.c.server_id == server_id)
-    found: defaultdict[int, dict[str, bytes]] = defaultdict(dict)
+    by_server: defaultdict[int, dict[str, bytes]] = defaultdict(dict)
     for row in await connection.execute(query):
-        found[row.server_id][row.name or NO_PHASE] = row.verdict
-    return found
+        by_server[row.server_id][row.name or NO_PHASE] = row.verdict
+    return by_server
 
 
 def _of(server_id: int, phase_id: int | None) -> sa.ColumnElement[bool]:

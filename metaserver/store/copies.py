@@ -46,10 +46,10 @@ def copy_store(store: StorePlace, out: Path) -> None:
 
 def _check(store: Path, copy: Path) -> None:
     with closing(sqlite3.connect(copy)) as connection:
-        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+        findings = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
         strays = connection.execute("PRAGMA foreign_key_check").fetchone()
-    if found != ["ok"] or strays is not None:
-        damage = "; ".join(found) if found != ["ok"] else "rows that refer to missing rows"
+    if findings != ["ok"] or strays is not None:
+        damage = "; ".join(findings) if findings != ["ok"] else "rows that refer to missing rows"
         raise HubError(f"{store}: the copy is damaged: {damage}")
 
 
@@ -79,8 +79,10 @@ def _found(store: StorePlace, query: str) -> Sequence[tuple[Any, ...]]:
     if not store.is_file():
         return []
     try:
-        with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as found:
-            return found.execute(query).fetchall()
+        with closing(
+            sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)
+        ) as connection:
+            return connection.execute(query).fetchall()
     except sqlite3.Error:
         return []
 

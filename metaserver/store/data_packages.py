@@ -27,11 +27,11 @@ async def delete(connection: AsyncConnection, phase_id: int) -> None:
 async def get(connection: AsyncConnection, phase_id: int) -> DataPackage | None:
     """Return a phase's package; None where there is none."""
     query = sa.select(data_packages.c.package).where(data_packages.c.phase_id == phase_id)
-    found = (await connection.execute(query)).scalar_one_or_none()
-    return None if found is None else msgspec.json.decode(found, type=DataPackage)
+    document = (await connection.execute(query)).scalar_one_or_none()
+    return None if document is None else msgspec.json.decode(document, type=DataPackage)
 
 
 async def checksums(connection: AsyncConnection) -> Set[str]:
     """Return the checksums of all packages."""
-    found = (await connection.execute(sa.select(data_packages.c.package))).scalars()
-    return {msgspec.json.decode(one, type=DataPackage).sha256 for one in found}
+    documents = (await connection.execute(sa.select(data_packages.c.package))).scalars()
+    return {msgspec.json.decode(document, type=DataPackage).sha256 for document in documents}

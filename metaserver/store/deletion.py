@@ -29,12 +29,12 @@ ANSWERS = {
 
 async def answers(connection: AsyncConnection, phase_id: int) -> str:
     """Return what a phase has that may not be deleted, in words; empty where it has nothing."""
-    found = []
+    reasons = []
     for word, table in ANSWERS.items():
         query = sa.select(table.c.phase_id).where(table.c.phase_id == phase_id).limit(1)
         if (await connection.execute(query)).first() is not None:
-            found.append(word)
-    return " and ".join(found)
+            reasons.append(word)
+    return " and ".join(reasons)
 
 
 async def delete_phase(connection: AsyncConnection, phase_id: int) -> None:

@@ -51,7 +51,7 @@ def _run(url: PostgresUrl, program: str, arguments: Sequence[str], *, connects: 
     """Run a program; the password is in its environment, where other users do not see it."""
     environment = dict(os.environ) | (_environment(url) if connects else {})
     try:
-        done = subprocess.run(  # noqa: S603 (our own arguments)
+        process = subprocess.run(  # noqa: S603 (our own arguments)
             [program, *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -64,24 +64,24 @@ def _run(url: PostgresUrl, program: str, arguments: Sequence[str], *, connects: 
         raise InputError(
             program, "is not installed; it is in the package postgresql-client"
         ) from None
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines() or [f"exit status {process.returncode}"]
         raise HubError(f"{url}: {lines[0]}")
-    return done.stdout
+    return process.stdout
 
 
 def _environment(url: PostgresUrl) -> dict[str, str]:
     parts = urlsplit(url.secret)
     options = dict(parse_qsl(parts.query))
     password = options.get("password") or unquote(parts.password or "")
-    given = {
+    variables = {
         "PGUSER": url.user,
         "PGHOST": url.host,
         "PGPORT": str(url.port),
         "PGDATABASE": url.database,
     }
     if password:
-        given["PGPASSWORD"] = password
-    return given | {
+        variables["PGPASSWORD"] = password
+    return variables | {
         variable: options[name] for name, variable in _OPTIONS.items() if name in options
     }

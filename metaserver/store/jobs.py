@@ -44,14 +44,14 @@ class StoredJob:
 
 async def put(connection: AsyncConnection, stored: Iterable[StoredJob]) -> None:
     """Store jobs as they are now, by the process that does them."""
-    for one in stored:
-        values = {name: getattr(one, name) for name in _NAMES}
+    for job in stored:
+        values = {name: getattr(job, name) for name in _NAMES}
         changed = await connection.execute(
-            sa.update(jobs).where(jobs.c.id == one.id).values(values | {"state": one.state.value})
+            sa.update(jobs).where(jobs.c.id == job.id).values(values | {"state": job.state.value})
         )
         if not changed.rowcount:
-            new = values | {"state": one.state.value, "to_cancel": False}
-            await connection.execute(sa.insert(jobs).values(new))
+            row = values | {"state": job.state.value, "to_cancel": False}
+            await connection.execute(sa.insert(jobs).values(row))
 
 
 async def get(connection: AsyncConnection, key: str) -> StoredJob | None:
@@ -61,13 +61,13 @@ async def get(connection: AsyncConnection, key: str) -> StoredJob | None:
 
 
 async def newest(
-    connection: AsyncConnection, team: str, most: int, *, kind: str | None = None
+    connection: AsyncConnection, team: str, count: int, *, kind: str | None = None
 ) -> Sequence[StoredJob]:
     """Return the newest jobs of a team (of the organisers), newest first."""
     query = _SELECT.where(jobs.c.team == team)
     if kind is not None:
         query = query.where(jobs.c.kind == kind)
-    query = query.order_by(jobs.c.began_at.desc(), jobs.c.id).limit(most)
+    query = query.order_by(jobs.c.began_at.desc(), jobs.c.id).limit(count)
     return [_read(row) for row in await connection.execute(query)]
 
 
@@ -88,15 +88,15 @@ async def to_cancel(connection: AsyncConnection, keys: Collection[str]) -> Set[s
     return set((await connection.execute(query)).scalars())
 
 
-async def forget(connection: AsyncConnection, team: str, most: int, before: float) -> None:
+async def forget(connection: AsyncConnection, team: str, keep: int, before: float) -> None:
     """Delete the jobs of an owner beyond the newest ones, and all that began before a time."""
-    kept = (
+    newest_ids = (
         sa.select(jobs.c.id)
         .where(jobs.c.team == team)
         .order_by(jobs.c.began_at.desc(), jobs.c.id)
-        .limit(most)
+        .limit(keep)
     )
-    beyond = sa.and_(jobs.c.team == team, jobs.c.id.not_in(kept))
+    beyond = sa.and_(jobs.c.team == team, jobs.c.id.not_in(newest_ids))
     runs = sa.and_(jobs.c.state == JobState.RUNNING.value, ~_LOST)
     await connection.execute(
         sa.delete(jobs).where(sa.or_(beyond, jobs.c.began_at < before), sa.not_(runs))

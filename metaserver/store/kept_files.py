@@ -60,8 +60,8 @@ async def read_part(connection: AsyncConnection, key: str, part: int) -> bytes |
     query = sa.select(kept_parts.c.content).where(
         kept_parts.c.file_id == key, kept_parts.c.part == part
     )
-    found: bytes | None = await connection.scalar(query)
-    return found
+    content: bytes | None = await connection.scalar(query)
+    return content
 
 
 async def ids(connection: AsyncConnection) -> Set[str]:
@@ -70,7 +70,11 @@ async def ids(connection: AsyncConnection) -> Set[str]:
 
 
 async def sweep(
-    connection: AsyncConnection, *, begun_before: float, made_before: float, kept: Collection[str]
+    connection: AsyncConnection,
+    *,
+    begun_before: float,
+    made_before: float,
+    keep_names: Collection[str],
 ) -> None:
     """Delete files that were never finished, and old ones but those of the names in `kept`."""
     query = sa.select(kept_files.c.id).where(
@@ -79,7 +83,7 @@ async def sweep(
             sa.and_(
                 kept_files.c.whole,
                 kept_files.c.made_at < made_before,
-                kept_files.c.name.not_in(kept),
+                kept_files.c.name.not_in(keep_names),
             ),
         )
     )

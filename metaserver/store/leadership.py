@@ -41,11 +41,11 @@ async def lead(connection: AsyncConnection, process: str, *, alone: bool) -> Lea
     return Leadership(process=process, epoch=epoch)
 
 
-async def resign(connection: AsyncConnection, held: Leadership) -> None:
+async def resign(connection: AsyncConnection, leadership: Leadership) -> None:
     """Let another process lead at once."""
     await connection.execute(
         sa.update(leader)
-        .where(leader.c.process == held.process, leader.c.epoch == held.epoch)
+        .where(leader.c.process == leadership.process, leader.c.epoch == leadership.epoch)
         .values(process="")
     )
 

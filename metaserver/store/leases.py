@@ -117,7 +117,7 @@ async def enter(connection: AsyncConnection, process: Process, *, alone: bool) -
 async def renew(
     connection: AsyncConnection,
     process: str,
-    held: int,
+    lane_count: int,
     capacity: int,
     counts: LeaseCounts = NOTHING,
 ) -> bool:
@@ -128,7 +128,7 @@ async def renew(
     renewed = await connection.execute(
         sa.update(workers)
         .where(workers.c.id == process)
-        .values(seen=database_now(), lanes=held, capacity=capacity, **counts._asdict())
+        .values(seen=database_now(), lanes=lane_count, capacity=capacity, **counts._asdict())
     )
     return bool(renewed.rowcount)
 
@@ -210,8 +210,8 @@ async def census(connection: AsyncConnection) -> Census:
         due,
         due.where(_free(settled=True)),
     )
-    found = await connection.execute(sa.select(*(one.scalar_subquery() for one in counts)))
-    webs, working, sharing, lanes_due, unheld = found.one()
+    result = await connection.execute(sa.select(*(count.scalar_subquery() for count in counts)))
+    webs, working, sharing, lanes_due, unheld = result.one()
     return Census(webs=webs, workers=working, sharing=sharing, due=lanes_due, unheld=unheld)
 
 
@@ -323,20 +323,20 @@ async def take(
 ) -> Mapping[LaneKey, LaneOrder]:
     """Take lanes for a process by their tickets; return the orders of those that it has now."""
     columns = (lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch)
-    named = sa.tuple_(*columns).in_([(*ticket.key, ticket.epoch) for ticket in tickets])
+    ticketed = sa.tuple_(*columns).in_([(*ticket.key, ticket.epoch) for ticket in tickets])
     late = await connection.execute(
-        sa.select(lanes.c.phase_id, lanes.c.server_id).where(named, lanes.c.worker.is_not(None))
+        sa.select(lanes.c.phase_id, lanes.c.server_id).where(ticketed, lanes.c.worker.is_not(None))
     )
     late_keys = {LaneKey(*key) for key in late}
     rows = await connection.execute(
         sa.update(lanes)
-        .where(named, lanes.c.due, _free(settled=settled))
+        .where(ticketed, lanes.c.due, _free(settled=settled))
         .values(worker=process, epoch=lanes.c.epoch + 1, ended="", in_flight=0)
         .returning(*_ORDER)
     )
     return {
-        key: replace(one, taken_over=key in late_keys)
-        for key, one in _read_orders(rows.all()).items()
+        key: replace(order_read, taken_over=key in late_keys)
+        for key, order_read in _read_orders(rows.all()).items()
     }
 
 
@@ -370,9 +370,9 @@ async def release(connection: AsyncConnection, process: str, rests: Iterable[Lan
 async def report(connection: AsyncConnection, process: str, reports: Iterable[LaneReport]) -> None:
     """Store what lanes are at that a process holds."""
     values = [
-        {"p": one.key.phase_id, "s": one.key.server_id, "w": process, "i": one.in_flight,
-         "d": one.down}
-        for one in reports
+        {"p": row.key.phase_id, "s": row.key.server_id, "w": process, "i": row.in_flight,
+         "d": row.down}
+        for row in reports
     ]  # fmt: skip
     await connection.execute(_REPORT, values)
 

@@ -66,20 +66,20 @@ async def rows_after(
 
 
 async def new_rows(
-    connection: AsyncConnection, phase_id: int, new: Mapping[int, tuple[int, int]]
+    connection: AsyncConnection, phase_id: int, ranges: Mapping[int, tuple[int, int]]
 ) -> Sequence[sa.Row[Any]]:
     """Return the rows of several lanes of a phase, lane by lane, after a serial up to another one.
 
     `new` has both by server id. In PostgreSQL only: it is for hubs of several processes.
     """
-    given = {
+    parameters = {
         "phase": phase_id,
-        "servers": list(new),
-        "after": [after for after, _ in new.values()],
-        "until": [until for _, until in new.values()],
-        "most": max(until - after for after, until in new.values()),
+        "servers": list(ranges),
+        "after": [after for after, _ in ranges.values()],
+        "until": [until for _, until in ranges.values()],
+        "most": max(until - after for after, until in ranges.values()),
     }
-    return (await connection.execute(_NEW, given)).all()
+    return (await connection.execute(_NEW, parameters)).all()
 
 
 async def are_whole(connection: AsyncConnection) -> bool:

@@ -28,8 +28,8 @@ ENTRY = ("task", "version", "source", "checksum", "created_at")
 async def set_challenge(connection: AsyncConnection, name: str, title: str, timezone: str) -> None:
     """Store a challenge, or change the one of this name."""
     values = {"title": title, "timezone": timezone}
-    known = challenges.c.name == name
-    changed = await connection.execute(sa.update(challenges).where(known).values(**values))
+    same_name = challenges.c.name == name
+    changed = await connection.execute(sa.update(challenges).where(same_name).values(**values))
     if not changed.rowcount:
         row = {"name": name, "created_at": time.time(), **values}
         await connection.execute(sa.insert(challenges).values(**row))
@@ -245,8 +245,8 @@ async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[Tas
     tasks = sa.select(gold.c.task).where(gold.c.phase_id == phase_id).distinct()
     newest: dict[TaskName, GoldVersion] = {}
     for task in sorted((await connection.execute(tasks)).scalars()):
-        if (found := await gold_version(connection, phase_id, task)) is not None:
-            newest[TaskName(task)] = found
+        if (version := await gold_version(connection, phase_id, task)) is not None:
+            newest[TaskName(task)] = version
     return newest
 
 

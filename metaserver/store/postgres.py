@@ -258,9 +258,9 @@ async def _require_unused(connection: AsyncConnection, url: PostgresUrl) -> None
 
 async def order_by_bytes(connection: AsyncConnection) -> None:
     """Give texts the order of their bytes, as SQLite does, whatever the database's collation."""
-    found = await connection.execute(_ORDERED_OTHERWISE)
+    columns_found = await connection.execute(_ORDERED_OTHERWISE)
     columns: dict[str, list[str]] = {}
-    for table, column, kind in found:
+    for table, column, kind in columns_found:
         columns.setdefault(table, []).append(f'ALTER "{column}" TYPE {kind} COLLATE "C"')
     for table, changes in columns.items():
         await connection.exec_driver_sql(f'ALTER TABLE "{table}" {", ".join(changes)}')

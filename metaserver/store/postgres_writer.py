@@ -96,14 +96,14 @@ class PostgresWriter(Writer):
             raise UnavailableError(str(error) or type(error).__name__) from error
         try:
             async with connection.transaction():
-                done = await self._write_rows(connection, batch)
+                serials = await self._write_rows(connection, batch)
         except BaseException as error:
             if self._unavailable(error) is not None or not isinstance(error, Exception):
                 self._unheard = True
                 self._drop()
             raise
         self._unheard = False
-        return done
+        return serials
 
     async def _write_rows(
         self, connection: PgConnection, batch: Sequence[AttemptRecord]
@@ -112,15 +112,15 @@ class PostgresWriter(Writer):
             await connection.execute(_TRIAL)
             return []
         standings = await _standings(connection, {entry.lane for entry in batch})
-        known = await _known(connection, batch) if self._unheard else {}
-        new = [entry for entry in batch if _row_key(entry) not in known]
-        serials = list(rows.numbered(new, standings))
-        fresh = [(entry, serial) for entry, serial in zip(new, serials, strict=True) if serial]
+        stored = await _known(connection, batch) if self._unheard else {}
+        unstored = [entry for entry in batch if _row_key(entry) not in stored]
+        serials = list(rows.numbered(unstored, standings))
+        fresh = [(entry, serial) for entry, serial in zip(unstored, serials, strict=True) if serial]
         if fresh:
             await _copy(connection, rows.rows_of(fresh))
-        given = iter(serials)
-        found = (known.get(_row_key(entry)) or next(given) for entry in batch)
-        return [serial or stale_error() for serial in found]
+        new_serials = iter(serials)
+        all_serials = (stored.get(_row_key(entry)) or next(new_serials) for entry in batch)
+        return [serial or stale_error() for serial in all_serials]
 
     def _unavailable(self, error: BaseException) -> str | None:
         reason = super()._unavailable(error)
@@ -170,28 +170,28 @@ async def _standings(
     connection: PgConnection, keys: Set[LaneKey]
 ) -> Mapping[LaneKey, rows.LaneStanding]:
     """Lock lanes, in the order of their keys, and return how they stand."""
-    found = await connection.fetch(_STANDINGS, *_columns(keys, 2))
+    rows_found = await connection.fetch(_STANDINGS, *_columns(keys, 2))
     return {
         LaneKey(phase, server): rows.LaneStanding(epoch, serial)
-        for phase, server, epoch, serial in found
+        for phase, server, epoch, serial in rows_found
     }
 
 
 async def _known(connection: PgConnection, batch: Iterable[AttemptRecord]) -> Mapping[_Key, int]:
     """Return the serials of those attempts that are stored already, under the same epoch."""
-    found = await connection.fetch(_KNOWN, *_columns(map(_row_key, batch), 5))
-    return {tuple(key): serial for *key, serial in found}
+    records = await connection.fetch(_KNOWN, *_columns(map(_row_key, batch), 5))
+    return {tuple(key): serial for *key, serial in records}
 
 
-async def _copy(connection: PgConnection, made: rows.BatchRows) -> None:
+async def _copy(connection: PgConnection, batch_rows: rows.BatchRows) -> None:
     for table, columns, records in (
-        ("attempts", rows.ATTEMPT, made.attempts),
-        ("raw_answers", rows.RAW, made.raw),
-        ("answers", rows.ANSWER, made.answers),
+        ("attempts", rows.ATTEMPT, batch_rows.attempts),
+        ("raw_answers", rows.RAW, batch_rows.raw),
+        ("answers", rows.ANSWER, batch_rows.answers),
     ):
         if records:
             await connection.copy_records_to_table(table, columns=columns, records=records)
-    progress = ((*lane, serial, cursor) for lane, serial, cursor in made.progress)
+    progress = ((*lane, serial, cursor) for lane, serial, cursor in batch_rows.progress)
     await connection.execute(_PROGRESS, *_columns(progress, 4))
 
 

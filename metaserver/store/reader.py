@@ -178,7 +178,7 @@ class ReadStore:
         if outcome is not None:
             query = query.where(table.c.outcome == outcome.value)
         if article is not None:
-            positions = [i for i, known in enumerate(corpus.ids) if known == article]
+            positions = [i for i, article_id in enumerate(corpus.ids) if article_id == article]
             query = query.where(table.c.position.in_(positions))
         query = query.order_by(table.c.started_at.desc(), table.c.position.desc()).limit(limit)
         async with self.reading() as connection:

@@ -44,9 +44,9 @@ def _chain() -> Mapping[str, str]:
 
 
 def _revision(name: str, migration: str) -> str:
-    found = re.search(rf'^{name} = "?(\w+)"?$', migration, re.MULTILINE)
-    assert found is not None, migration
-    return found[1]
+    match = re.search(rf'^{name} = "?(\w+)"?$', migration, re.MULTILINE)
+    assert match is not None, migration
+    return match[1]
 
 
 def alembic_config() -> Config:
@@ -64,10 +64,10 @@ async def stored_schema(engine: AsyncEngine) -> str | None:
     """Return the schema of a database; None where it has none, or cannot be read."""
     try:
         async with engine.connect() as connection:
-            found = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+            revision = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
     except sa.exc.DBAPIError:
         return None
-    return None if found is None else str(found)
+    return None if revision is None else str(revision)
 
 
 async def upgrade(connection: AsyncConnection, place: StorePlace) -> None:

@@ -84,8 +84,8 @@ async def get(connection: AsyncConnection, name: ServerName) -> RegisteredServer
     row = (await connection.execute(_servers().where(servers.c.name == name))).first()
     if row is None:
         return None
-    known = await conformance_runs.verdicts(connection, row.id)
-    return _registered(row, known.get(row.id, {}))
+    verdicts = await conformance_runs.verdicts(connection, row.id)
+    return _registered(row, verdicts.get(row.id, {}))
 
 
 async def list_all(
@@ -95,8 +95,8 @@ async def list_all(
     query = _servers().order_by(servers.c.id)
     if team is not None:
         query = query.where(teams.c.name == team)
-    known = await conformance_runs.verdicts(connection)
-    return [_registered(row, known.get(row.id, {})) for row in await connection.execute(query)]
+    verdicts = await conformance_runs.verdicts(connection)
+    return [_registered(row, verdicts.get(row.id, {})) for row in await connection.execute(query)]
 
 
 async def in_phase(
@@ -110,8 +110,8 @@ async def in_phase(
         query = query.where(servers.c.name == name)
     rows = (await connection.execute(query)).all()
     only = rows[0].id if name is not None and rows else None
-    known = await conformance_runs.verdicts(connection, only)
-    return [(_registered(row, known.get(row.id, {})), _control(row)) for row in rows]
+    verdicts = await conformance_runs.verdicts(connection, only)
+    return [(_registered(row, verdicts.get(row.id, {})), _control(row)) for row in rows]
 
 
 def _servers() -> sa.Select[Any]:
@@ -146,13 +146,13 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
 
 
 def _access(row: sa.Row[Any]) -> Access:
-    found = Access(
+    access = Access(
         auth=AuthKind(row.auth),
         name=row.auth_name,
         sealed=row.secret or "",
         certificate=row.certificate,
     )
-    return NO_ACCESS if found == NO_ACCESS else found
+    return NO_ACCESS if access == NO_ACCESS else access
 
 
 # -- desired states of lanes -----------------------------------------------------------------------
@@ -197,11 +197,11 @@ async def requeue(
     )
     if positions is not None:
         given_up = given_up.where(attempts.c.position.in_(positions))
-    found = sorted(set((await connection.execute(given_up)).scalars()))
-    if found:
+    positions_given_up = sorted(set((await connection.execute(given_up)).scalars()))
+    if positions_given_up:
         await connection.execute(
             sa.update(attempts)
-            .where(lane, attempts.c.position.in_(found))
+            .where(lane, attempts.c.position.in_(positions_given_up))
             .values(final=False, forgiven=True)
         )
         await connection.execute(
@@ -211,7 +211,10 @@ async def requeue(
                 epoch=lanes.c.epoch + 1,
                 worker=None,
                 revision=lanes.c.revision + 1,
-                cursor=sa.case((lanes.c.cursor > found[0], found[0]), else_=lanes.c.cursor),
+                cursor=sa.case(
+                    (lanes.c.cursor > positions_given_up[0], positions_given_up[0]),
+                    else_=lanes.c.cursor,
+                ),
             )
         )
-    return len(found)
+    return len(positions_given_up)

@@ -50,9 +50,9 @@ async def change(connection: AsyncConnection, sign_up: int, **values: Any) -> No
         await connection.execute(query.values(**values))
 
 
-async def mailed(connection: AsyncConnection, one: SignUp, **values: Any) -> None:
+async def mailed(connection: AsyncConnection, sign_up: SignUp, **values: Any) -> None:
     """Change columns of a sign-up after its mail, unless it has gone on meanwhile."""
-    same = sa.and_(sign_ups.c.id == one.id, _state == one.state)
+    same = sa.and_(sign_ups.c.id == sign_up.id, _state == sign_up.state)
     await connection.execute(sa.update(sign_ups).where(same).values(**values))
 
 
@@ -122,8 +122,8 @@ async def _by_challenge(
 async def code_of(connection: AsyncConnection, sign_up: int) -> str | None:
     """Return the digest of the invitation code that a sign-up was made with."""
     query = sa.select(sign_ups.c.code).where(sign_ups.c.id == sign_up)
-    found: str | None = (await connection.execute(query)).scalar_one()
-    return found
+    digest: str | None = (await connection.execute(query)).scalar_one()
+    return digest
 
 
 async def due(connection: AsyncConnection, now: float) -> Sequence[SignUp]:
@@ -143,18 +143,18 @@ def _is_due(now: float) -> sa.ColumnElement[bool]:
     return sa.and_(sign_ups.c.mail_due, ~later)
 
 
-async def purge(connection: AsyncConnection, now: float, kept: float) -> None:
+async def purge(connection: AsyncConnection, now: float, seconds_kept: float) -> None:
     """Delete the sign-ups that nobody confirmed, and whose link is over.
 
     One whose link was never sent, since the hub could not, is deleted `kept` seconds after it.
     """
     good = sa.select(_LINKS.sign_up_id).where(_LINKS.used_at.is_(None), _LINKS.expires_at > now)
-    sent = sa.and_(sign_ups.c.mailed_at.is_not(None), sign_ups.c.id.not_in(good))
-    unsent = sa.and_(sign_ups.c.created_at < now - kept, sign_ups.c.id.not_in(good))
-    old = sa.and_(_state == SignUpState.UNCONFIRMED, sa.or_(sent, unsent))
-    ids = sa.select(sign_ups.c.id).where(old)
+    link_sent = sa.and_(sign_ups.c.mailed_at.is_not(None), sign_ups.c.id.not_in(good))
+    unsent = sa.and_(sign_ups.c.created_at < now - seconds_kept, sign_ups.c.id.not_in(good))
+    expired = sa.and_(_state == SignUpState.UNCONFIRMED, sa.or_(link_sent, unsent))
+    ids = sa.select(sign_ups.c.id).where(expired)
     await connection.execute(sa.delete(one_time_links).where(_LINKS.sign_up_id.in_(ids)))
-    await connection.execute(sa.delete(sign_ups).where(old))
+    await connection.execute(sa.delete(sign_ups).where(expired))
 
 
 # -- links -----------------------------------------------------------------------------------------

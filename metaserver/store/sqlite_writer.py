@@ -77,15 +77,15 @@ def _commit(
     return [serial or stale_error() for serial in serials]
 
 
-def _insert(connection: sa.Connection, inserts: _Inserts, made: rows.BatchRows) -> None:
-    connection.exec_driver_sql(inserts.attempts, list(made.attempts))
-    if made.raw:
-        connection.exec_driver_sql(inserts.raw, list(made.raw))
-    if made.answers:
-        connection.exec_driver_sql(inserts.answers, list(made.answers))
+def _insert(connection: sa.Connection, inserts: _Inserts, batch_rows: rows.BatchRows) -> None:
+    connection.exec_driver_sql(inserts.attempts, list(batch_rows.attempts))
+    if batch_rows.raw:
+        connection.exec_driver_sql(inserts.raw, list(batch_rows.raw))
+    if batch_rows.answers:
+        connection.exec_driver_sql(inserts.answers, list(batch_rows.answers))
     progress = [
         {"p": lane.phase_id, "s": lane.server_id, "c": cursor, "n": serial}
-        for lane, serial, cursor in made.progress
+        for lane, serial, cursor in batch_rows.progress
     ]
     connection.execute(_PROGRESS, progress)
 
@@ -101,8 +101,8 @@ _STANDINGS = sa.select(lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch, lanes
 
 
 def _standings(connection: sa.Connection, keys: set[LaneKey]) -> dict[LaneKey, rows.LaneStanding]:
-    found = connection.execute(_STANDINGS, {"keys": [tuple(key) for key in keys]})
+    result = connection.execute(_STANDINGS, {"keys": [tuple(key) for key in keys]})
     return {
         LaneKey(phase, server): rows.LaneStanding(epoch, serial)
-        for phase, server, epoch, serial in found
+        for phase, server, epoch, serial in result
     }

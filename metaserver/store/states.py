@@ -65,11 +65,11 @@ async def list_changes_of(
     )
     recent = sa.or_(state_changes.c.at >= since, state_changes.c.id.in_(before))
     query = sa.select(state_changes).where(lanes, recent).order_by(state_changes.c.id)
-    found: dict[LaneKey, list[StateChange]] = {}
+    by_lane: dict[LaneKey, list[StateChange]] = {}
     for row in await connection.execute(query):
         change = _change(row)
-        found.setdefault(change.key, []).append(change)
-    return found
+        by_lane.setdefault(change.key, []).append(change)
+    return by_lane
 
 
 async def newest(

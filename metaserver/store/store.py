@@ -130,13 +130,17 @@ class Store(ReadStore):
         """
         if not tickets:
             return []
-        taken: list[TakenLane] = []
+        taken_lanes: list[TakenLane] = []
         async with self.writing() as connection:
             orders = await leases.take(connection, tickets, process, settled=settled)
             for phase_id in sorted({key.phase_id for key in orders}):
-                of_phase = {key.server_id: one for key, one in orders.items() if key[0] == phase_id}
-                taken.extend(await self._taken(connection, phase_id, of_phase))
-        return taken
+                of_phase = {
+                    key.server_id: lane_order
+                    for key, lane_order in orders.items()
+                    if key[0] == phase_id
+                }
+                taken_lanes.extend(await self._taken(connection, phase_id, of_phase))
+        return taken_lanes
 
     async def _taken(
         self, connection: AsyncConnection, phase_id: int, orders: Mapping[int, LaneOrder]
@@ -148,7 +152,7 @@ class Store(ReadStore):
                 t.lanes.c.phase_id == phase_id, t.lanes.c.server_id.in_(server_ids)
             )
         )
-        found = {row.server_id: row for row in rows}
+        by_server = {row.server_id: row for row in rows}
         finished = await self._finished(connection, phase_id, server_ids)
         tries = await self._tries(connection, phase_id, server_ids)
         return [
@@ -160,15 +164,15 @@ class Store(ReadStore):
                     serial=row.serial,
                     finished=frozenset(finished[server_id]),
                     tries={
-                        position: made
-                        for position, made in tries[server_id].items()
+                        position: tried
+                        for position, tried in tries[server_id].items()
                         if position not in finished[server_id]
                     },
                 ),
                 order=orders[server_id],
                 down=row.down,
             )
-            for server_id, row in found.items()
+            for server_id, row in by_server.items()
         ]
 
     async def _finished(
@@ -195,8 +199,8 @@ class Store(ReadStore):
             t.attempts.c.server_id, t.attempts.c.position
         )
         tries: defaultdict[int, dict[int, Tries]] = defaultdict(dict)
-        for server_id, position, made, charges in await connection.execute(query):
-            tries[server_id][position] = Tries(made, charges)
+        for server_id, position, attempts_made, charges in await connection.execute(query):
+            tries[server_id][position] = Tries(attempts_made, charges)
         return tries
 
 

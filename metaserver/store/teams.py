@@ -96,8 +96,10 @@ def _taking_part() -> sa.CompoundSelect[Any]:
         )
         for files in (uploads, offline_runs)
     ]
-    known = (one.where(one.selected_columns.team_id.is_not(None)) for one in (signed_up, started))
-    return sa.union(*known, *uploaded)
+    chosen_teams = (
+        query.where(query.selected_columns.team_id.is_not(None)) for query in (signed_up, started)
+    )
+    return sa.union(*chosen_teams, *uploaded)
 
 
 def _team(row: sa.Row[Any]) -> Team:

@@ -103,9 +103,9 @@ async def list_valid(
 ) -> Sequence[Token]:
     """Return all valid tokens, or a team's, and the newest `ended` of the others, by id."""
     chosen = _tokens() if team_id is None else _tokens().where(tokens.c.team_id == team_id)
-    others = chosen.where(sa.not_(_is_valid(now))).order_by(tokens.c.id.desc()).limit(ended)
+    ended_tokens = chosen.where(sa.not_(_is_valid(now))).order_by(tokens.c.id.desc()).limit(ended)
     valid = (await connection.execute(chosen.where(_is_valid(now)))).all()
-    rows = [*valid, *(await connection.execute(others))]
+    rows = [*valid, *(await connection.execute(ended_tokens))]
     return [_token(row) for row in sorted(rows, key=lambda row: row.id)]
 
 
@@ -141,9 +141,9 @@ async def revoke(
         .values(revoked_at=now)
         .returning(tokens.c.id)
     )
-    found = sorted(revoked.scalars())
+    revoked_ids = sorted(revoked.scalars())
     await connection.execute(sa.delete(sessions).where(sessions.c.token_id.in_(ids)))
-    return found
+    return revoked_ids
 
 
 def _family(token_id: int) -> sa.Select[Any]:

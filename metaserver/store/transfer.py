@@ -96,12 +96,12 @@ async def _require_empty(connection: PgConnection, url: PostgresUrl) -> None:
 async def _move_table(
     reader: sa.Connection, connection: PgConnection, table: sa.Table, counted: Counted
 ) -> int:
-    sent, found = _Digest(), _Digest()
+    digest_read, digest_stored = _Digest(), _Digest()
 
     def records() -> Iterator[Sequence[Any]]:
         for row in _file_rows(reader, table):
-            sent.add(row)
-            if sent.rows % ROWS == 0:
+            digest_read.add(row)
+            if digest_read.rows % ROWS == 0:
                 counted(ROWS)
             yield _as_stored(table, row)
 
@@ -111,12 +111,12 @@ async def _move_table(
     except (asyncpg.InterfaceError, OverflowError) as error:
         raise HubError(f"{table.name}: a value does not fit: {error}") from error
     async for row in _database_rows(connection, table):
-        found.add(row)
-    if sent.value != found.value:
+        digest_stored.add(row)
+    if digest_read.value != digest_stored.value:
         raise HubError(f"{table.name}: the database gives other rows back than it was given")
     await _set_sequence(connection, table)
-    counted(sent.rows % ROWS)
-    return sent.rows
+    counted(digest_read.rows % ROWS)
+    return digest_read.rows
 
 
 async def _set_sequence(connection: PgConnection, table: sa.Table) -> None:

@@ -97,8 +97,8 @@ async def packed_prints(
 
 def unpack_prints(packed: bytes) -> Mapping[str, str | int]:
     """Return the digest of each answer, or its place."""
-    found: dict[str, str | int] = unpack_json(packed)
-    return found
+    prints: dict[str, str | int] = unpack_json(packed)
+    return prints
 
 
 async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Upload]:

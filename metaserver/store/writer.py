@@ -70,10 +70,10 @@ class Writer(ABC):
 
         It has a `StaleLaneError` where the lane is no longer this hub's.
         """
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(entry, done))
+        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(entry, future))
         self._wake.set()
-        return done
+        return future
 
     def mark_unwritable(self, reason: str) -> None:
         """Record that a write failed: nothing more is written until a trial succeeds."""
@@ -158,12 +158,12 @@ def stale_error() -> HubError:
 
 
 def _settle(
-    done: asyncio.Future[int], result: int | HubError, cause: Exception | None = None
+    future: asyncio.Future[int], result: int | HubError, cause: Exception | None = None
 ) -> None:
-    if done.done():  # the lane was cancelled meanwhile
+    if future.done():  # the lane was cancelled meanwhile
         return
     if isinstance(result, HubError):
         result.__cause__ = cause
-        done.set_exception(result)
+        future.set_exception(result)
     else:
-        done.set_result(result)
+        future.set_result(result)

@@ -95,11 +95,11 @@ class ArticleClassification:
         """Return the classification in an array's text, None where it has another form."""
         if not array:
             return self.check([], report, vocabulary)
-        found = _USUAL.fullmatch(array)
-        if found is None:
+        match = _USUAL.fullmatch(array)
+        if match is None:
             return None
-        confidence = 1 if found[2] is None else float(found[2])
-        return self.check([found[1] == "1", confidence], report, vocabulary)
+        confidence = 1 if match[2] is None else float(match[2])
+        return self.check([match[1] == "1", confidence], report, vocabulary)
 
     def count(self, payload: ActPayload) -> int:
         """Return 1, or 0 where there is no classification."""
@@ -129,8 +129,10 @@ class ArticleClassification:
 
     def within(self, gold: ActGold, articles: Collection[ArticleId]) -> ActGold:
         """Return the gold of these articles alone."""
-        known = frozenset[str](articles)
-        relevant = {one: truth for one, truth in gold.relevant.items() if one in known}
+        kept_articles = frozenset[str](articles)
+        relevant = {
+            article: truth for article, truth in gold.relevant.items() if article in kept_articles
+        }
         return gold if len(relevant) == len(gold) else replace(gold, relevant=relevant)
 
     def gold_articles(self, gold: ActGold) -> Collection[ArticleId]:

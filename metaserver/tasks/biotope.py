@@ -46,12 +46,12 @@ class BiotopeTask:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The board's columns, left to right."""
-        return tuple(one.column for one in self.shown)
+        return tuple(shown_column.column for shown_column in self.shown)
 
     @property
     def order(self) -> tuple[str, ...]:
         """The first two columns."""
-        return tuple(one.column.key for one in self.shown[:2])
+        return tuple(shown_column.column.key for shown_column in self.shown[:2])
 
     def read_gold(self, path: Path) -> BiotopeGold:
         """Read a gold zip; raises `InputError` that names file and line."""
@@ -116,7 +116,10 @@ class BiotopeTask:
 
     def _values(self, card: BiotopeScorecard) -> Mapping[str, Any]:
         scores = [scores.to_dict() for scores in card.scores]
-        return {one.column.key: scores[one.score][one.member] for one in self.shown}
+        return {
+            shown_column.column.key: scores[shown_column.score][shown_column.member]
+            for shown_column in self.shown
+        }
 
 
 def _f1(score: int, key: str, heading: str, text: str) -> MeasureColumn:
@@ -125,7 +128,7 @@ def _f1(score: int, key: str, heading: str, text: str) -> MeasureColumn:
 
 def _counts() -> tuple[MeasureColumn, ...]:
     """Return the counts of the main score, which every sub-task but the facts' has."""
-    found = Column(key="pairs", heading="Pairs", count=True, help="Predictions with a reference")
+    pairs = Column(key="pairs", heading="Pairs", count=True, help="Predictions with a reference")
     inserted = Column(
         key="insertions", heading="INS", count=True, help="Predictions without a reference"
     )
@@ -133,7 +136,7 @@ def _counts() -> tuple[MeasureColumn, ...]:
         key="deletions", heading="DEL", count=True, help="References without a prediction"
     )
     return (
-        MeasureColumn(found, 0, "pairs"),
+        MeasureColumn(pairs, 0, "pairs"),
         MeasureColumn(inserted, 0, "insertions"),
         MeasureColumn(deleted, 0, "deletions"),
     )
@@ -222,7 +225,7 @@ CAT = BiotopeTask(
             3,
             "precision",
         ),
-        *(one for one in _counts() if one.member != "insertions"),
+        *(column for column in _counts() if column.member != "insertions"),
     ),
 )
 CAT_NER = BiotopeTask(

@@ -66,15 +66,15 @@ class BiotopeGold:
 
     def labels(self, article: str) -> frozenset[str]:
         """Return the references of an article as texts: "Lives_In 0-6 16-25"."""
-        found = self.articles[article]
-        places = {name: _place(entity.span) for name, entity in found.entities.items()}
+        document = self.articles[article]
+        places = {name: _place(entity.span) for name, entity in document.entities.items()}
         events = {
-            " ".join([one.type, *(places[member] for member in one.roles.values())])
-            for one in found.relations.values()
+            " ".join([relation.type, *(places[member] for member in relation.roles.values())])
+            for relation in document.relations.values()
         }
         categories = {
             f"{places[name]} {referent}"
-            for name, referents in found.referents.items()
+            for name, referents in document.referents.items()
             for referent in referents
         }
         return frozenset(events | categories)
@@ -106,9 +106,9 @@ def _ontology(folder: Path, path: Path) -> Ontology:
         if file.suffix.lower() in ONTOLOGIES and not file.name.startswith(".") and file.is_file()
     ]
     if len(files) != 1:
-        found = ", ".join(str(file.relative_to(folder)) for file in files) or "none"
+        names = ", ".join(str(file.relative_to(folder)) for file in files) or "none"
         expected = "expected one, .obo or .tsv with child<TAB>parent lines"
-        raise InputError(path, f"ontologies in the zip: {found[:200]}; {expected}")
+        raise InputError(path, f"ontologies in the zip: {names[:200]}; {expected}")
     return read_ontology(files[0])
 
 
@@ -152,20 +152,20 @@ def _excesses(run: Mapping[str, Annotations], *, entities_given: bool) -> Iterat
     Which of its files are refused would otherwise show where the gold's entities are.
     """
     facts = 0
-    for name, found in run.items():
-        for entity, referents in found.referents.items():
+    for name, document in run.items():
+        for entity, referents in document.referents.items():
             if len(referents) > MOST_CATEGORIES:
                 message = f"{entity} has {len(referents)} categories; at most {MOST_CATEGORIES}"
                 yield Problem(path=f"{name}.a2", message=message)
         facts += sum(
-            len(found.referents.get(one.roles["Bacteria"], ()))
-            * len(found.referents.get(one.roles["Location"], ()))
-            for one in found.relations.values()
+            len(document.referents.get(relation.roles["Bacteria"], ()))
+            * len(document.referents.get(relation.roles["Location"], ()))
+            for relation in document.relations.values()
         )
     if facts > MOST_FACTS:
         message = f"states {facts:,} facts; expected at most {MOST_FACTS:,}"
         yield Problem(path="the file", message=message)
-    if sum(len(one.relations) ** 2 for one in run.values()) > MOST_EVENT_PAIRS:
+    if sum(len(document.relations) ** 2 for document in run.values()) > MOST_EVENT_PAIRS:
         message = "more events in an article than can be paired; expected fewer"
         yield Problem(path="the file", message=message)
     if not entities_given and most_own_overlaps(_spans(run)) > MOST_PAIRS:
@@ -185,25 +185,30 @@ def counted(
     if subtask in (SubTask.KB, SubTask.KB_NER):
         return {f"{fact.taxon} {current(fact.habitat)}": True for fact in facts(run)}
     said = _events if subtask in (SubTask.EVENT, SubTask.EVENT_NER) else _categories
-    return {name: lines for name, one in run.items() if (lines := said(one, current))}
+    return {name: lines for name, document in run.items() if (lines := said(document, current))}
 
 
-def _events(found: Annotations, _current: Callable[[str], str]) -> Sequence[str]:
+def _events(document: Annotations, _current: Callable[[str], str]) -> Sequence[str]:
     """Return the events of an article, each once."""
-    entities = found.entities
+    entities = document.entities
     events = {
-        " ".join([one.type, *(_entity(entities[one.roles[role]]) for role in sorted(one.roles))])
-        for one in found.relations.values()
+        " ".join(
+            [
+                relation.type,
+                *(_entity(entities[relation.roles[role]]) for role in sorted(relation.roles)),
+            ]
+        )
+        for relation in document.relations.values()
     }
     return sorted(events)
 
 
-def _categories(found: Annotations, current: Callable[[str], str]) -> Sequence[str]:
+def _categories(document: Annotations, current: Callable[[str], str]) -> Sequence[str]:
     """Return the entities of an article, each with its categories."""
     return sorted(
-        " ".join([_entity(one), *sorted(set(map(current, found.referents.get(name, ()))))])
-        for name, one in found.entities.items()
-        if one.type in (BACTERIA, HABITAT)
+        " ".join([_entity(entity), *sorted(set(map(current, document.referents.get(name, ()))))])
+        for name, entity in document.entities.items()
+        if entity.type in (BACTERIA, HABITAT)
     )
 
 
@@ -213,7 +218,9 @@ def _entity(entity: Entity) -> str:
 
 def _spans(articles: Mapping[str, Annotations]) -> list[tuple[str, Span]]:
     return [
-        (name, entity.span) for name, one in articles.items() for entity in one.entities.values()
+        (name, entity.span)
+        for name, document in articles.items()
+        for entity in document.entities.values()
     ]
 
 

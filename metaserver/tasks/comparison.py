@@ -25,19 +25,19 @@ def intervals(
     gold: Gold, cards: Mapping[str, Scorecard], measure: str
 ) -> Mapping[str, RunIntervals]:
     """Return each run's 95 % intervals of a measure and of its rank by it."""
-    named = [replace(card, run=run) for run, card in cards.items()]
+    named_cards = [replace(card, run=run) for run, card in cards.items()]
     compared = compare(
-        gold, named, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95, pairs=False
+        gold, named_cards, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95, pairs=False
     )
     return {
-        found.run: RunIntervals(
-            score=found.score,
-            low=found.low,
-            high=found.high,
-            best_rank=found.best_rank,
-            worst_rank=found.worst_rank,
+        run_intervals.run: RunIntervals(
+            score=run_intervals.score,
+            low=run_intervals.low,
+            high=run_intervals.high,
+            best_rank=run_intervals.best_rank,
+            worst_rank=run_intervals.worst_rank,
         )
-        for found in compared.intervals
+        for run_intervals in compared.intervals
     }
 
 
@@ -52,12 +52,12 @@ def levels(gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]
             runs.setdefault(article, set()).add(run)
     return [
         ArticleLevel(
-            article=ArticleId(found.article),
-            mean=found.mean,
-            deviation=found.deviation,
-            runs=frozenset(runs[found.article]),
+            article=ArticleId(moments.article),
+            mean=moments.mean,
+            deviation=moments.deviation,
+            runs=frozenset(runs[moments.article]),
         )
-        for found in _moments(gold, list(cards.values()))
+        for moments in _moments(gold, list(cards.values()))
     ]
 
 

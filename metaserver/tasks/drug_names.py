@@ -127,26 +127,28 @@ class DrugNames:
 
     def labels(self, gold: DrugNameGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return the mentions of each document: sentence, inclusive offsets, type."""
-        found: dict[ArticleId, set[str]] = {
+        by_article: dict[ArticleId, set[str]] = {
             ArticleId(document): set() for document in gold.documents.values()
         }
         for mention in gold.corpus.mentions:
             article = ArticleId(gold.documents[mention.place])
-            found[article].add(f"{mention.place} {_offsets(mention.span)} {mention.type}")
-        return {article: frozenset(labels) for article, labels in found.items()}
+            by_article[article].add(f"{mention.place} {_offsets(mention.span)} {mention.type}")
+        return {article: frozenset(labels) for article, labels in by_article.items()}
 
     def _score(self, gold: DrugNameGold, payloads: Mapping[ArticleId, Payload]) -> Score:
         card = evaluate(gold.corpus.mentions, _mentions(payloads, gold), article_of=gold.documents)
         values = {**values_of(card), "macro_f": card.macro()["f_score"]}
-        shown = undefined(values, answered=bool(payloads))
+        shown_values = undefined(values, answered=bool(payloads))
         counts = {"articles_scored": len(payloads), "articles_in_gold": len(card.by_article)}
         signature = f"{self.name}|articles:all|version:{SCORER_VERSION}"
         return Score(
-            values=shown,
+            values=shown_values,
             **counts,
             curve=(),
             detail={"task": self.name, **counts, **card.to_dict(), "signature": signature},
-            card=ResampledRun(shown[self.order[0]], partial(card.on_resamples, Criterion.STRICT)),
+            card=ResampledRun(
+                shown_values[self.order[0]], partial(card.on_resamples, Criterion.STRICT)
+            ),
         )
 
 
@@ -160,15 +162,15 @@ def _checked(root: Path, gold: DrugNameGold) -> RunFile:
         expected = f"expected at most {MOST_BYTES:,} bytes and {MOST_LINES:,} lines or tags"
         return RunFile(faults=[Problem(path="the file", message=f"{message}; {expected}")])
     mentions = read_ner_run(root, gold.corpus)
-    if most_own_overlaps([(one.place, one.span) for one in mentions]) > MOST_PAIRS:
+    if most_own_overlaps([(mention.place, mention.span) for mention in mentions]) > MOST_PAIRS:
         message = "more names that overlap each other than can be paired; expected fewer of them"
         return RunFile(faults=[Problem(path="the file", message=message)])
     payloads: dict[ArticleId, Payload] = {
         ArticleId(document): [] for document in gold.documents.values()
     }
-    for one in mentions:
-        payloads[ArticleId(gold.documents[one.place])].append(
-            [one.place, _offsets(one.span), one.type]
+    for mention in mentions:
+        payloads[ArticleId(gold.documents[mention.place])].append(
+            [mention.place, _offsets(mention.span), mention.type]
         )
     return RunFile(payloads=payloads)
 

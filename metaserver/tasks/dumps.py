@@ -77,7 +77,7 @@ def decoded(decoder: msgspec.msgpack.Decoder[_T], data: bytes) -> _T:
 
 def dump_state(state: RunState, confidences: NDArray[np.float64]) -> bytes:
     """Return the state of a run's scorer as bytes, with the confidences of its articles."""
-    kept = PackedColumn("f8", confidences.astype("<f8").tobytes())
+    column = PackedColumn("f8", confidences.astype("<f8").tobytes())
     if isinstance(state, ItemState):
         lists = state.lists
         return _encoder.encode(
@@ -87,7 +87,7 @@ def dump_state(state: RunState, confidences: NDArray[np.float64]) -> bytes:
                 counts=PackedColumn.of(lists.counts),
                 ranks=PackedColumn.of(lists.ranks),
                 ignored=state.ignored,
-                confidences=kept,
+                confidences=column,
             )
         )
     return _encoder.encode(
@@ -97,25 +97,25 @@ def dump_state(state: RunState, confidences: NDArray[np.float64]) -> bytes:
             confidence=PackedColumn("f8", state.confidence.astype("<f8").tobytes()),
             ranks=PackedColumn.of(state.rank if state.rank.any() else state.rank[:0]),
             ignored=tuple(state.ignored),
-            confidences=kept,
+            confidences=column,
         )
     )
 
 
 def load_state(data: bytes) -> tuple[RunState, NDArray[np.float64]]:
     """Read a dump of `dump_state`; raises `ValueError` for anything else."""
-    found = decoded(_decoder, data)
-    confidences = found.confidences.numbers().astype(np.float64)
-    if isinstance(found, _ItemDump):
-        columns = (found.places, found.hits, found.counts, found.ranks)
-        lists = MatchLists(*(one.numbers() for one in columns))
-        return ItemState(lists, found.ignored), confidences
-    ranks, places = found.ranks.numbers(), found.places.numbers()
+    dump = decoded(_decoder, data)
+    confidences = dump.confidences.numbers().astype(np.float64)
+    if isinstance(dump, _ItemDump):
+        columns = (dump.places, dump.hits, dump.counts, dump.ranks)
+        lists = MatchLists(*(column.numbers() for column in columns))
+        return ItemState(lists, dump.ignored), confidences
+    ranks, places = dump.ranks.numbers(), dump.places.numbers()
     state = ActState(
         places=places.astype(np.int64),
-        relevant=found.relevant.numbers().astype(bool),
-        confidence=found.confidence.numbers(),
+        relevant=dump.relevant.numbers().astype(bool),
+        confidence=dump.confidence.numbers(),
         rank=ranks.astype(np.int64) if len(ranks) else np.zeros(len(places), dtype=np.int64),
-        ignored=found.ignored,
+        ignored=dump.ignored,
     )
     return state, confidences

@@ -65,8 +65,8 @@ class NamedEntities:
         if array is None:
             return None
         report.hits_sent += len(array)
-        sent = [_read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)]
-        readable = [mention for mention in sent if mention is not None]
+        mentions = [_read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)]
+        readable = [mention for mention in mentions if mention is not None]
         payload = _unique([mention for mention in readable if _is_valid(mention, report)], report)
         return payload if len(readable) == len(array) else None
 
@@ -116,8 +116,8 @@ class NamedEntities:
         """
         for article, payload in answers:
             for offset, words, kind in payload:
-                shown = inert(" ".join(words.split()))
-                yield f"{article}\t{offset}-{offset + len(words) - 1}\t{shown}\t{kind}\n"
+                words_shown = inert(" ".join(words.split()))
+                yield f"{article}\t{offset}-{offset + len(words) - 1}\t{words_shown}\t{kind}\n"
 
 
 NER = NamedEntities(name=TaskName("NER"), title="Named entities", key=MENTIONS)
@@ -160,6 +160,6 @@ def _unique(mentions: Sequence[_Sent], report: Report) -> NerPayload:
     first: dict[tuple[int, int, str], _Sent] = {}
     for mention in mentions:
         place = (mention.offset, len(mention.words), mention.type)
-        if (other := first.setdefault(place, mention)) is not mention:
-            report.hit(mention.path, f"the place and type of {other.path} again")
+        if (earlier := first.setdefault(place, mention)) is not mention:
+            report.hit(mention.path, f"the place and type of {earlier.path} again")
     return [[at, first[at, size, kind].words, kind] for at, size, kind in sorted(first)]

@@ -59,8 +59,14 @@ class NerGold:
         """Return the gold of these articles alone."""
         return replace(
             self,
-            articles={one: found for one, found in self.articles.items() if one in articles},
-            missing={one: found for one, found in self.missing.items() if one in articles},
+            articles={
+                article: mentions
+                for article, mentions in self.articles.items()
+                if article in articles
+            },
+            missing={
+                article: counts for article, counts in self.missing.items() if article in articles
+            },
         )
 
 
@@ -145,7 +151,9 @@ class NerScorer:
                 *((kind[name], table) for name, table in counts.by_type.items()),
             )
         ]
-        numbers = [number for _, table in rows for one in Criterion for number in table[one]]
+        numbers = [
+            number for _, table in rows for criterion in Criterion for number in table[criterion]
+        ]
         return msgspec.msgpack.encode(
             _NerDump(
                 places=_column([place[article] for article in answered]),
@@ -156,8 +164,8 @@ class NerScorer:
 
     def load(self, data: bytes) -> None:
         """Continue from a dump of a scorer of the same gold; `ValueError` for any other."""
-        found = decoded(_decoder, data)
-        places, kinds = found.places.numbers(), found.kinds.numbers()
+        dump = decoded(_decoder, data)
+        places, kinds = dump.places.numbers(), dump.kinds.numbers()
         begins = np.flatnonzero(kinds == 0)
         if len(begins) != len(places) or (len(kinds) and kinds[0]):
             raise ValueError("rows that belong to no article")
@@ -165,7 +173,7 @@ class NerScorer:
             raise ValueError("articles or types that the gold does not have")
         articles = list(self._gold.articles)
         names = [self._gold.types[kind - 1] for kind in kinds.tolist()]
-        tables = [_table(row) for row in found.counts.numbers().reshape(len(kinds), _ROW).tolist()]
+        tables = [_table(row) for row in dump.counts.numbers().reshape(len(kinds), _ROW).tolist()]
         ends = [*begins.tolist(), len(kinds)][1:]
         self._answered = {
             articles[place]: ArticleCounts(
@@ -187,7 +195,7 @@ class NerScorer:
     def score_all(self, counted: NDArray[np.bool_]) -> Score:
         """Return the score of the articles that count, and of those that were answered."""
         missing = self._gold.missing
-        return self._score({one: missing[one] for one in compress(missing, counted)})
+        return self._score({article: missing[article] for article in compress(missing, counted)})
 
     def _score(self, missing: dict[str, ArticleCounts]) -> Score:
         """Return the score of the answered articles, and of the others that are missing."""
@@ -214,7 +222,9 @@ class NerScorer:
     def _scorecard(self, counts: Mapping[str, ArticleCounts]) -> NerScorecard:
         tables = [article.by_type for article in counts.values()]
         return NerScorecard(
-            by_article={article: found.all_types for article, found in counts.items()},
+            by_article={
+                article: article_counts.all_types for article, article_counts in counts.items()
+            },
             per_type={
                 kind: total(table[kind] for table in tables if kind in table)
                 for kind in self._gold.types
@@ -240,10 +250,10 @@ def _count(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Table:
 
 
 def _by_type(mentions: Sequence[MentionSpan]) -> Mapping[str, Sequence[MentionSpan]]:
-    found: dict[str, list[MentionSpan]] = {}
+    by_type: dict[str, list[MentionSpan]] = {}
     for mention in mentions:
-        found.setdefault(mention.type, []).append(mention)
-    return found
+        by_type.setdefault(mention.type, []).append(mention)
+    return by_type
 
 
 def _missing(gold: Sequence[MentionSpan]) -> ArticleCounts:

@@ -295,5 +295,5 @@ def offline_tasks() -> Mapping[TaskName, OfflineTask]:
 
 
 def _registered(group: str) -> dict[TaskName, Any]:
-    found = sorted(entry_points(group=group), key=lambda entry: entry.name)
-    return {TaskName(entry.name): entry.load() for entry in found}
+    points = sorted(entry_points(group=group), key=lambda entry: entry.name)
+    return {TaskName(entry.name): entry.load() for entry in points}

@@ -73,10 +73,10 @@ class PairPrediction:
     def read_upload(self, path: Path, gold: Mapping[str, bool]) -> RunFile:
         """Read the confidences of all pairs; a fault's path is its line and column."""
         try:
-            found = read_confidences(path, gold)
+            values = read_confidences(path, gold)
         except FormatError as error:
             return RunFile(faults=faults(error, path))
-        return RunFile(payloads={ArticleId(pair): value for pair, value in found.items()})
+        return RunFile(payloads={ArticleId(pair): value for pair, value in values.items()})
 
     def gold_articles(self, gold: Mapping[str, bool]) -> Collection[str]:
         """Return the pairs of the gold."""
@@ -116,8 +116,8 @@ class PairPrediction:
         lowest = min(payloads.values(), default=0.0)
         last = np.nextafter(lowest, -np.inf)
         labels = np.fromiter(gold.values(), dtype=bool)
-        found = (payloads.get(ArticleId(pair), last) for pair in gold)
-        confidences = np.fromiter(found, dtype=float)
+        in_order = (payloads.get(ArticleId(pair), last) for pair in gold)
+        confidences = np.fromiter(in_order, dtype=float)
         card = evaluate(labels, confidences).to_dict()
         values = undefined(
             {column.key: card[column.key] for column in self.columns}, answered=bool(payloads)

@@ -97,14 +97,16 @@ class RankedTask:
         if array is None:
             return None, ()
         report.hits_sent += len(array)
-        sent = [self._read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)]
-        readable = [hit for hit in sent if hit is not None]
-        payload, kept = _unique(self._accepted(readable, report, vocabulary), report)
-        return (payload, kept) if len(readable) == len(array) else (None, ())
+        hits_sent = [
+            self._read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)
+        ]
+        readable = [hit for hit in hits_sent if hit is not None]
+        payload, payload_hits = _unique(self._accepted(readable, report, vocabulary), report)
+        return (payload, payload_hits) if len(readable) == len(array) else (None, ())
 
-    def asides(self, sent: Sequence[_Sent]) -> Sequence[tuple[str, int | None]]:
+    def asides(self, hits: Sequence[_Sent]) -> Sequence[tuple[str, int | None]]:
         """Return the evidence and taxon of hits, as far as they are of the agreed type."""
-        return [(_evidence(hit.struct), _taxon(hit.struct)) for hit in sent]
+        return [(_evidence(hit.struct), _taxon(hit.struct)) for hit in hits]
 
     def check_usual(
         self, array: str, report: Report, vocabulary: Vocabulary
@@ -181,8 +183,10 @@ class RankedTask:
 
     def within(self, gold: ItemGold, articles: Collection[ArticleId]) -> ItemGold:
         """Return the gold of these articles alone."""
-        known = frozenset[str](articles)
-        items = {article: items for article, items in gold.items.items() if article in known}
+        kept_articles = frozenset[str](articles)
+        items = {
+            article: items for article, items in gold.items.items() if article in kept_articles
+        }
         return gold if len(items) == len(gold) else replace(gold, items=items)
 
     def gold_articles(self, gold: ItemGold) -> Collection[ArticleId]:
@@ -207,12 +211,12 @@ class RankedTask:
 
         def check(answer: Answer, report: Report) -> RankedPayload | None:
             assert not isinstance(answer, Classification)
-            sent = [
+            items = [
                 dict(zip(self.fields, members(hit.item), strict=True))
                 | {"rank": hit.rank, "confidence": hit.confidence}
                 for hit in answer
             ]
-            return self.check(sent, report, vocabulary)
+            return self.check(items, report, vocabulary)
 
         return read_result_file(Task(self.name), path, articles, check, empty=[])
 
@@ -234,8 +238,12 @@ class RankedTask:
             check_optional(struct, self.optional, path, report)
         if confidence is None or not readable:
             return None
-        found = [name for name in names if name is not None]
-        return _Sent(path, found, rank, confidence, struct) if len(found) == len(names) else None
+        accessions = [name for name in names if name is not None]
+        return (
+            _Sent(path, accessions, rank, confidence, struct)
+            if len(accessions) == len(names)
+            else None
+        )
 
     def _accepted(
         self, hits: Sequence[_Sent], report: Report, vocabulary: Vocabulary

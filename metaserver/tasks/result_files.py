@@ -40,10 +40,10 @@ def read_result_file(
     lines = _lines(path)
     payloads: dict[ArticleId, Payload] = {}
     problems = [_fault(warning) for warning in run.warnings[:MAX_PROBLEMS]]
-    known = frozenset(articles)
+    known_articles = frozenset(articles)
     for name, answer in run.answers.items():
         article, at = ArticleId(name), lines[name]
-        if article not in known:
+        if article not in known_articles:
             if len(problems) >= MAX_PROBLEMS:
                 continue
             count = "1 line is" if len(at) == 1 else f"{len(at)} lines are"

@@ -166,8 +166,8 @@ class TaskScorer:
         )
 
     def _mean_confidence(self) -> float | None:
-        known = self._confidence[self._confidence > 0].tolist()
-        return math.fsum(known) / len(known) if known else None
+        positive = self._confidence[self._confidence > 0].tolist()
+        return math.fsum(positive) / len(positive) if positive else None
 
 
 def _confidence(answer: Answer) -> float:

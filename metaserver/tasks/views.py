@@ -40,14 +40,16 @@ class ReleaseView:
         return View(name=self.name, homologs=self.homologs, taxa=taxa).apply(hits, gold)
 
     def _taxa(
-        self, hits: Sequence[Hit], gold: frozenset[Item], known: Mapping[Accession, str]
+        self, hits: Sequence[Hit], gold: frozenset[Item], gold_taxa: Mapping[Accession, str]
     ) -> dict[Accession, str]:
         """Return the taxa of an article's hits and gold; `known` precedes those of the release."""
         items = {*gold, *(hit.item for hit in hits)}
         accessions = list({accession for item in items for accession in members(item)})
-        found = zip(accessions, self.release.entries.taxa(accessions), strict=True)
-        taxa = {accession: str(taxon) for accession, taxon in found if taxon}
-        return taxa | {one: known[one] for one in known.keys() & accessions}
+        pairs = zip(accessions, self.release.entries.taxa(accessions), strict=True)
+        taxa = {accession: str(taxon) for accession, taxon in pairs if taxon}
+        return taxa | {
+            accession: gold_taxa[accession] for accession in gold_taxa.keys() & accessions
+        }
 
 
 def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
@@ -55,11 +57,13 @@ def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
 
     Without homonym-ortholog sets nothing is mapped, without taxa nothing is filtered.
     """
-    accessions = sorted({one for items in gold.items.values() for i in items for one in members(i)})
+    accessions = sorted(
+        {accession for items in gold.items.values() for i in items for accession in members(i)}
+    )
     homologs = taxa = None
     if release.meta.counts.homonym_sets:
         sets = zip(accessions, release.entries.orthologs(accessions), strict=True)
-        homologs = {accession: frozenset(others) for accession, others in sets if others}
+        homologs = {accession: frozenset(orthologs) for accession, orthologs in sets if orthologs}
     if release.meta.counts.with_taxon:
         species = gold_species(release, accessions)
         taxa = {accession: str(taxon) for accession, taxon in species.items()}

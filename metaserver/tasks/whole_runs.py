@@ -71,32 +71,34 @@ def intervals(runs: Mapping[str, ResampledRun], *, rising: bool) -> Mapping[str,
 
     A run without a measure has none.
     """
-    known = {name: run for name, run in runs.items() if run.measure is not None and run.values.size}
-    if not known:
+    measured = {
+        name: run for name, run in runs.items() if run.measure is not None and run.values.size
+    }
+    if not measured:
         return {}
-    table = np.stack([run.values for run in known.values()])
+    table = np.stack([run.values for run in measured.values()])
     ranks = _ranks(table if rising else -table)
     best, worst = np.quantile(ranks, _TAILS, axis=1, method="closest_observation")
-    found = {}
-    for row, (name, run) in enumerate(known.items()):
+    result = {}
+    for row, (name, run) in enumerate(measured.items()):
         bounds = bounds_of(run.values)
         assert run.measure is not None
         if bounds is not None:
-            found[name] = RunIntervals(
+            result[name] = RunIntervals(
                 score=run.measure,
                 low=bounds.low,
                 high=bounds.high,
                 best_rank=int(best[row]),
                 worst_rank=int(worst[row]),
             )
-    return found
+    return result
 
 
 def _ranks(table: Values) -> NDArray[np.int64]:
     """Return each run's rank on each resample, 1 for the lowest; equal runs share the best."""
     ordered = np.sort(table, axis=0)
     columns = zip(ordered.T, table.T, strict=True)
-    ranks = [1 + np.searchsorted(one, values, side="left") for one, values in columns]
+    ranks = [1 + np.searchsorted(column, values, side="left") for column, values in columns]
     return np.array(ranks, dtype=np.int64).T
 
 

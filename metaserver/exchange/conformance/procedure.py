@@ -109,10 +109,10 @@ def _caller(
 async def _steps(
     client: HttpClient, caller: ArticleCaller, server: Server, time_limit: float
 ) -> AsyncIterator[ConformanceStep]:
-    found = await contact(client, server, time_limit)
-    for step in found.steps:
+    result = await contact(client, server, time_limit)
+    for step in result.steps:
         yield step
-    obstacle = found.obstacle
+    obstacle = result.obstacle
     ends: list[_End] = []
     for place, article in enumerate(ARTICLES):
         if obstacle:
@@ -146,7 +146,7 @@ async def _send(caller: ArticleCaller, server: Server, places: Sequence[int]) ->
     for _ in range(MAX_QUERIES):
         calls = [caller.call(server, place, 1) for place in places]
         ends = [_End(*end, again) for end in await asyncio.gather(*calls)]
-        failed = [one for one in ends if one.attempt.outcome is Outcome.CANCELLED]
+        failed = [end for end in ends if end.attempt.outcome is Outcome.CANCELLED]
         if not failed:
             break
         again = asked_again(failed[0].attempt.message)
@@ -188,8 +188,8 @@ def _lacking(
 ) -> Iterator[ConformanceStep]:
     """Yield a warning if no answer had one of the tasks that the server is asked for."""
     answered = [end.answer.payloads for end in ends if end.answer is not None]
-    asked = [task.name for task in caller.tasks_of(server)]
-    missing = [task for task in asked if not any(task in payloads for payloads in answered)]
+    task_names = [task.name for task in caller.tasks_of(server)]
+    missing = [task for task in task_names if not any(task in payloads for payloads in answered)]
     if answered and missing:
         message = f"asked for {', '.join(missing)}: no answer had any"
         yield ConformanceStep(name=TASKS, state=StepState.WARNING, message=message)
@@ -205,10 +205,10 @@ async def _two_at_once(
     names = " and ".join(ARTICLES[place].name for place in TOGETHER)
     if obstacle or any(alone[place].answer is None for place in TOGETHER):
         return skipped(AT_ONCE, obstacle or f"{names} were not both answered")
-    both = await _send(caller, server, TOGETHER)
-    worst = max(both, key=_badness)
+    pair = await _send(caller, server, TOGETHER)
+    worst = max(pair, key=_badness)
     state, message = _STATES.get(worst.attempt.outcome, StepState.FAILED), ""
-    if _crossed([alone[place] for place in TOGETHER], both):
+    if _crossed([alone[place] for place in TOGETHER], pair):
         state = StepState.FAILED
         message = f"{names} got one another's answer when they were sent at the same time"
     if state is StepState.FAILED and server.concurrency == 1:
@@ -222,8 +222,12 @@ def _badness(end: _End) -> tuple[bool, bool, float]:
     return outcome not in ANSWERED, outcome is not Outcome.OK, end.attempt.timings.total
 
 
-def _crossed(alone: Sequence[_End], both: Sequence[_End]) -> bool:
+def _crossed(alone: Sequence[_End], pair: Sequence[_End]) -> bool:
     """Return whether an article got the other one's answer instead of its own."""
-    own = [end.answer.payloads if end.answer else None for end in alone]
-    got = [end.answer.payloads if end.answer else None for end in both]
-    return own[0] != own[1] and None not in got and (got[0] == own[1] or got[1] == own[0])
+    alone_payloads = [end.answer.payloads if end.answer else None for end in alone]
+    got = [end.answer.payloads if end.answer else None for end in pair]
+    return (
+        alone_payloads[0] != alone_payloads[1]
+        and None not in got
+        and (got[0] == alone_payloads[1] or got[1] == alone_payloads[0])
+    )

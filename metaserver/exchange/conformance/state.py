@@ -33,8 +33,8 @@ def question(server: Server) -> Callable[[ServerChannel], Awaitable[Any]]:
     protocol = protocol_of(server)
     if protocol is XMLRPC:
         return partial(query, method=GET_STATE)
-    asked = protocol.state if protocol.reports_state else protocol.touch
-    return partial(asked, server=server)
+    method = protocol.state if protocol.reports_state else protocol.touch
+    return partial(method, server=server)
 
 
 async def state_step(
@@ -130,16 +130,16 @@ def _read_state(server: Server, value: Value, report: Report) -> tuple[str | Non
         return None, f"{GET_STATE} gave no struct"
     state = read_member(struct, "state", str, STATE, report)
     version = read_member(struct, "version", str, STATE, report)
-    most = read_member(struct, "max_concurrent", int, STATE, report)
+    max_concurrent = read_member(struct, "max_concurrent", int, STATE, report)
     if state is not None and state not in list(ReportedState):
         report.shape(
             f"{STATE}.state", f"expected one of {', '.join(ReportedState)}, got {described(state)}"
         )
-    if most is not None and most < server.concurrency:
+    if max_concurrent is not None and max_concurrent < server.concurrency:
         expected = f"{server.concurrency} or more, as registered"
-        report.shape(f"{STATE}.max_concurrent", f"expected {expected}, got {most}")
+        report.shape(f"{STATE}.max_concurrent", f"expected {expected}, got {max_concurrent}")
     if state in UNAVAILABLE_STATES:
         return state, f"the server says it is {state}"
-    others = {"version": version, "max_concurrent": most}
-    known = [f"{name} {value!s:.40}" for name, value in others.items() if value is not None]
-    return state, ", ".join([f"{state:.40}", *known] if state else known)
+    members = {"version": version, "max_concurrent": max_concurrent}
+    parts = [f"{name} {value!s:.40}" for name, value in members.items() if value is not None]
+    return state, ", ".join([f"{state:.40}", *parts] if state else parts)

@@ -120,8 +120,8 @@ class ArticleCaller:
         if channel is not None and exchange.secrets:
             message = channel.hide(message)
             problems = tuple(
-                Problem(path=channel.hide(one.path), message=channel.hide(one.message))
-                for one in problems
+                Problem(path=channel.hide(problem.path), message=channel.hide(problem.message))
+                for problem in problems
             )
         attempt = Attempt(
             server=server.name,
@@ -257,7 +257,7 @@ class ArticleCaller:
 
 def protocol_of(server: Server) -> ServerProtocol:
     """Return the protocol that a server speaks; raises `PeerError` where it is not installed."""
-    found = installed_protocols().get(server.protocol)
-    if found is None:
+    protocol = installed_protocols().get(server.protocol)
+    if protocol is None:
         raise PeerError(Outcome.SHAPE, f"the hub has no protocol {server.protocol!r} any more")
-    return found
+    return protocol

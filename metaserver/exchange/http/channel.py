@@ -116,9 +116,9 @@ class HttpChannel:
         assert request.url is not None
         origin, now = origin_of(URL(request.url)), self._loop.time()
         seconds = self._client.pace.turn(origin, request.pause, now, self.end)
-        left = self.end - now
-        await asyncio.sleep(min(seconds, max(0.0, left)))
-        if seconds < left:
+        remaining = self.end - now
+        await asyncio.sleep(min(seconds, max(0.0, remaining)))
+        if seconds < remaining:
             self._looked = now + seconds
             return
         alone = now + seconds <= self._looked + request.pause
@@ -127,11 +127,11 @@ class HttpChannel:
     async def wait(self, seconds: float, state: str) -> None:
         """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
         self._state = state
-        left = self.end - self._loop.time()
-        if seconds >= left and not self._late:
+        remaining = self.end - self._loop.time()
+        if seconds >= remaining and not self._late:
             self._late = True
-            seconds = max(0.0, left - LAST_POLL)
-        await asyncio.sleep(max(0.0, min(seconds, left)))
+            seconds = max(0.0, remaining - LAST_POLL)
+        await asyncio.sleep(max(0.0, min(seconds, remaining)))
         if self._loop.time() >= self.end:
             raise self.late(state)
 
@@ -146,9 +146,9 @@ class HttpChannel:
             raise PeerError(Outcome.CANCELLED, message)
         awaited = await desk.open(self._server, about, self._deadline, self.limits, document)
         if awaited.resumed:  # the time goes on from where it began
-            left = awaited.communication.expires_at - desk.clock()
+            remaining = awaited.communication.expires_at - desk.clock()
             self._began = self._client.watchdog.clock()
-            self._end = self._loop.time() + max(0.0, left)
+            self._end = self._loop.time() + max(0.0, remaining)
             self._exchange.resumed()
         try:
             yield HttpCommunication(self, desk, awaited)

@@ -105,7 +105,7 @@ class HttpClient:
         """Return a channel for one attempt or query; `deadline` bounds it in seconds."""
         return HttpChannel(self, server.name, self.target(server), exchange, deadline)
 
-    async def fetch(self, url: str, most: int, deadline: float) -> tuple[bytes, str]:
+    async def fetch(self, url: str, limit: int, deadline: float) -> tuple[bytes, str]:
         """Return the content at an address, of at most so many bytes, and its type.
 
         Raises `PeerError` for anything but status 200; redirects are not followed. As with
@@ -126,10 +126,10 @@ class HttpClient:
                 if response.status != 200 or "Content-Encoding" in response.headers:
                     raise PeerError(Outcome.HTTP, "no plain answer of status 200")
                 content = bytearray()
-                async for some in response.content.iter_any():
-                    content += some
-                    if len(content) > most:
-                        raise PeerError(Outcome.TOO_LARGE, f"more than {most:,} bytes")
+                async for chunk in response.content.iter_any():
+                    content += chunk
+                    if len(content) > limit:
+                        raise PeerError(Outcome.TOO_LARGE, f"more than {limit:,} bytes")
                 return bytes(content), response.content_type
         except FAILURES as error:
             raise PeerError(peer_error(error, deadline, self.limits.connect).outcome, "") from error

@@ -106,11 +106,11 @@ class Connector(aiohttp.TCPConnector):
         self,
         guard: AddressGuard | None,
         resolver: AbstractResolver | None,
-        most: int | None,
+        limit: int | None,
         trusted: ssl.SSLContext | bool = True,
     ) -> None:
         super().__init__(limit=0, resolver=resolver, socket_factory=_factory(guard), ssl=trusted)
-        self._most = most
+        self._most = limit
         self._open = 0
         handler: Callable[..., ResponseHandler] = functools.partial(OneAnswer, self._count)
         self._factory = functools.partial(handler, loop=self._loop)
@@ -187,9 +187,9 @@ def _factory(guard: AddressGuard | None) -> Callable[[Any], socket.socket]:
 def _socket(address_info: Any) -> socket.socket:
     """Return a socket with TCP keep-alive, which detects a lost peer during a long wait."""
     family, kind, protocol, _, _ = address_info
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock = socket.socket(family, kind, protocol)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in KEEPALIVE.items():
         if hasattr(socket, option):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-    return made
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return sock

@@ -45,8 +45,10 @@ def peer_error(error: Exception, deadline: float, connect: float, state: str = "
         case UnicodeError() | aiohttp.InvalidURL():  # DNS is not even asked
             return PeerError(Outcome.DNS, f"no name of a host: {masked(_message(error))}")
         case aiohttp.ServerFingerprintMismatch():
-            found = error.got.hex()
-            return PeerError(Outcome.TLS, f"certificate: its SHA-256 is {found}, not as registered")
+            fingerprint = error.got.hex()
+            return PeerError(
+                Outcome.TLS, f"certificate: its SHA-256 is {fingerprint}, not as registered"
+            )
         case aiohttp.ClientConnectorCertificateError():
             return PeerError(Outcome.TLS, f"certificate: {error.certificate_error}")
         case aiohttp.ClientSSLError():

@@ -41,31 +41,31 @@ class HeaderBuffer:
 
     def take(self) -> bytes:
         """Return the bytes for the parser; none while the header is incomplete."""
-        held, self.interim = self._held, False
-        if not held.startswith(_PROTOCOL[: len(held)]):
+        data, self.interim = self._held, False
+        if not data.startswith(_PROTOCOL[: len(data)]):
             return self.rest()
-        end = _END.search(held, max(0, self._searched - 3), MAX_HEADER_BYTES)
+        end = _END.search(data, max(0, self._searched - 3), MAX_HEADER_BYTES)
         if end is None:
-            self._searched = len(held)
-            return b"" if len(held) < MAX_HEADER_BYTES else self.rest()
-        header = bytes(held[: end.end()])
+            self._searched = len(data)
+            return b"" if len(data) < MAX_HEADER_BYTES else self.rest()
+        header = bytes(data[: end.end()])
         self.interim = _INTERIM.match(header) is not None
         if self.interim:
-            del held[: end.end()]
+            del data[: end.end()]
             self._searched = 0
             return header
         corrected = without_content_length(header)
         if corrected is not None:
             self.overridden = True
-            held[: end.end()] = corrected
+            data[: end.end()] = corrected
         return self.rest()
 
     def rest(self) -> bytes:
         """Return all bytes held back, and forget them."""
-        held = bytes(self._held)
+        data = bytes(self._held)
         self._held.clear()
         self._searched = 0
-        return held
+        return data
 
 
 def without_content_length(header: bytes) -> bytes | None:
@@ -80,10 +80,12 @@ def without_content_length(header: bytes) -> bytes | None:
     fields = [_FIELD.fullmatch(line) for line in lines]
     if not _STATUS.fullmatch(status) or None in fields:
         return None
-    named = [(field[1].lower(), field[2].strip(b" \t")) for field in fields if field is not None]
-    lengths = [value for name, value in named if name == b"content-length"]
-    codings = [value.lower() for name, value in named if name == b"transfer-encoding"]
+    pairs = [(field[1].lower(), field[2].strip(b" \t")) for field in fields if field is not None]
+    lengths = [value for name, value in pairs if name == b"content-length"]
+    codings = [value.lower() for name, value in pairs if name == b"transfer-encoding"]
     if len(lengths) != 1 or not lengths[0].isdigit() or codings != [b"chunked"]:
         return None
-    kept = [line for line, (name, _) in zip(lines, named, strict=True) if name != b"content-length"]
-    return b"\r\n".join((status, *kept)) + b"\r\n\r\n"
+    kept_lines = [
+        line for line, (name, _) in zip(lines, pairs, strict=True) if name != b"content-length"
+    ]
+    return b"\r\n".join((status, *kept_lines)) + b"\r\n\r\n"

@@ -76,9 +76,9 @@ class AddressGuard:
             raise RefusedAddressError(f"{host[:80]!r} is no address") from None
         word = self._refusal(address)
         if word is not None:
-            shown = " in ".join(map(str, (*_embedded(address), address)))
+            words = " in ".join(map(str, (*_embedded(address), address)))
             raise RefusedAddressError(
-                f"the address {shown} is {word}; this hub does not send articles there"
+                f"the address {words} is {word}; this hub does not send articles there"
             )
 
     def _refusal(self, address: Address) -> str | None:

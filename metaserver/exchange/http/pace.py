@@ -28,6 +28,6 @@ class HostPace:
         if at >= end:
             return at - now
         if len(self._free) >= KNOWN and origin not in self._free:
-            self._free = {known: free for known, free in self._free.items() if free > now}
+            self._free = {host: free for host, free in self._free.items() if free > now}
         self._free[origin] = at + pause
         return at - now

@@ -27,8 +27,8 @@ class BusyError(PeerError):
 
     def out_of_time(self) -> PeerError:
         """Return the failure of an attempt with no time or try left to wait."""
-        asked = f"the server asks to wait {self.wait:,.0f} s, for which no time or try is left"
-        return PeerError(self.outcome, f"{self.message}; {asked}")
+        wait_words = f"the server asks to wait {self.wait:,.0f} s, for which no time or try is left"
+        return PeerError(self.outcome, f"{self.message}; {wait_words}")
 
 
 def requested_wait(status: int, headers: Mapping[str, str]) -> float | None:

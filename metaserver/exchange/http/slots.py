@@ -63,17 +63,17 @@ class ServerSlots:
 
     def taken(self, name: ServerName) -> int:
         """Return the number of calls to a server that are under way."""
-        known = self._servers.get(name)
-        return sum(known.taken) if known else 0
+        slots = self._servers.get(name)
+        return sum(slots.taken) if slots else 0
 
     def report(self, name: ServerName, report: ServerReport) -> None:
         """Record what a server reports of itself; an overloaded one is sent one at a time."""
         overloaded = report.state is ReportedState.OVERLOADED
-        most = 1 if overloaded else report.max_concurrent
-        if most is None:
+        places = 1 if overloaded else report.max_concurrent
+        if places is None:
             self._reported.pop(name, None)
         else:
-            self._reported[name] = most
+            self._reported[name] = places
 
     def forget(self, name: ServerName) -> None:
         """Forget what a server reported of itself: nobody asks it for its state any more."""

@@ -95,7 +95,7 @@ def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
         case AuthKind.BODY:
             login = BodyLogin(access.name, secret)
     texts += _written(secret)
-    hidden = sorted({one.encode() for one in texts if len(one) >= LEAST_SECRET}, key=len)
+    hidden = sorted({text.encode() for text in texts if len(text) >= LEAST_SECRET}, key=len)
     return ServerTarget(
         url=place,
         headers=headers,

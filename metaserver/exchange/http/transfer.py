@@ -49,9 +49,9 @@ class Exchange:
     def restart(self) -> None:
         """Begin a request: nothing of an earlier answer is kept."""
         self.reused = False
-        kept = self._marks if self._followed else {}
+        marks = self._marks if self._followed else {}
         self._marks: dict[str, float] = (
-            {name: at for name, at in kept.items() if name in FIRST} if kept else {}
+            {name: at for name, at in marks.items() if name in FIRST} if marks else {}
         )
         self._left = self._max_bytes
         self._pending = bytearray()

@@ -34,10 +34,10 @@ class UrlParts(NamedTuple):
     @classmethod
     def of(cls, url: str) -> UrlParts:
         """Return the parts of a URL; both secrets may be empty, `user` ends with "@"."""
-        found = PARTS.fullmatch(url)
-        if found is None:  # not a URL: any part of it may be a secret
+        match = PARTS.fullmatch(url)
+        if match is None:  # not a URL: any part of it may be a secret
             return cls("", "", masked(url), "")
-        return cls(*(part or "" for part in found.groups()))
+        return cls(*(part or "" for part in match.groups()))
 
     def __str__(self) -> str:
         return "".join(self)
@@ -66,12 +66,12 @@ def completed(submitted: str, stored: str, place: str) -> str:
     """
     if submitted == shown(stored):
         return stored
-    new, old = UrlParts.of(submitted), UrlParts.of(stored)
-    if MASK not in new.user + new.tail:
+    new_parts, old_parts = UrlParts.of(submitted), UrlParts.of(stored)
+    if MASK not in new_parts.user + new_parts.tail:
         return submitted
-    user = old.user if new.user == f"{MASK}@" else new.user
-    tail = old.tail if new.tail in (f"?{MASK}", f"#{MASK}") else new.tail
-    if MASK in user + tail or (new.user and not user) or (new.tail and not tail):
+    user = old_parts.user if new_parts.user == f"{MASK}@" else new_parts.user
+    tail = old_parts.tail if new_parts.tail in (f"?{MASK}", f"#{MASK}") else new_parts.tail
+    if MASK in user + tail or (new_parts.user and not user) or (new_parts.tail and not tail):
         raise InputError(
             place, f"{MASK} means the stored secret, and none is stored; enter the secret"
         )
@@ -79,13 +79,13 @@ def completed(submitted: str, stored: str, place: str) -> str:
         raise InputError(
             place, f"{MASK} means the stored secret of another address; enter the secret again"
         )
-    return str(new._replace(user=user, tail=tail))
+    return str(new_parts._replace(user=user, tail=tail))
 
 
 def shown_options(options: str) -> str:
     """Return a server's options as they are shown: users, queries and fragments may be secret."""
     return "\n".join(
-        _OPTION.sub(lambda found: f"{found[1] or found[2]}{MASK}{'@' if found[1] else ''}", line)
+        _OPTION.sub(lambda match: f"{match[1] or match[2]}{MASK}{'@' if match[1] else ''}", line)
         for line in options.splitlines()
     )
 
@@ -96,14 +96,14 @@ def completed_options(submitted: str, stored: str, place: str, *, moved: bool) -
     Raises `InputError` where no such line is stored, or the server `moved` to another scheme, host
     or port.
     """
-    known = dict(zip(shown_options(stored).splitlines(), stored.splitlines(), strict=True))
+    stored_lines = dict(zip(shown_options(stored).splitlines(), stored.splitlines(), strict=True))
     lines = submitted.splitlines()
     for at, line in enumerate(lines):
         if MASK in line:
-            if (kept := known.get(line.strip())) is None or moved:
+            if (stored_line := stored_lines.get(line.strip())) is None or moved:
                 message = f"{MASK} means the stored value of that line at the same address"
                 raise InputError(place, f"{message}; enter it again")
-            lines[at] = kept
+            lines[at] = stored_line
     return "\n".join(lines)
 
 
@@ -131,7 +131,7 @@ URLS = re.compile(r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}:)?//[^\s'\"<>]+", 
 
 def without_secrets(text: str) -> str:
     """Return a text with the URLs in it masked."""
-    return URLS.sub(lambda found: masked(found[0]), text)
+    return URLS.sub(lambda match: masked(match[0]), text)
 
 
 def masked(text: str) -> str:
@@ -140,8 +140,8 @@ def masked(text: str) -> str:
     Where the host is not clear, because a password has "/", "?" or "#", all up to the last "@" is
     masked.
     """
-    found = PARTS.fullmatch(text)
-    if found is not None and ("@" not in text or _HOST.fullmatch(found[3])):
+    match = PARTS.fullmatch(text)
+    if match is not None and ("@" not in text or _HOST.fullmatch(match[3])):
         return str(UrlParts.of(text).masked())
     text = re.sub(r"^((?:[\w+.-]+:)?//)?.*@", r"\1***@", text, flags=re.DOTALL)
     return re.sub(r"([?#]).+", r"\1***", text, flags=re.DOTALL)

@@ -77,7 +77,9 @@ class Watchdog:
         After a stall another task may call this before `run` has its turn, so it checks first.
         """
         self._check()
-        return sum(one.ended - max(one.began, since) for one in self._stalls if one.ended > since)
+        return sum(
+            stall.ended - max(stall.began, since) for stall in self._stalls if stall.ended > since
+        )
 
     def _check(self) -> None:
         if self._beat is None:

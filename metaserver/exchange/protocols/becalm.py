@@ -81,11 +81,11 @@ class Becalm:
         answer = (await _asked(channel, "getState", {})).get("data")
         data: Mapping[str, Any] = as_type(answer, dict, "/data")
         said = member(data, "state", str, "/data")
-        known = STATES.get(said.strip().lower())
-        if known is None:
+        reported = STATES.get(said.strip().lower())
+        if reported is None:
             return None
         return ServerReport(
-            state=known,
+            state=reported,
             version=_shown(data.get("version")),
             documents=_shown(data.get("max_analyzable_documents")),
         )
@@ -109,8 +109,8 @@ BECALM: Final = Becalm()
 
 def _shown(value: Any) -> str:
     """Return what a server says of itself, as it is shown; empty where it cannot be."""
-    shown = isinstance(value, str | int) and str(value).isprintable()
-    return str(value)[:MOST_VERSION] if shown else ""
+    printable = isinstance(value, str | int) and str(value).isprintable()
+    return str(value)[:MOST_VERSION] if printable else ""
 
 
 def check_callback(callback: Callback, article: ArticleId, server: Server, limits: Limits) -> None:
@@ -139,10 +139,10 @@ async def _called_back(
     types: Sequence[str],
 ) -> Callback:
     """Return the callback to a request; a server may bring it before it has acknowledged."""
-    one, served = document(about.article, text), None
+    served_document, served = document(about.article, text), None
     if options.documents == "fetch":
-        served = msgspec.json.encode(one)
-        one = {name: one[name] for name in ("document_id", "source")}
+        served = msgspec.json.encode(served_document)
+        served_document = {name: served_document[name] for name in ("document_id", "source")}
     async with channel.communication(about, served) as communication:
         refused, acknowledged = "", None
         if not communication.resumed:
@@ -151,7 +151,7 @@ async def _called_back(
                 "communication_id": communication.id,
                 "expired": f"{expires:%Y-%m-%d %H:%M:%S}Z",
                 "types": types,
-                "documents": [one],
+                "documents": [served_document],
             }
             try:
                 await _asked(channel, "getAnnotations", parameters)
@@ -196,8 +196,8 @@ async def _asked(
         code = answer.get("errorCode", answer.get("status"))
         words = (answer.get("errorName"), answer.get("message"))
         said = ": ".join(clean(word) for word in words if isinstance(word, str) and word)
-        known = code if isinstance(code, int | str) else "refused"
-        raise FaultError(Fault(code=known, string=said or "success is false"))
+        fault_code = code if isinstance(code, int | str) else "refused"
+        raise FaultError(Fault(code=fault_code, string=said or "success is false"))
     return answer
 
 

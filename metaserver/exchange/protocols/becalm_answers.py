@@ -76,9 +76,9 @@ class BecalmReading:
             meta = value.get(META)
             self._found.meta = meta if isinstance(meta, dict) else None
             value, pointer = member(value, "annotations", list, ""), "/annotations"
-        for place, one in enumerate(as_type(value, list, pointer)):
+        for place, item in enumerate(as_type(value, list, pointer)):
             at = f"{pointer}/{place}"
-            self._annotation(at, f"{at}/", as_type(one, dict, at))
+            self._annotation(at, f"{at}/", as_type(item, dict, at))
         return self._found.answer()
 
     def tsv(self, body: bytes) -> Value:
@@ -94,13 +94,13 @@ class BecalmReading:
             self._annotation(f"line {line}", f"line {line}, column ", row)
         return self._found.answer()
 
-    def _annotation(self, at: str, inside: str, one: Mapping[str, Any]) -> None:
+    def _annotation(self, at: str, inside: str, annotation: Mapping[str, Any]) -> None:
         """Read one annotation; `at` is its place, and `inside` begins the places in it."""
 
         def needed(name: str) -> Any:
-            if one.get(name) in (None, ""):
+            if annotation.get(name) in (None, ""):
                 raise PeerError(Outcome.SHAPE, f"{inside}{name}: missing")
-            return one[name]
+            return annotation[name]
 
         document, section = str(needed("document_id")), str(needed("section")).upper()
         if document != self._article:
@@ -110,8 +110,11 @@ class BecalmReading:
             raise PeerError(Outcome.SHAPE, f"{inside}section: expected T or A, got {section!r:.40}")
         start, places = self._sections[section]
         begin, end = (_whole(needed(name), inside + name) for name in ("init", "end"))
-        words, kind = one.get("annotated_text"), str(one.get("type") or "unknown").lower()
-        score = self._options.scaled(one.get("score"))
+        words, kind = (
+            annotation.get("annotated_text"),
+            str(annotation.get("type") or "unknown").lower(),
+        )
+        score = self._options.scaled(annotation.get("score"))
         self._found.mention(
             at,
             places.code_point(begin) + start,
@@ -121,25 +124,25 @@ class BecalmReading:
             words if isinstance(words, str) else None,
         )
         if kind.casefold() in self._proteins:
-            self._names(inside + "database_id", str(one.get("database_id") or ""), score)
+            self._names(inside + "database_id", str(annotation.get("database_id") or ""), score)
 
     def _names(self, at: str, ids: str, score: float | None) -> None:
         """Read the accessions among the ids of a protein."""
-        named: dict[str, None] = {}
-        for one in filter(None, map(str.strip, _BETWEEN.split(ids, self._limits.values))):
-            accession = self._found.accession(one, at)
+        accessions: dict[str, None] = {}
+        for name in filter(None, map(str.strip, _BETWEEN.split(ids, self._limits.values))):
+            accession = self._found.accession(name, at)
             if accession is None:
                 self._report.note(at, "names no UniProt accession")
             else:
-                named[accession] = None
-        for accession in named:
+                accessions[accession] = None
+        for accession in accessions:
             self._found.normalization(accession, score)
 
     def _further(self, value: Mapping[str, Any]) -> None:
         """Read what BeCalm has no place for: pairs, and whether the article is relevant."""
-        for place, one in enumerate(array(value, "pairs", "")):
+        for place, item in enumerate(array(value, "pairs", "")):
             at = f"/pairs/{place}"
-            pair = as_type(one, dict, at)
+            pair = as_type(item, dict, at)
             score = self._options.scaled(pair.get("confidence"))
             ends = [
                 self._found.accession(member(pair, name, str, at), f"{at}/{name}")

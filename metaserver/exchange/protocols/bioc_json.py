@@ -103,8 +103,8 @@ class BiocJson:
         """Send the article as a collection, and read the annotations that come back."""
         options = read_options(call.server.options, BiocOptions)
         text = await call.text.plain()
-        sent = await _submit(channel, call.article, text)
-        response = await _result(channel, call.server, options, sent)
+        submitted = await _submit(channel, call.article, text)
+        response = await _result(channel, call.server, options, submitted)
         body = response.value
 
         def read() -> Value:
@@ -171,20 +171,20 @@ async def _submit(channel: ServerChannel, article: str, text: str) -> Response[b
 
 
 async def _result(
-    channel: ServerChannel, server: Server, options: BiocOptions, sent: Response[bytes]
+    channel: ServerChannel, server: Server, options: BiocOptions, submitted: Response[bytes]
 ) -> Response[bytes]:
     """Return the answer with the annotations; raises `PeerError` where there is none."""
-    if sent.status not in (200, 201, 202):
-        raise failed(sent)
+    if submitted.status not in (200, 201, 202):
+        raise failed(submitted)
     if options.style == "sync":
-        return sent
-    body = sent.value
+        return submitted
+    body = submitted.value
     session = await channel.work(session_of, body, size=len(body))
     address = options.result_url.replace(SESSION, quote(session, safe=""))
     place = job_address(address, server.url, server.url, options.poll_origins, "result_url")
     pause = 1 / options.looks_a_second
     request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT, pause=pause)
-    pauses, headers, state = Pauses(), sent.headers, "session begun"
+    pauses, headers, state = Pauses(), submitted.headers, "session begun"
     while True:
         await channel.wait(pauses.next(headers), state)
         response = await channel.send(request, whole_body(channel.limits))
@@ -198,15 +198,15 @@ async def _result(
 def session_of(body: bytes) -> str:
     """Return the number of a session: JSON, the id in an object, else the first word."""
     try:
-        found = msgspec.json.decode(body, type=_Begun | str)
-        session = str(found.id if isinstance(found, _Begun) else found)
+        begun_job = msgspec.json.decode(body, type=_Begun | str)
+        session = str(begun_job.id if isinstance(begun_job, _Begun) else begun_job)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         word = _WORD.match(body)
         session = word[1].decode() if word else ""
     if not 0 < len(session) <= _LONGEST or set(session) <= {"."}:
-        shown = body[:200].decode("utf-8", "replace")
+        excerpt = body[:200].decode("utf-8", "replace")
         expected = f"the number of a session, of {_LONGEST} characters at most"
-        raise PeerError(Outcome.SHAPE, f"expected {expected}, got {shown!r}")
+        raise PeerError(Outcome.SHAPE, f"expected {expected}, got {excerpt!r}")
     return session
 
 
@@ -257,11 +257,15 @@ class BiocReading:
             documents: Sequence[tuple[str, Mapping[str, Any]]] = [(pointer, value)]
         else:
             documents = list(_each(as_type(value, list, pointer), pointer))
-        own = [one for one in documents if str(one[1].get("id")) == self._article]
-        if len(own) == 1:
-            return own[0]
+        own_documents = [
+            document for document in documents if str(document[1].get("id")) == self._article
+        ]
+        if len(own_documents) == 1:
+            return own_documents[0]
         if len(documents) != 1:
-            message = f"{pointer or '/'}: {len(documents)} documents, {len(own)} of them ours"
+            message = (
+                f"{pointer or '/'}: {len(documents)} documents, {len(own_documents)} of them ours"
+            )
             raise PeerError(Outcome.SHAPE, message)
         [(pointer, document)] = documents
         if document.get("id") not in (None, ""):
@@ -279,7 +283,7 @@ class BiocReading:
         annotations = list(_objects(passage, "annotations", pointer))
         for at, sentence in _objects(passage, "sentences", pointer):
             annotations += _objects(sentence, "annotations", at)
-        shift = self._shift(start, text, places, [one for _, one in annotations])
+        shift = self._shift(start, text, places, [annotation for _, annotation in annotations])
         if shift:
             self._report.note(f"{pointer}/annotations", f"offsets in the passage: moved by {shift}")
         for at, annotation in annotations:
@@ -290,18 +294,18 @@ class BiocReading:
     ) -> int:
         """Return the offset of a passage whose annotations count from its own beginning, else 0."""
         located = [
-            (location.get("offset"), one.get("text"))
-            for one in annotations
-            if (location := _first_location(one)) is not None
+            (location.get("offset"), annotation.get("text"))
+            for annotation in annotations
+            if (location := _first_location(annotation)) is not None
         ]
-        own = [
+        fits = [
             isinstance(at, int)
             and isinstance(words, str)
             and text.startswith(words, places.code_point(at))
             and not self._text.startswith(words, places.code_point(at - start) + start)
             for at, words in located
         ]
-        return start if start and own and all(own) else 0
+        return start if start and fits and all(fits) else 0
 
     def _annotation(
         self,
@@ -365,13 +369,13 @@ class BiocReading:
         if not ends:
             ends = [self._role(infons, role, pointer) for role in ("role1", "role2")]
         score = self._options.score(infons)
-        known = [end for end in ends if end]
-        if len(known) < max(2, len(ends)):
+        ends_found = [end for end in ends if end]
+        if len(ends_found) < max(2, len(ends)):
             self._report.note(pointer, "relates what has no accession")
-        for one_end, other_end in combinations(known, 2):
-            for one in one_end:
-                for other in other_end:
-                    self._found.pair(one, other, score)
+        for one_end, other_end in combinations(ends_found, 2):
+            for first in one_end:
+                for second in other_end:
+                    self._found.pair(first, second, score)
 
     def _role(self, infons: Mapping[str, Any], role: str, pointer: str) -> Sequence[str]:
         """Return the accession of a role such as `Gene|P04637` or `Gene|7157`."""
@@ -400,8 +404,8 @@ def _each(values: Sequence[Any], pointer: str) -> Iterator[tuple[str, Mapping[st
 
 
 def _infons(holder: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
-    found = holder.get("infons")
-    return {} if found is None else as_type(found, dict, f"{pointer}/infons")
+    infons = holder.get("infons")
+    return {} if infons is None else as_type(infons, dict, f"{pointer}/infons")
 
 
 def _passage_text(passage: Mapping[str, Any], pointer: str) -> str:
@@ -410,7 +414,7 @@ def _passage_text(passage: Mapping[str, Any], pointer: str) -> str:
     if text.strip() or not passage.get("sentences"):
         return text
     sentences = _objects(passage, "sentences", pointer)
-    return " ".join(str(one.get("text") or "") for _, one in sentences)
+    return " ".join(str(sentence.get("text") or "") for _, sentence in sentences)
 
 
 async def _comes_back(
@@ -421,22 +425,24 @@ async def _comes_back(
     A text that was changed is a warning, another document a failure.
     """
     name, article, text = "document comes back", "conformance-bioc", "α-Synuclein\nbinds 𝛽 Parkin."
-    expected = [one["text"] for one in collection(article, text)["documents"][0]["passages"]]
+    expected = [
+        passage["text"] for passage in collection(article, text)["documents"][0]["passages"]
+    ]
     try:
-        sent = await _submit(channel, article, text)
-        response = await _result(channel, server, options, sent)
+        submitted = await _submit(channel, article, text)
+        response = await _result(channel, server, options, submitted)
         body = response.value
 
         def read() -> tuple[StepState, str]:
             reading = BiocReading(text, article, options, channel.limits, channel.report)
             pointer, document = reading.document(read_json(body, channel.limits))
             passages = _objects(document, "passages", pointer)
-            found = [_passage_text(passage, at) for at, passage in passages]
-            whole = "".join(found).casefold()
+            texts = [_passage_text(passage, at) for at, passage in passages]
+            whole = "".join(texts).casefold()
             if whole.strip() and not any(word in whole for word in ("synuclein", "parkin")):
                 return StepState.FAILED, "its passages have no name of the article that was sent"
             wrong = [] if document.get("id") else ["it has no id"]
-            if found != expected:
+            if texts != expected:
                 message = "its passages have another text: offsets are moved to where the words are"
                 wrong.append(message)
             return StepState.WARNING if wrong else StepState.PASSED, "; ".join(wrong) or "unchanged"

@@ -52,7 +52,7 @@ def collection_of_xml(body: bytes, limits: Limits) -> Any:
 
 def _value(element: _Element) -> dict[str, Any]:
     """Return an element as an object; the parser bounds the depth."""
-    found: dict[str, Any] = {
+    members: dict[str, Any] = {
         name: _number(name, str(value))
         for name in _ATTRIBUTES
         if (value := element.get(name)) is not None
@@ -63,10 +63,10 @@ def _value(element: _Element) -> dict[str, Any]:
         if name == "infon":
             infons[str(child.get("key", ""))] = child.text or ""
         elif name in _MANY:
-            found.setdefault(_MANY[name], []).append(_value(child))
+            members.setdefault(_MANY[name], []).append(_value(child))
         elif name.isidentifier():  # an entity's is not
-            found[name] = _number(name, child.text or "")
-    return found | {"infons": infons}
+            members[name] = _number(name, child.text or "")
+    return members | {"infons": infons}
 
 
 def _number(name: str, text: str) -> int | str:

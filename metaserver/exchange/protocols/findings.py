@@ -57,9 +57,9 @@ class FoundItems(Generic[K]):
 
     def __iter__(self) -> Iterator[tuple[K, float]]:
         """Yield each item with its confidence, in the order in which they were found first."""
-        most = max(self._times.values(), default=1)
+        most_times = max(self._times.values(), default=1)
         for item, times in self._times.items():
-            yield item, self._scores.get(item, LOWEST + (1 - LOWEST) * times / most)
+            yield item, self._scores.get(item, LOWEST + (1 - LOWEST) * times / most_times)
 
     def __len__(self) -> int:
         return len(self._times)
@@ -94,13 +94,13 @@ class Findings:
         self._count()
         if PATTERN.fullmatch(text):
             return text
-        found = guess(text)
-        if found.gene:
-            return gene_name(found.gene)
-        if found.intent not in MENDABLE:
+        guessed = guess(text)
+        if guessed.gene:
+            return gene_name(guessed.gene)
+        if guessed.intent not in MENDABLE:
             return None
-        self._report.note(pointer, f"{clean(text)} read as {found.accession}")
-        return found.accession
+        self._report.note(pointer, f"{clean(text)} read as {guessed.accession}")
+        return guessed.accession
 
     def mention(
         self,
@@ -119,16 +119,16 @@ class Findings:
         begin, end = begin + self.begin, end + self.begin
         if words:
             begin, end = self._at(pointer, begin, end, words)
-        found = self._text[max(0, begin) : max(0, end)] or clean(words or "")
-        self._covered += len(found)
-        most = min(self._limits.bytes, COVERS * (len(self._text) + self.size))
-        if self._covered > most:
-            message = f"{pointer}: the mentions have more than {most:,} characters"
+        words_found = self._text[max(0, begin) : max(0, end)] or clean(words or "")
+        self._covered += len(words_found)
+        limit = min(self._limits.bytes, COVERS * (len(self._text) + self.size))
+        if self._covered > limit:
+            message = f"{pointer}: the mentions have more than {limit:,} characters"
             raise PeerError(Outcome.TOO_LARGE, message)
         self._mentions.append(
             {
                 "offset": begin,
-                "mention": found,
+                "mention": words_found,
                 "type": clean(kind),
                 "confidence": 1.0 if score is None else score,
             }
@@ -149,16 +149,16 @@ class Findings:
         self._count()
         self._accessions.add(accession, score)
 
-    def pair(self, one: str, other: str, score: float | None) -> None:
+    def pair(self, first: str, second: str, score: float | None) -> None:
         """Add a pair that was found once more; it has no direction."""
         self._count(PAIR)
-        self._pairs.add((one, other) if one <= other else (other, one), score)
+        self._pairs.add((first, second) if first <= second else (second, first), score)
 
     def _count(self, number: int = 1) -> None:
         self._counted += number
-        most = min(self._limits.values, max(FEW, self.size))
-        if self._counted > most:
-            message = f"more than {most:,} annotations and names in {self.size:,} bytes"
+        limit = min(self._limits.values, max(FEW, self.size))
+        if self._counted > limit:
+            message = f"more than {limit:,} annotations and names in {self.size:,} bytes"
             raise PeerError(Outcome.TOO_LARGE, f"{message}; a pair counts as {PAIR}")
 
     def answer(self) -> Mapping[str, Any]:
@@ -171,8 +171,8 @@ class Findings:
                 for accession, confidence in self._accessions
             ],
             "pairs": [
-                {"dbid_a": one, "dbid_b": other, "confidence": confidence}
-                for (one, other), confidence in self._pairs
+                {"dbid_a": first, "dbid_b": second, "confidence": confidence}
+                for (first, second), confidence in self._pairs
             ],
             "mentions": self._mentions,
         }

@@ -22,13 +22,15 @@ OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON, BECALM
 
 def protocol_title(name: str) -> str:
     """Return a protocol's name for readers; its own name where it is not installed any more."""
-    found = installed_protocols().get(name)
-    return found.title if found else name
+    protocol = installed_protocols().get(name)
+    return protocol.title if protocol else name
 
 
 @cache
 def installed_protocols() -> Mapping[str, ServerProtocol]:
     """Return every installed protocol by name, this package's first."""
-    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    own = {protocol.name: protocol for protocol in OWN}
-    return own | {entry.name: entry.load() for entry in found if entry.name not in own}
+    points = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    own_protocols = {protocol.name: protocol for protocol in OWN}
+    return own_protocols | {
+        entry.name: entry.load() for entry in points if entry.name not in own_protocols
+    }

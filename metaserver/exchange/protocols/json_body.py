@@ -80,9 +80,9 @@ def read_json(body: bytes, limits: Limits) -> Any:
             text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_integer
         )
     except json.JSONDecodeError as error:
-        shown = "" if text.lstrip().startswith(("{", "[{")) else f": {text[:SHOWN].strip()!r}"
+        excerpt = "" if text.lstrip().startswith(("{", "[{")) else f": {text[:SHOWN].strip()!r}"
         place = f"line {error.lineno}, column {error.colno}"
-        raise PeerError(Outcome.SYNTAX, f"not JSON: {error.msg}: {place}{shown}") from error
+        raise PeerError(Outcome.SYNTAX, f"not JSON: {error.msg}: {place}{excerpt}") from error
     except RecursionError as error:
         raise PeerError(Outcome.SYNTAX, f"nested deeper than {limits.depth}") from error
     _require_plain(value, limits)
@@ -90,10 +90,10 @@ def read_json(body: bytes, limits: Limits) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         raise PeerError(Outcome.SYNTAX, "not JSON: a name occurs twice in an object")
-    return found
+    return result
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -110,28 +110,28 @@ def _require_plain(value: Any, limits: Limits) -> None:
     """Refuse what cannot be stored: deep nesting, infinite numbers, halves of characters."""
     rest = [(value, 0)]
     while rest:
-        one, depth = rest.pop()
-        if isinstance(one, str):
-            if not one.isascii() and _SURROGATE.search(one):
+        item, depth = rest.pop()
+        if isinstance(item, str):
+            if not item.isascii() and _SURROGATE.search(item):
                 raise PeerError(Outcome.SYNTAX, "a string with half of a surrogate pair")
-        elif isinstance(one, float):
-            if not isfinite(one):
+        elif isinstance(item, float):
+            if not isfinite(item):
                 raise PeerError(Outcome.SYNTAX, "a number beyond the range of doubles")
-        elif isinstance(one, list | dict):
+        elif isinstance(item, list | dict):
             if depth >= limits.depth:
                 raise PeerError(Outcome.SYNTAX, f"nested deeper than {limits.depth}")
-            inner = one.values() if isinstance(one, dict) else one
+            inner = item.values() if isinstance(item, dict) else item
             rest.extend((each, depth + 1) for each in inner)
-            if isinstance(one, dict):
-                rest.extend((name, depth) for name in one)
+            if isinstance(item, dict):
+                rest.extend((name, depth) for name in item)
 
 
 def as_type(value: Any, kind: type[T], pointer: str) -> T:
     """Return a value that must be of a type."""
     if type(value) is not kind:
-        found = _NAMES.get(type(value), "something else")
-        shown = f" {value!r:.40}" if isinstance(value, str | int | float) else ""
-        message = f"{pointer or '/'}: expected {_NAMES[kind]}, got {found}{shown}"
+        type_name = _NAMES.get(type(value), "something else")
+        excerpt = f" {value!r:.40}" if isinstance(value, str | int | float) else ""
+        message = f"{pointer or '/'}: expected {_NAMES[kind]}, got {type_name}{excerpt}"
         raise PeerError(Outcome.SHAPE, message)
     return value
 
@@ -154,10 +154,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        result = float(value)
     except ValueError:
         return None
-    return found if isfinite(found) else None
+    return result if isfinite(result) else None
 
 
 def clean(text: str) -> str:
@@ -171,10 +171,10 @@ def failed(response: Response[bytes]) -> PeerError:
     An object with a message is an error of the protocol; anything else is one of HTTP.
     """
     try:
-        found = json.loads(response.value[:10_000])
+        body = json.loads(response.value[:10_000])
     except (ValueError, RecursionError):
-        found = None
-    text = found.get("message", found.get("error")) if isinstance(found, dict) else None
+        body = None
+    text = body.get("message", body.get("error")) if isinstance(body, dict) else None
     if isinstance(text, str):
         return FaultError(Fault(code=response.status, string=clean(text)))
     return PeerError(Outcome.HTTP, f"HTTP status {response.status}; expected a result")

@@ -42,8 +42,8 @@ def aligned(text: str, begin: int, words: str) -> int | None:
     if text.startswith(words, max(0, begin)) and begin >= 0:
         return begin
     low, high = max(0, begin - NEAR), begin + NEAR + len(words)
-    found, at = [], text.find(words, low, high)
+    places, at = [], text.find(words, low, high)
     while words and at >= 0:
-        found.append(at)
+        places.append(at)
         at = text.find(words, at + 1, high)
-    return min(found, key=lambda place: abs(place - begin), default=None)
+    return min(places, key=lambda place: abs(place - begin), default=None)

@@ -32,10 +32,10 @@ class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def scaled(self, value: Any) -> float | None:
         """Return a score on the scale of the contract, None where it is no number."""
-        found = number(value)
-        if found is None:
+        result = number(value)
+        if result is None:
             return None
-        return (found - self.score_min) / (self.score_max - self.score_min)
+        return (result - self.score_min) / (self.score_max - self.score_min)
 
 
 @lru_cache(maxsize=1_024)
@@ -54,8 +54,8 @@ def read_options(text: str, kind: type[S]) -> S:
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        known = ", ".join(field.name for field in info.fields)
-        raise ValueError(f"{error}; the options are {known}") from error
+        names = ", ".join(field.name for field in info.fields)
+        raise ValueError(f"{error}; the options are {names}") from error
 
 
 def _is_list(kind: kinds.Type) -> bool:

@@ -11,18 +11,18 @@ SUMMED = frozenset({"tokens_in", "tokens_out", "cost", "requests"})
 """The members of `meta` that are summed up over parts."""
 
 
-def parts_of(text: str, most: int) -> Iterator[tuple[int, str]]:
+def parts_of(text: str, limit: int) -> Iterator[tuple[int, str]]:
     """Yield the parts of a text of at most `most` characters (0: any), each with its offset.
 
     Together they are the text. A part ends with a paragraph, else with a sentence, else with a
     word, else anywhere.
     """
     begin = 0
-    while most and len(text) - begin > most:
-        end = begin + most
+    while limit and len(text) - begin > limit:
+        end = begin + limit
         for mark in ("\n", ". ", " "):
-            if (found := text.rfind(mark, begin, end)) > begin:
-                end = found + len(mark)
+            if (cut := text.rfind(mark, begin, end)) > begin:
+                end = cut + len(mark)
                 break
         yield begin, text[begin:end]
         begin = end
@@ -32,12 +32,14 @@ def parts_of(text: str, most: int) -> Iterator[tuple[int, str]]:
 
 def best(interactions: Iterable[tuple[bool, float] | None]) -> tuple[bool, float] | None:
     """Return what parts say of the whole: it is relevant if one of them is, as surely as that."""
-    return max((one for one in interactions if one is not None), default=None)
+    return max(
+        (interaction for interaction in interactions if interaction is not None), default=None
+    )
 
 
-def summed(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def summed(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return what two parts declare together: sums of numbers, else what came last."""
-    before, after = one or {}, other or {}
+    before, after = first or {}, second or {}
     sums = {
         name: before[name] + after[name]
         for name in SUMMED & before.keys() & after.keys()

@@ -37,11 +37,11 @@ class Pauses:
 
     def next(self, headers: Mapping[str, str], expected: object = None) -> float:
         """Return the next wait; `expected` is a number of seconds that the answer itself has."""
-        asked = retry_after(headers)
-        if asked is None and isinstance(expected, int | float) and isfinite(expected):
-            asked = float(expected)
-        if asked is not None:
-            return max(LEAST, asked)
+        advised = retry_after(headers)
+        if advised is None and isinstance(expected, int | float) and isfinite(expected):
+            advised = float(expected)
+        if advised is not None:
+            return max(LEAST, advised)
         pause, self._next = self._next, min(MOST, self._next * 2)
         return pause
 
@@ -81,8 +81,8 @@ def job_address(
             raise ValueError(name)  # before it is normalised
         place = URL(at).join(URL(location))
         usable = place.user is None and place.scheme in ("http", "https") and bool(place.host)
-        known = {origin_of(URL(one)) for one in (registered, *origins)}
-        allowed = usable and origin_of(place) in known
+        origins_allowed = {origin_of(URL(url)) for url in (registered, *origins)}
+        allowed = usable and origin_of(place) in origins_allowed
     except ValueError:
         usable = allowed = False
     if not usable:

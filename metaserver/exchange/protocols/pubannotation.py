@@ -91,16 +91,16 @@ class PubAnnotation:
         options = read_options(call.server.options, PubAnnotationOptions)
         text = await call.text.plain()
         notes = Report()
-        found = Findings(text, notes, channel.limits)
+        findings = Findings(text, notes, channel.limits)
         for begin, part in parts_of(text, options.max_chars):
-            sent = await _submit(channel, options, {"text": part, "sourceid": call.article})
-            response = await _result(channel, call.server, options, sent)
-            body, found.begin = response.value, begin
+            submitted = await _submit(channel, options, {"text": part, "sourceid": call.article})
+            response = await _result(channel, call.server, options, submitted)
+            body, findings.begin = response.value, begin
             size = max(len(body), len(part))
             await channel.work(
-                read_part, body, part, options, channel.limits, notes, found, size=size
+                read_part, body, part, options, channel.limits, notes, findings, size=size
             )
-        answer = await channel.work(found.answer, size=found.size)
+        answer = await channel.work(findings.answer, size=findings.size)
         pass_on(notes, channel.report)
         return answer
 
@@ -149,29 +149,32 @@ async def _get(channel: ServerChannel, url: str, options: PubAnnotationOptions) 
 
 
 async def _result(
-    channel: ServerChannel, server: Server, options: PubAnnotationOptions, sent: Response[bytes]
+    channel: ServerChannel,
+    server: Server,
+    options: PubAnnotationOptions,
+    submitted: Response[bytes],
 ) -> Response[bytes]:
     """Return the answer with the result; raises `PeerError` where there is none."""
-    if sent.status == 200:
-        return sent
-    if sent.status not in (201, 202, 303):
-        raise failed(sent)
-    place = _place(sent, server, options)
-    if sent.status == 303:
-        return await _when_there(channel, place, sent, options)
-    return await _of_task(channel, server, options, place, sent)
+    if submitted.status == 200:
+        return submitted
+    if submitted.status not in (201, 202, 303):
+        raise failed(submitted)
+    place = _place(submitted, server, options)
+    if submitted.status == 303:
+        return await _when_there(channel, place, submitted, options)
+    return await _of_task(channel, server, options, place, submitted)
 
 
-def _place(sent: Response[bytes], server: Server, options: PubAnnotationOptions) -> str:
-    location = sent.headers.get("Location")
-    return job_address(location, sent.url, server.url, options.poll_origins)
+def _place(submitted: Response[bytes], server: Server, options: PubAnnotationOptions) -> str:
+    location = submitted.headers.get("Location")
+    return job_address(location, submitted.url, server.url, options.poll_origins)
 
 
 async def _when_there(
-    channel: ServerChannel, place: str, sent: Response[bytes], options: PubAnnotationOptions
+    channel: ServerChannel, place: str, submitted: Response[bytes], options: PubAnnotationOptions
 ) -> Response[bytes]:
     """Look at the place of a result until it is there."""
-    pauses, headers = Pauses(), sent.headers
+    pauses, headers = Pauses(), submitted.headers
     state = "accepted"
     while True:
         await channel.wait(pauses.next(headers), state)
@@ -188,10 +191,10 @@ async def _of_task(
     server: Server,
     options: PubAnnotationOptions,
     place: str,
-    sent: Response[bytes],
+    submitted: Response[bytes],
 ) -> Response[bytes]:
     """Look at a task until it is done, and fetch its result."""
-    pauses, headers, expected = Pauses(), sent.headers, None
+    pauses, headers, expected = Pauses(), submitted.headers, None
     state = "accepted"
     while True:
         await channel.wait(pauses.next(headers, expected), state)
@@ -244,19 +247,19 @@ def read_part(
     options: PubAnnotationOptions,
     limits: Limits,
     report: Report,
-    found: Findings,
+    findings: Findings,
 ) -> None:
     """Add the annotations of one part of an article to those found; notes go to the report."""
     value = read_json(body, limits)
-    found.size += len(body)
+    findings.size += len(body)
     pointer = ""
     if isinstance(value, list) and len(value) == 1:  # as batches are answered
         value, pointer = value[0], "/0"
     document = as_type(value, dict, pointer)
     places = _Places(document.get("text"), text, options.offsets, f"{pointer}/text")
-    earlier, found.interaction = found.interaction, None
-    _Reading(document, pointer, options, found, places, report).read()
-    found.interaction = best((earlier, found.interaction))
+    earlier, findings.interaction = findings.interaction, None
+    _Reading(document, pointer, options, findings, places, report).read()
+    findings.interaction = best((earlier, findings.interaction))
 
 
 class _Places:
@@ -285,14 +288,14 @@ class _Reading:
         document: Mapping[str, Any],
         pointer: str,
         options: PubAnnotationOptions,
-        found: Findings,
+        findings: Findings,
         places: _Places,
         report: Report,
     ) -> None:
         self._document = document
         self._pointer = pointer
         self._options = options
-        self._found = found
+        self._found = findings
         self._places = places
         self._report = report
         self._accessions: defaultdict[str, dict[str, None]] = defaultdict(dict)  # by denotation
@@ -301,12 +304,12 @@ class _Reading:
 
     def read(self) -> None:
         """Read attributes first: denotations and relations depend on them."""
-        for at, one in self._members("attributes"):
-            self._attribute(at, one)
-        for at, one in self._members("denotations"):
-            self._denotation(at, one)
-        for at, one in self._members("relations"):
-            self._relation(at, one)
+        for at, item in self._members("attributes"):
+            self._attribute(at, item)
+        for at, item in self._members("denotations"):
+            self._denotation(at, item)
+        for at, item in self._members("relations"):
+            self._relation(at, item)
         for subject, value in self._relevance:
             score = self._scores.get(subject, 1.0)
             relevant = value if isinstance(value, bool) else str(value).lower() in ("1", "true")
@@ -317,15 +320,15 @@ class _Reading:
     def _members(self, name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         pointer = f"{self._pointer}/{name}"
         return [
-            (f"{pointer}/{place}", as_type(one, dict, f"{pointer}/{place}"))
-            for place, one in enumerate(array(self._document, name, self._pointer))
+            (f"{pointer}/{place}", as_type(item, dict, f"{pointer}/{place}"))
+            for place, item in enumerate(array(self._document, name, self._pointer))
         ]
 
-    def _attribute(self, at: str, one: Mapping[str, Any]) -> None:
-        options, subject = self._options, _name(one, "subj")
-        predicate, value = member(one, "pred", str, at), one.get("obj")
+    def _attribute(self, at: str, attribute: Mapping[str, Any]) -> None:
+        options, subject = self._options, _name(attribute, "subj")
+        predicate, value = member(attribute, "pred", str, at), attribute.get("obj")
         if predicate in options.relevance_predicates:
-            self._relevance.append((_name(one, "id"), value))
+            self._relevance.append((_name(attribute, "id"), value))
         elif not subject and predicate in (*options.id_predicates, *options.score_predicates):
             self._report.note(f"{at}/subj", "missing: it is of no denotation or relation")
         elif predicate in options.id_predicates:
@@ -341,9 +344,9 @@ class _Reading:
             else:
                 self._scores[subject] = score
 
-    def _denotation(self, at: str, one: Mapping[str, Any]) -> None:
-        name, kind = _name(one, "id"), member(one, "obj", str, at)
-        span, where = one.get("span"), f"{at}/span"
+    def _denotation(self, at: str, denotation: Mapping[str, Any]) -> None:
+        name, kind = _name(denotation, "id"), member(denotation, "obj", str, at)
+        span, where = denotation.get("span"), f"{at}/span"
         if isinstance(span, list) and span:
             if len(span) > 1:
                 self._report.note(where, "in pieces: the first is read")
@@ -353,29 +356,29 @@ class _Reading:
         end = self._places.code_point(member(span, "end", int, where))
         score = self._scores.get(name)
         accession = self._found.accession(kind, f"{at}/obj")
-        named = self._accessions[name] if name else {}
+        accessions = self._accessions[name] if name else {}
         if accession is not None:
-            named[accession] = None
+            accessions[accession] = None
             kind = PROTEIN
         self._found.mention(at, begin, end, kind, score)
-        for accession in named:
+        for accession in accessions:
             self._found.normalization(accession, score)
 
-    def _relation(self, at: str, one: Mapping[str, Any]) -> None:
-        if member(one, "pred", str, at) not in self._options.pair_predicates:
+    def _relation(self, at: str, relation: Mapping[str, Any]) -> None:
+        if member(relation, "pred", str, at) not in self._options.pair_predicates:
             return
-        ends = [self._accessions.get(_name(one, name), ()) for name in ("subj", "obj")]
+        ends = [self._accessions.get(_name(relation, name), ()) for name in ("subj", "obj")]
         if not all(ends):
             self._report.note(at, "relates what has no accession")
-        score = self._scores.get(_name(one, "id"))
+        score = self._scores.get(_name(relation, "id"))
         for one_end, other_end in product(*ends):
             self._found.pair(one_end, other_end, score)
 
 
-def _name(one: Mapping[str, Any], member: str) -> str:
+def _name(struct: Mapping[str, Any], member: str) -> str:
     """Return the id of a denotation or relation; those without one have an empty id."""
-    found = one.get(member)
-    return "" if found is None else str(found)
+    value = struct.get(member)
+    return "" if value is None else str(value)
 
 
 async def _further_member(
@@ -386,8 +389,8 @@ async def _further_member(
     if options.body == "text":
         return ConformanceStep(name=name, state=StepState.SKIPPED, message="the text alone is sent")
     try:
-        sent = await _submit(channel, options, {"text": text, "bcms_further": "1"})
-        await _result(channel, server, options, sent)
+        submitted = await _submit(channel, options, {"text": text, "bcms_further": "1"})
+        await _result(channel, server, options, submitted)
     except PeerError as error:
         message = f"a member that it does not know: {error}; it should be ignored"
         return ConformanceStep(
@@ -402,11 +405,11 @@ async def _read_twice(
     """Return the step of a job whose result is read a second time: it must be gone, or the same."""
     name = "result read twice"
     try:
-        sent = await _submit(channel, options, {"text": text})
-        if sent.status == 200:
+        submitted = await _submit(channel, options, {"text": text})
+        if submitted.status == 200:
             message = "answered at once: there is no job"
             return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
-        first = await _result(channel, server, options, sent)
+        first = await _result(channel, server, options, submitted)
         again = await _get(channel, str(first.url), options)
     except PeerError as error:
         return ConformanceStep(

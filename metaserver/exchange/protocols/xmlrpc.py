@@ -55,8 +55,8 @@ class ValueReader:
 
     def close(self) -> Value | CheckedAnswer:
         """Return the value of the answer, or the checked answer where it has the usual form."""
-        if self._usual is not None and (held := self._decoder.held):
-            checked = self._usual(held)
+        if self._usual is not None and (text := self._decoder.held):
+            checked = self._usual(text)
             if checked is not None:
                 return checked
         return self._decoder.response()
@@ -125,14 +125,14 @@ async def query(channel: ServerChannel, method: str) -> Value:
 def server_report(value: Value) -> ServerReport:
     """Return the valid parts of a server's reported state, and defaults for the rest."""
     struct = value if isinstance(value, dict) else {}
-    state, most = struct.get("state"), struct.get("max_concurrent")
+    state, places = struct.get("state"), struct.get("max_concurrent")
     version = struct.get("version")
     return ServerReport(
         state=ReportedState(state) if state in list(ReportedState) else ReportedState.RUNNING,
         version=version[:MOST_VERSION]
         if isinstance(version, str) and version.isprintable()
         else "",
-        max_concurrent=most if type(most) is int and most >= 1 else None,
+        max_concurrent=places if type(places) is int and places >= 1 else None,
     )
 
 

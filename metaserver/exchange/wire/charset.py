@@ -52,14 +52,14 @@ _CODECS: Final[Mapping[str, str]] = {
 
 def declared_encoding(start: bytes) -> str | None:
     """Return the encoding that a message's first bytes name, in lower case; None without one."""
-    found = _DECLARED.match(start.replace(b"\0", b""))  # as in UTF-16
-    return found[1].decode("latin-1").lower() if found else None
+    match = _DECLARED.match(start.replace(b"\0", b""))  # as in UTF-16
+    return match[1].decode("latin-1").lower() if match else None
 
 
 def charset_of(content_type: str) -> str | None:
     """Return the charset that a `Content-Type` names, in lower case; None without one."""
-    found = _CHARSET.search(content_type)
-    return found[1].lower() if found else None
+    match = _CHARSET.search(content_type)
+    return match[1].lower() if match else None
 
 
 def decoder_for(start: bytes, charset: str | None) -> codecs.IncrementalDecoder | None:
@@ -68,8 +68,8 @@ def decoder_for(start: bytes, charset: str | None) -> codecs.IncrementalDecoder 
     `charset` is that of the HTTP header. Raises `WireError` where the encoding is not known.
     """
     name = declared_encoding(start)
-    known = charset is not None and not start.startswith(_MARKS)
-    codec = _CODECS.get(_plain(charset)) if known and charset is not None else None
+    usable = charset is not None and not start.startswith(_MARKS)
+    codec = _CODECS.get(_plain(charset)) if usable and charset is not None else None
     if codec is None or codec in ("ascii", "utf_16"):  # expat detects UTF-16 by itself
         return None if name is None or name in NATIVE else _decoder(_module(name))
     if codec != "utf_8":
@@ -82,10 +82,10 @@ def decoder_for(start: bytes, charset: str | None) -> codecs.IncrementalDecoder 
 class _Utf8Or(codecs.IncrementalDecoder):
     """A decoder of UTF-8 up to the first invalid byte, and of another encoding from there on."""
 
-    def __init__(self, other: str) -> None:
+    def __init__(self, fallback: str) -> None:
         super().__init__()
         self._first = _decoder("utf_8")
-        self._other = other
+        self._other = fallback
         self._second: codecs.IncrementalDecoder | None = None
 
     def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override]

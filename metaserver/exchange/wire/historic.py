@@ -31,25 +31,25 @@ class Completion:
         """Return an answer's value with what was missing; members of other forms are left alone."""
         if not isinstance(value, dict):
             return value
-        found = dict(value)
+        result = dict(value)
         for key in RANKED if self.by_rank else ():
             if (hits := _structs(value.get(key))) and _lacks_confidence(hits):
-                found[key] = _with_confidence(hits)
+                result[key] = _with_confidence(hits)
                 report.note(key, "no confidences: read from the ranks")
         mentions = _structs(value.get(MENTIONS)) if self.mention_type else ()
-        untyped = [place for place, one in enumerate(mentions) if one.get("type") is None]
+        untyped = [place for place, mention in enumerate(mentions) if mention.get("type") is None]
         if untyped:
-            found[MENTIONS] = [
-                one | {"type": self.mention_type} if one.get("type") is None else one
-                for one in mentions
+            result[MENTIONS] = [
+                mention | {"type": self.mention_type} if mention.get("type") is None else mention
+                for mention in mentions
             ]
             report.note(f"{MENTIONS}[{untyped[0]}].type", f"missing: read as {self.mention_type}")
-        return found
+        return result
 
 
 def _structs(value: Any) -> Sequence[dict[str, Any]]:
     """Return an array of structs; none where it is anything else."""
-    whole = isinstance(value, list) and all(isinstance(one, dict) for one in value)
+    whole = isinstance(value, list) and all(isinstance(item, dict) for item in value)
     return value if whole else ()
 
 

@@ -56,4 +56,4 @@ class Report:
     @property
     def problems(self) -> Sequence[Problem]:
         """The first 100 problems, worst first."""
-        return [problem for kept in self._kept for problem in kept][:MAX_PROBLEMS]
+        return [problem for by_severity in self._kept for problem in by_severity][:MAX_PROBLEMS]

@@ -78,12 +78,12 @@ class Stream:
         """
         data = bytes(self._held) + data
         self._held.clear()
-        found = _BEFORE.match(data)
-        assert found is not None
-        self._lines += found[0].count(b"\n")
-        if BOM_UTF8 in found[0]:
+        match = _BEFORE.match(data)
+        assert match is not None
+        self._lines += match[0].count(b"\n")
+        if BOM_UTF8 in match[0]:
             self._charset = "utf-8"
-        rest = data[found.end() :]
+        rest = data[match.end() :]
         if BOM_UTF8.startswith(rest):  # nothing, or an incomplete mark
             self._held += rest
             return b""
@@ -97,8 +97,8 @@ class Stream:
         in proportion to its length, however small the pieces are.
         """
         self._held += chunk
-        held = len(self._held)
-        waits = held < self._parse_at and held + self._parse_at <= MAX_MARKUP
+        size = len(self._held)
+        waits = size < self._parse_at and size + self._parse_at <= MAX_MARKUP
         if waits and (self._parser or b">" not in chunk):
             return
         data = bytes(self._held)

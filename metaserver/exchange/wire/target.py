@@ -191,8 +191,8 @@ class Target:
 
     def _note(self, message: str) -> None:
         """Report a note at the current path; beyond the number kept it is only counted."""
-        kept = self.report.count(Severity.NOTE) < MAX_PROBLEMS
-        self.report.note(self._path() if kept else "", message)
+        has_room = self.report.count(Severity.NOTE) < MAX_PROBLEMS
+        self.report.note(self._path() if has_room else "", message)
 
     def _end_foreign(self, tag: str) -> None:
         """Treat an element of an unknown type as one value that cannot be read."""

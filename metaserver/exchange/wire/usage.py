@@ -47,11 +47,11 @@ def _count(struct: Mapping[str, object], name: str, report: Report) -> int | Non
     if struct.get(name) is None:
         return None
     path = f"{META}.{name}"
-    found = read(struct[name], int, path, report, Severity.NOTE)
-    if found is not None and not 0 <= found <= MOST_TOKENS:
-        report.note(path, f"is left out: {found} is not from 0 to {MOST_TOKENS:,}")
+    number = read(struct[name], int, path, report, Severity.NOTE)
+    if number is not None and not 0 <= number <= MOST_TOKENS:
+        report.note(path, f"is left out: {number} is not from 0 to {MOST_TOKENS:,}")
         return None
-    return found
+    return number
 
 
 def _cost(struct: Mapping[str, object], report: Report) -> tuple[float | None, str]:
@@ -75,5 +75,7 @@ def _cost(struct: Mapping[str, object], report: Report) -> tuple[float | None, s
 def _words(struct: Mapping[str, object], name: str, report: Report) -> str:
     if struct.get(name) is None:
         return ""
-    found = read(struct[name], str, f"{META}.{name}", report, Severity.NOTE) or ""
-    return "".join(one if one.isprintable() else " " for one in found[:WORDS]).strip()
+    text = read(struct[name], str, f"{META}.{name}", report, Severity.NOTE) or ""
+    return "".join(
+        character if character.isprintable() else " " for character in text[:WORDS]
+    ).strip()

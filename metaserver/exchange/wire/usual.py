@@ -81,7 +81,7 @@ def usual_answer(
         return None
     report = Report()
     payloads: dict[TaskName, Any] = {}
-    kept = 0
+    hits_kept = 0
     for part in parts:
         array = arrays.pop(part.key, None)
         if array is None:
@@ -91,8 +91,8 @@ def usual_answer(
         if payload is None:
             return None
         payloads[part.name] = payload
-        kept += part.count(payload)
-    return None if arrays else checked_answer(report, payloads, kept)
+        hits_kept += part.count(payload)
+    return None if arrays else checked_answer(report, payloads, hits_kept)
 
 
 def _arrays(text: str) -> dict[str, str] | None:
@@ -102,13 +102,13 @@ def _arrays(text: str) -> dict[str, str] | None:
         return None
     place = opening.end()
     arrays: dict[str, str] = {}
-    while found := _ARRAY.match(text, place):
-        start = found.end()
-        end = start if found[2] else text.find(_END, start)
-        behind = _ARRAY_END.match(text, end if found[2] else end + len(_END))
-        if end < 0 or behind is None or found[1] in arrays:
+    while match := _ARRAY.match(text, place):
+        start = match.end()
+        end = start if match[2] else text.find(_END, start)
+        behind = _ARRAY_END.match(text, end if match[2] else end + len(_END))
+        if end < 0 or behind is None or match[1] in arrays:
             return None
-        arrays[found[1]] = text[start:end]
+        arrays[match[1]] = text[start:end]
         place = behind.end()
     return arrays if _CLOSING.fullmatch(text, place) else None
 

@@ -70,7 +70,7 @@ class PartWithAsides(Part, Protocol):
     ) -> tuple[Any | None, Any]:
         """Return what `check` returns, and the kept hits for `asides`."""
 
-    def asides(self, sent: Any) -> Sequence[tuple[str, int | None]]:
+    def asides(self, value: Any) -> Sequence[tuple[str, int | None]]:
         """Return the evidence and taxon of each kept hit, in the order of the payload."""
 
 
@@ -95,34 +95,34 @@ def check(
     beside: dict[TaskName, Sequence[tuple[str, int | None]]] = {}
     mentions: Sequence[Mapping[str, object]] = ()
     usage = None
-    kept = 0
+    hits_kept = 0
     if isinstance(value, dict):
         for part in parts:
-            sent = value.get(part.key)
-            if sent is None:
+            member = value.get(part.key)
+            if member is None:
                 continue
             if asides and isinstance(part, PartWithAsides):
-                payload, hits = part.check_with_asides(sent, report, vocabulary)
+                payload, hits = part.check_with_asides(member, report, vocabulary)
                 beside[part.name] = part.asides(hits)
             else:
-                payload = part.check(sent, report, vocabulary)
+                payload = part.check(member, report, vocabulary)
             if payload is not None:
                 payloads[part.name] = payload
-                kept += part.count(payload)
+                hits_kept += part.count(payload)
         if MENTIONS in value and all(part.key != MENTIONS for part in parts):
             mentions = read_mentions(value[MENTIONS], report)
         if value.get(META) is not None:
             usage = read_usage(value[META], report)
     elif value is not None and value != []:
         report.shape("", f"expected struct, got {described(value)}")
-    answer = checked_answer(report, payloads, kept)
+    answer = checked_answer(report, payloads, hits_kept)
     if usage is not None:
         answer = msgspec.structs.replace(answer, usage=usage)
     if not asides or answer.outcome not in ANSWERED:
         return answer
     hits_of = {task: beside[task] for task in answer.payloads if task in beside}
-    shown = [_mention(one) for one in mentions[:MOST_MENTIONS]]
-    return msgspec.structs.replace(answer, asides=Asides(hits=hits_of, mentions=shown))
+    shown_mentions = [_mention(mention) for mention in mentions[:MOST_MENTIONS]]
+    return msgspec.structs.replace(answer, asides=Asides(hits=hits_of, mentions=shown_mentions))
 
 
 def _mention(mention: Mapping[str, object]) -> tuple[int, str, str, str]:
@@ -131,39 +131,41 @@ def _mention(mention: Mapping[str, object]) -> tuple[int, str, str, str]:
     return offset or 0, str(mention["mention"])[:WORDS], texts[0][:WORDS], texts[1][:WORDS]
 
 
-def checked_answer(report: Report, payloads: Mapping[TaskName, Any], kept: int) -> CheckedAnswer:
+def checked_answer(
+    report: Report, payloads: Mapping[TaskName, Any], hits_kept: int
+) -> CheckedAnswer:
     """Return the checked answer of a report, the payloads by task and the number of their hits."""
-    if not report.problem_count and kept == report.hits_sent:  # nearly always
+    if not report.problem_count and hits_kept == report.hits_sent:  # nearly always
         return CheckedAnswer(
             outcome=Outcome.OK,
             message="",
             payloads=payloads,
             problems=(),
             problem_count=0,
-            hits_kept=kept,
+            hits_kept=hits_kept,
             hits_dropped=0,
         )
-    outcome = _outcome(report, kept)
+    outcome = _outcome(report, hits_kept)
     if outcome not in ANSWERED:
-        payloads, kept = {}, 0
-    dropped = report.hits_sent - kept
+        payloads, hits_kept = {}, 0
+    dropped = report.hits_sent - hits_kept
     return CheckedAnswer(
         outcome=outcome,
         message=_message(outcome, report, dropped),
         payloads=payloads,
         problems=tuple(report.problems),
         problem_count=report.problem_count,
-        hits_kept=kept,
+        hits_kept=hits_kept,
         hits_dropped=dropped,
     )
 
 
-def _outcome(report: Report, kept: int) -> Outcome:
+def _outcome(report: Report, hits_kept: int) -> Outcome:
     if report.count(Severity.SHAPE):
         return Outcome.SHAPE
-    if kept == report.hits_sent:
+    if hits_kept == report.hits_sent:
         return Outcome.OK
-    return Outcome.PARTIAL if kept else Outcome.NO_VALID_HIT
+    return Outcome.PARTIAL if hits_kept else Outcome.NO_VALID_HIT
 
 
 def _message(outcome: Outcome, report: Report, dropped: int) -> str:

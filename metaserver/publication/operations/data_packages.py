@@ -105,11 +105,11 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
 
 
 async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -> None:
-    others = [one for one in hub.scheduler.phases.values() if one.name != running.name]
+    other_phases = [phase for phase in hub.scheduler.phases.values() if phase.name != running.name]
     await asyncio.to_thread(
         check_release,
         running,
-        others,
+        other_phases,
         hub.clock(),
         gold=_with_gold(running, request),
         confirmed=request.test_articles,
@@ -127,49 +127,53 @@ async def _release(
     """Make the package, check again that it may be released, then store that it is."""
     gold = _with_gold(hub.phase(request.phase), request)
     order = DataOrder(phase=request.phase, gold=gold, license=request.license, terms=request.terms)
-    made = await data_maker(hub).make(order, progress)
+    made_data = await data_maker(hub).make(order, progress)
     try:
-        kept = await offer(hub, DATA + made.sha256, data_maker(hub).place(made.sha256), progress)
+        shared_file = await offer(
+            hub, DATA + made_data.sha256, data_maker(hub).place(made_data.sha256), progress
+        )
         progress.fix("storing")
         await _check(hub, hub.phase(request.phase), request)
-        await run_uncancelled(_store(hub, caller, request, made, kept))
+        await run_uncancelled(_store(hub, caller, request, made_data, shared_file))
     finally:
         await sweep_data(hub)
-    return made
+    return made_data
 
 
 async def _store(
     hub: HubContext,
     caller: Caller,
     request: DataRelease,
-    made: MadeData,
-    kept: KeptFile | None,
+    made_data: MadeData,
+    shared_file: KeptFile | None,
 ) -> None:
     running = hub.phase(request.phase)
     async with running.scoring:  # its gold does not change meanwhile
         versions = {task: version.version for task, version in running.gold.items()}
-        if made.corpus_id != running.phase.corpus_id or (made.gold and made.gold != versions):
+        if made_data.corpus_id != running.phase.corpus_id or (
+            made_data.gold and made_data.gold != versions
+        ):
             message = f"the plan or the gold of phase {running.name} changed meanwhile: try again"
             raise RefusedError(Refusal.STATE, message, field="phase")
         package = DataPackage(
-            **{name: getattr(made, name) for name in PackedData.__struct_fields__},
+            **{name: getattr(made_data, name) for name in PackedData.__struct_fields__},
             license=request.license,
             public=request.public,
             confirmed=request.test_articles,
             released_at=hub.clock(),
         )
         async with hub.store.writing() as connection:
-            await keep(connection, kept)
+            await keep(connection, shared_file)
             await data_packages.put(connection, running.phase.id, package)
             await audit_log(
                 connection,
                 caller,
                 KIND,
                 running.name,
-                gold=made.gold,
+                gold=made_data.gold,
                 public=request.public,
                 test_articles=request.test_articles,
-                sha256=made.sha256,
+                sha256=made_data.sha256,
             )
         await hub.phase(running.name).reload(Part.DATA)
 
@@ -215,17 +219,17 @@ async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
 
 def _lost(hub: HubContext, running: RunningPhase) -> str:
     """Return that a release has no file, empty where it has one or there is none."""
-    known = running.data
-    if known is None or data_maker(hub).place(known.sha256).is_file():
+    package = running.data
+    if package is None or data_maker(hub).place(package.sha256).is_file():
         return ""
     return "the file of what was released is gone, as after a restore: nobody can read it"
 
 
 def _outdated(running: RunningPhase, package: DataPackage) -> str:
     newer = [
-        f"{task} has gold version {newest.version} by now, the package version {known}"
+        f"{task} has gold version {newest.version} by now, the package version {version}"
         for task, newest in running.gold.items()
-        if (known := package.gold.get(task, newest.version)) != newest.version
+        if (version := package.gold.get(task, newest.version)) != newest.version
     ]
     return "; ".join(newer)
 
@@ -297,24 +301,26 @@ async def _share_one(hub: HubContext, checksum: str, shared: set[str]) -> None:
     is_here = path.is_file()
     if is_here and checksum in shared:
         return
-    kept = await kept_file(hub, name)
+    shared_file = await kept_file(hub, name)
     if is_here:
         shared.add(checksum)
-        if kept is None:
-            kept = await offer(hub, name, path, Progress())
+        if shared_file is None:
+            shared_file = await offer(hub, name, path, Progress())
             async with hub.store.writing() as connection:
-                await keep(connection, kept)
-    elif kept is not None:
+                await keep(connection, shared_file)
+    elif shared_file is not None:
         await asyncio.to_thread(path.parent.mkdir, mode=FOLDER_MODE, parents=True, exist_ok=True)
-        await fetch(hub, kept, path)
+        await fetch(hub, shared_file, path)
 
 
 async def sweep_data(hub: HubContext) -> None:
     """Delete the files of packages that no release has."""
     async with hub.store.reading() as connection:
-        known = await data_packages.checksums(connection)
-    await asyncio.to_thread(data_maker(hub).keep, set(known))
+        checksums = await data_packages.checksums(connection)
+    await asyncio.to_thread(data_maker(hub).keep, set(checksums))
     if not hub.member.is_alone:
         async with hub.store.writing() as connection:
-            known = await data_packages.checksums(connection)
-            await kept_files.keep_only(connection, DATA, {DATA + one for one in known})
+            checksums = await data_packages.checksums(connection)
+            await kept_files.keep_only(
+                connection, DATA, {DATA + checksum for checksum in checksums}
+            )

@@ -48,7 +48,7 @@ def offered(hub: HubContext, running: RunningPhase) -> DataPackage | None:
 
 def check_release(
     running: RunningPhase,
-    others: Collection[RunningPhase],
+    other_phases: Collection[RunningPhase],
     now: float,
     *,
     gold: bool,
@@ -65,20 +65,20 @@ def check_release(
     if gold and not running.gold:
         message = f"phase {running.name} has no gold"
         raise RefusedError(Refusal.STATE, message, field="gold")
-    own = set(running.positions)
+    positions = set(running.positions)
     labelled = _gold_articles(running) if gold else set()
-    for other in others:
-        if not guarded(other, now):
+    for phase in other_phases:
+        if not guarded(phase, now):
             continue
-        theirs = set(other.positions) | _gold_articles(other)
+        theirs = set(phase.positions) | _gold_articles(phase)
         if shared := labelled & theirs:
             message = (
-                f"the gold has {_named(shared)} of the test phase {other.name}, which is not"
+                f"the gold has {_named(shared)} of the test phase {phase.name}, which is not"
                 " frozen: release the articles alone"
             )
             raise RefusedError(Refusal.STATE, message, field="without_gold")
-        if (shared := own & theirs) and not confirmed:
-            raise _unconfirmed(f"it has {_named(shared)} of the test phase {other.name}")
+        if (shared := positions & theirs) and not confirmed:
+            raise _unconfirmed(f"it has {_named(shared)} of the test phase {phase.name}")
     if hidden and not confirmed:
         raise _unconfirmed(f"phase {running.name} is a test phase")
 
@@ -89,14 +89,14 @@ def _unconfirmed(reason: str) -> RefusedError:
 
 
 def _gold_articles(running: RunningPhase) -> Set[ArticleId]:
-    found: set[ArticleId] = set()
+    articles: set[ArticleId] = set()
     for scored in running.boards.scoreboard.scored():
         if isinstance(scored.plugin, CorpusTask):
-            found.update(scored.plugin.gold_articles(scored.gold))
+            articles.update(scored.plugin.gold_articles(scored.gold))
         elif isinstance(scored.plugin, LabelledTask):
-            found.update(scored.plugin.labels(scored.gold))
-        found.update(scored.outside)
-    return found
+            articles.update(scored.plugin.labels(scored.gold))
+        articles.update(scored.outside)
+    return articles
 
 
 def _named(articles: Set[ArticleId]) -> str:

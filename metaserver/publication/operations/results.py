@@ -103,9 +103,9 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
     if not is_new:
         message = f"the package of phase {job.subject} is being made: wait, or cancel its job"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    known = hub.jobs.get(job.job)
-    assert known is not None
-    hub.last_packages[running.name] = known
+    last_job = hub.jobs.get(job.job)
+    assert last_job is not None
+    hub.last_packages[running.name] = last_job
     return job
 
 
@@ -116,13 +116,13 @@ async def _make(
     packaging = _packaging(hub)
     packed = await packaging.make(order, progress)
     try:
-        kept = await offer(hub, _name(order.phase), packaging.package(order.phase), progress)
+        shared_file = await offer(hub, _name(order.phase), packaging.package(order.phase), progress)
         progress.fix("storing")
-        await run_uncancelled(_note(hub, caller, order, kept))
+        await run_uncancelled(_note(hub, caller, order, shared_file))
     except BaseException:
         packaging.package(order.phase).unlink(missing_ok=True)
         raise
-    if kept is not None:
+    if shared_file is not None:
         packaging.package(order.phase).unlink(missing_ok=True)  # all have it from the store
     return packed
 
@@ -132,10 +132,10 @@ def _name(phase: str) -> str:
 
 
 async def _note(
-    hub: HubContext, caller: Caller, order: PackageOrder, kept: KeptFile | None
+    hub: HubContext, caller: Caller, order: PackageOrder, shared_file: KeptFile | None
 ) -> None:
     async with hub.store.writing() as connection:
-        await keep(connection, kept)
+        await keep(connection, shared_file)
         await audit_log(connection, caller, KIND, order.phase, gold=order.gold)
 
 
@@ -144,9 +144,11 @@ async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDet
     """Return the state of a phase's results package; pages link to the zip itself."""
     name = hub.phase(request.phase).name
     if not hub.member.is_alone:
-        kept = await kept_file(hub, _name(name))
+        shared_file = await kept_file(hub, _name(name))
         last = await newest(hub, KIND, name)
-        return PackageDetail(phase=name, job=last, size=0 if kept is None else kept.size)
+        return PackageDetail(
+            phase=name, job=last, size=0 if shared_file is None else shared_file.size
+        )
     job, place = hub.last_packages.get(name), await _place(hub, name)
     return PackageDetail(
         phase=name,
@@ -223,5 +225,5 @@ async def _place(hub: HubContext, phase: PhaseName) -> Path | None:
         return await copy_of(hub, _name(phase))
     job = hub.last_packages.get(phase)
     place = _packaging(hub).package(phase)
-    done = job is not None and job.state is JobState.DONE
-    return place if done and place.is_file() else None
+    is_done = job is not None and job.state is JobState.DONE
+    return place if is_done and place.is_file() else None

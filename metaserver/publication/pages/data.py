@@ -44,10 +44,10 @@ class DataPages(PackagePages):
 
     kind = "data"
 
-    def _more(self, one: str) -> list[web.RouteDef]:
+    def _more(self, path: str) -> list[web.RouteDef]:
         return [
-            web.get(f"{one}/withdraw", self.ask_withdraw),
-            web.post(f"{one}/withdraw", self.withdraw),
+            web.get(f"{path}/withdraw", self.ask_withdraw),
+            web.post(f"{path}/withdraw", self.withdraw),
         ]
 
     def _kept(self) -> AbstractAsyncContextManager[None]:
@@ -60,8 +60,8 @@ class DataPages(PackagePages):
         return OperationForm(request=DataRelease, names=names, wording=WORDING)
 
     async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
-        asked = OnePhase(phase=phase.phase)
-        return {"package": await self.console.ask(request, data_packages.get, asked)}
+        query = OnePhase(phase=phase.phase)
+        return {"package": await self.console.ask(request, data_packages.get, query)}
 
     def _make(self, request: web.Request, values: Mapping[str, Any]) -> Awaitable[JobDetail]:
         return self.console.submit(request, data_packages.release, values)
@@ -86,8 +86,8 @@ class DataPages(PackagePages):
 
     async def withdraw(self, request: web.Request) -> web.Response:
         """Withdraw a package, and lead back to its page."""
-        asked = OnePhase(phase=request.match_info["phase"])
-        done = await tried(self.console.ask(request, data_packages.withdraw, asked))
-        if isinstance(done, RefusedError):
-            return await self._ask_withdraw(request, done)
-        raise web.HTTPSeeOther(f"{phase_path(asked.phase)}/data")
+        query = OnePhase(phase=request.match_info["phase"])
+        result = await tried(self.console.ask(request, data_packages.withdraw, query))
+        if isinstance(result, RefusedError):
+            return await self._ask_withdraw(request, result)
+        raise web.HTTPSeeOther(f"{phase_path(query.phase)}/data")

@@ -29,8 +29,8 @@ class PackagePages(ABC):
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = f"/organise/phases/{{phase}}/{self.kind}"
-        return [web.get(one, self.show), web.post(one, self.begin), *self._more(one)]
+        path = f"/organise/phases/{{phase}}/{self.kind}"
+        return [web.get(path, self.show), web.post(path, self.begin), *self._more(path)]
 
     async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
         """Keep packages for as long as an application serves."""
@@ -44,7 +44,7 @@ class PackagePages(ABC):
     async def _show(
         self,
         request: web.Request,
-        sent: MultiMapping[Any] | None = None,
+        form_values: MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
         phase = await self._phase(request)
@@ -52,27 +52,27 @@ class PackagePages(ABC):
             f"organise_{self.kind}.html",
             status=refused.refusal if refused else 200,
             phase=phase,
-            form=self._form(phase).form(sent, refused),
+            form=self._form(phase).form(form_values, refused),
             **await self._shown(request, phase),
         )
 
     async def begin(self, request: web.Request) -> web.Response:
         """Begin to make a package, and lead to where its job is shown."""
-        sent = await posted(request)
+        form_values = await posted(request)
         phase = await self._phase(request)
-        values = {**self._form(phase).values(sent), "phase": phase.phase}
-        done = await tried(self._make(request, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, sent, done)
-        raise web.HTTPSeeOther(self._after(done))
+        values = {**self._form(phase).values(form_values), "phase": phase.phase}
+        result = await tried(self._make(request, values))
+        if isinstance(result, RefusedError):
+            return await self._show(request, form_values, result)
+        raise web.HTTPSeeOther(self._after(result))
 
     async def _phase(self, request: web.Request) -> PhaseDetail:
         """Return the phase that an address names."""
-        asked = OnePhase(phase=request.match_info["phase"])
-        return await self.console.ask(request, phases.get, asked)
+        query = OnePhase(phase=request.match_info["phase"])
+        return await self.console.ask(request, phases.get, query)
 
     @abstractmethod
-    def _more(self, one: str) -> list[web.RouteDef]:
+    def _more(self, path: str) -> list[web.RouteDef]:
         """Return further routes, which begin with an address."""
 
     @abstractmethod

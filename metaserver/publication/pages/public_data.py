@@ -34,13 +34,13 @@ class PublicDataPages:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with what a phase's data package is; it is not found before its release."""
         site, caller = site_of(request), caller_of(request)
-        found = await ask(self.hub, caller, data_packages.get, OnePhase(phase=site.phase))
-        if not found.released:
+        package = await ask(self.hub, caller, data_packages.get, OnePhase(phase=site.phase))
+        if not package.released:
             message = f"the data of phase {site.phase} are not released yet"
             raise RefusedError(Refusal.UNKNOWN, message)
-        readable = found.public or caller.may_act_as(Role.TEAM)
+        readable = package.public or caller.may_act_as(Role.TEAM)
         return page(
-            self.templates.page("data.html", d=found, summary=site.summary(), readable=readable)
+            self.templates.page("data.html", d=package, summary=site.summary(), readable=readable)
         )
 
     async def fetch(self, request: web.Request) -> web.StreamResponse:

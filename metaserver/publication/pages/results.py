@@ -51,8 +51,8 @@ class ResultsPages(PackagePages):
 
     kind = "results"
 
-    def _more(self, one: str) -> list[web.RouteDef]:
-        return [web.get(f"{one}/package", self.fetch)]
+    def _more(self, path: str) -> list[web.RouteDef]:
+        return [web.get(f"{path}/package", self.fetch)]
 
     def _kept(self) -> AbstractAsyncContextManager[None]:
         return KeptPackages(self.console.hub)

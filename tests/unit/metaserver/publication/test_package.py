@@ -56,7 +56,7 @@ def test_another_file_than_was_sent_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_package_is_bounded(tmp_path: Path) -> None:
-    folder = PackageFolder(tmp_path / "made", most=100)
+    folder = PackageFolder(tmp_path / "made", limit=100)
     folder.write("a.txt", "x" * 60, "one")
     with pytest.raises(HubError, match="more than 100 bytes"):
         folder.write("b.txt", "x" * 60, "two")
