@@ -226,7 +226,9 @@ class _Parts:
         """
         articles = rows.doubted_articles(hashes, lenient=lenient)
         if len(articles):
-            numbers = np.concatenate([np.asarray(some) for some in self._numbers_of_lines])
+            numbers = np.concatenate(
+                [np.asarray(some, dtype=np.int64) for some in self._numbers_of_lines]
+            )
             for some in rows.rows_of(articles):
                 lines = _chosen_lines(self._sheet.path, numbers[some])
                 again = TabFile(self._sheet.path, self._sheet.columns)
