@@ -32,7 +32,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks import sized
 from benchmarks.phase import BASE, begun
-from metaserver.base import descriptors
+from metaserver.base import files
 from metaserver.base.records import ArticleId, Attempt, Server, Timings
 from metaserver.base.states import Outcome, RetryDecision
 from metaserver.config import WebSettings
@@ -198,7 +198,7 @@ def run_serve(pipe: Connection) -> None:
 
 def run_watch(address: str, places: int, viewers: int, pipe: Connection) -> None:
     """Run the viewers' process."""
-    descriptors.raise_limit()
+    files.raise_limit()
     asyncio.run(watch_all(address, places, viewers, pipe))
 
 

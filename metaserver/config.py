@@ -19,24 +19,26 @@ from metaserver.base.plans import (
     AnswerRules,
     Count,
     InferredConfidence,
+    LimitSettings,
+    LogFormat,
+    LogLevel,
     MentionType,
     Normalisation,
     PhaseLimits,
     PhasePlan,
+    Ranking,
     Seconds,
     Share,
     TeamNames,
     UsageRules,
 )
-from metaserver.base.rankings import Ranking
-from metaserver.base.settings import LimitSettings, LogFormat, LogLevel
 from metaserver.base.states import Backoff, Visibility
 from metaserver.exchange.http.client import HttpLimits
 from metaserver.exchange.http.credentials import KEY_FILE
 from metaserver.exchange.http.guard import AddressGuard, read_network
 from metaserver.exchange.wire.historic import Completion
 from metaserver.exchange.wire.xmlrpc import Limits
-from metaserver.lanes.limits import LaneLimits
+from metaserver.lanes.events import LaneLimits
 from metaserver.store.place import STORE_FILE, StorePlace, read_url, read_url_file
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.uniprot.vocabulary import Policies

@@ -1,22 +1,135 @@
-"""Leaderboard values: live and frozen ones, and how hard articles are.
-
+"""Values of leaderboards: scores, boards live and frozen, how hard articles are, methods.
 A frozen board is a document that holds all that its page shows, columns included: a later version
 or other gold does not change it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
-from metaserver.base.methods import MethodDescription
-from metaserver.base.rankings import ArticlePolicy, Ranking
-from metaserver.base.records import TaskName
-from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
+from metaserver.base.plans import ArticlePolicy, Ranking
+from metaserver.base.records import ArticleId, TaskName
 from metaserver.base.usage import RunUsage
+
+# -- method descriptions: what a team says about a run for a paper's readers -----------------------
+
+Long: TypeAlias = Annotated[str, Meta(max_length=3_000)]
+
+LINK = r"^(https?://[!-~]+)?$(?!\n)"  # `$` alone also matches before a final line end
+Link: TypeAlias = Annotated[str, Meta(pattern=LINK, max_length=500)]
+
+
+class MethodDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """A description of a run's method, in plain text; what was not said is empty."""
+
+    summary: Long = ""
+    resources: Long = ""
+    corpora: Long = ""
+    contact: Annotated[str, Meta(max_length=300)] = ""
+    link: Link = ""
+
+    def __bool__(self) -> bool:
+        """Return whether anything is said."""
+        return any(msgspec.structs.astuple(self))
+
+
+HEADINGS = {
+    "summary": "Method",
+    "resources": "Resources",
+    "corpora": "Training corpora",
+    "contact": "Contact",
+    "link": "Link",
+}
+"""The headings for its fields, in order."""
+
+
+# -- run scores, their intervals, and how hard articles are ----------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """A leaderboard column: `key` into `Score.values`, heading, decimals, and help line."""
+
+    key: str
+    heading: str
+    decimals: int = 3
+    help: str = ""
+    count: bool = False  # an integer
+    rising: bool = False  # an error rate: the lowest value is the best
+
+
+def rising_measures(columns: Iterable[Column]) -> frozenset[str]:
+    """Return the keys of the columns in which the lowest value is best."""
+    return frozenset(column.key for column in columns if column.rising)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A run's score on one task at one moment.
+
+    `values` has a value for each task column; None is undefined ("n/a", sorted last). `curve` is
+    the run's interpolated precision/recall steps as (recall, precision), or empty. `detail` is the
+    scorer's full JSON-ready result (`Scorecard.to_dict()` if any). Its `signature`, if any, states
+    how the run was scored and contains no gold digest: boards show it to viewers who must not learn
+    the gold. It may be computed when it is first read. `card` is the value by which a
+    `ComparedTask` compares runs; it never leaves the hub. `articles_counted` are the gold's
+    articles that count so far; None: all. `answered` are those with an answer, be it empty; None:
+    `articles_scored`. `confidence` is the mean confidence of the articles' hits, None without
+    confidences.
+    """
+
+    values: Mapping[str, float | int | None]
+    articles_scored: int
+    articles_in_gold: int
+    curve: Sequence[tuple[float, float]]
+    detail: Mapping[str, Any]
+    card: Any = field(default=None, compare=False, repr=False)
+    articles_counted: int | None = None
+    answered: int | None = None
+    confidence: float | None = None
+
+    @property
+    def coverage(self) -> float:
+        """The share of the counted articles that are in the score; 0 if none count.
+
+        If all articles count, an empty answer is in it, as zero. If only answered articles count,
+        it is not: a run with hits in a single article has a score for that article only, however
+        many empty answers it has.
+        """
+        counted = self.articles_in_gold if self.articles_counted is None else self.articles_counted
+        return self.articles_scored / counted if counted else 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunIntervals:
+    """The 95 % intervals for a run's measure (`low` to `high`) and for its rank.
+
+    `score` is the value they belong to; it differs once the run is scored again.
+    """
+
+    score: float
+    low: float
+    high: float
+    best_rank: int
+    worst_rank: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArticleLevel:
+    """An article's difficulty: mean and standard deviation over `runs`."""
+
+    article: ArticleId
+    mean: float
+    deviation: float
+    runs: frozenset[str]
+
+
+# -- leaderboard values: live and frozen ones, and how hard articles are ---------------------------
 
 View: TypeAlias = str
 """The scored hits: all ("raw"), "mapped", "filtered", "both"; or all in the "public" part."""

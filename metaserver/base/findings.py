@@ -1,8 +1,10 @@
-"""Findings: what needs an organiser's look in a phase."""
+"""Findings: what needs an organiser's look in a phase; alerts and kinds of problems."""
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,3 +39,51 @@ class PhaseFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: FindingKind
     subjects: tuple[Subject, ...]
+
+
+# -- alerts: messages to organisers that something needs a look, or is over ------------------------
+
+
+class ChannelKind(StrEnum):
+    """A way by which alerts are sent."""
+
+    EMAIL = "email"
+    WEBHOOK = "webhook"
+
+
+class Condition(NamedTuple):
+    """Something that an alert is about: a kind of finding, a phase (or none), a server or task."""
+
+    kind: str
+    phase: str
+    subject: str
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
+    """A message to organisers at `at` (Unix seconds); `over`: what it was about has ended."""
+
+    id: int = 0
+    at: float
+    kind: str
+    phase: str
+    subject: str
+    message: str
+    over: bool = False
+
+    @property
+    def condition(self) -> Condition:
+        """The condition that it is about."""
+        return Condition(self.kind, self.phase, self.subject)
+
+
+# -- kinds of problems: messages without what differs between similar problems ---------------------
+
+_INDEX = re.compile(r"\[\d+\]")
+_ACCESSION = re.compile(
+    r"\b(?:[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2})\b"
+)
+
+
+def general(text: str) -> str:
+    """Return a message without its places in lists and its accessions."""
+    return _ACCESSION.sub("…", _INDEX.sub("[…]", text))

@@ -1,14 +1,134 @@
-"""Challenges and phases, and versions of their corpora and gold."""
+"""Values of challenges and phases: pages, corpora, versions of gold, what was released."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
 
-from metaserver.base.challenges import ChallengePage
+import msgspec
+
 from metaserver.base.plans import Change, Moments, PhasePlan
 from metaserver.base.records import PhaseName, TaskName
 from metaserver.base.states import PhaseState
+
+# -- challenge pages and sign-ups: texts, how teams come in, states --------------------------------
+
+DAY = 86_400.0  # seconds
+AUTOMATIC_A_DAY = 20
+"""The most teams that come into a challenge in 24 hours without an organiser; others wait."""
+
+
+class SignUpMode(StrEnum):
+    """The way in which teams come into a challenge."""
+
+    CLOSED = "closed"  # organisers add teams themselves
+    APPROVE = "approve"  # an organiser approves each sign-up
+    AUTOMATIC = "automatic"  # whoever has confirmed is in
+    CODE = "code"  # whoever knows the invitation code, and has confirmed
+
+
+class SignUpState(StrEnum):
+    """A sign-up's state."""
+
+    INVITED = "invited"  # by an organiser; not filled in yet
+    UNCONFIRMED = "unconfirmed"  # its link of confirmation was not used yet
+    WAITING = "waiting"  # for an organiser
+    APPROVED = "approved"  # its team has no token yet
+    JOINED = "joined"  # the first token was shown
+    DECLINED = "declined"
+
+
+class LinkKind(StrEnum):
+    """A one-time link's purpose."""
+
+    CONFIRM = "confirm"
+    INVITATION = "invitation"
+    TOKEN = "token"  # noqa: S105 (a name)
+
+
+LINK_SECONDS: Mapping[LinkKind, float] = {
+    LinkKind.CONFIRM: DAY,
+    LinkKind.INVITATION: 14 * DAY,
+    LinkKind.TOKEN: DAY,
+}
+NEXT_LINK: Mapping[SignUpState, LinkKind] = {
+    SignUpState.INVITED: LinkKind.INVITATION,
+    SignUpState.UNCONFIRMED: LinkKind.CONFIRM,
+    SignUpState.APPROVED: LinkKind.TOKEN,
+}
+"""The link that a sign-up goes on with; none while it waits, or is over."""
+
+
+def link_path(secret: str) -> str:
+    """Return the path to a one-time link's page."""
+    return f"/sign-up/link/{secret}"
+
+
+class ChallengePage(msgspec.Struct, frozen=True, kw_only=True):
+    """A challenge page's texts, in Markdown, and how teams sign up."""
+
+    description: str = ""
+    evaluation: str = ""
+    rules: str = ""
+    data: str = ""
+    kits: str = ""
+    contact: str = ""
+    terms: str = ""
+    terms_version: str = ""
+    sign_up: SignUpMode = SignUpMode.CLOSED
+
+
+class Section(NamedTuple):
+    """A challenge page's text with its heading."""
+
+    name: str
+    heading: str
+
+
+SECTIONS = (
+    Section("description", "About"),
+    Section("evaluation", "Task and evaluation"),
+    Section("data", "Data"),
+    Section("kits", "Baselines and starter kits"),
+    Section("rules", "Rules"),
+    Section("contact", "Contact"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Announcement:
+    """A message from the organisers to everybody; `text` is Markdown."""
+
+    id: int
+    at: float
+    title: str
+    text: str
+
+
+class SignUp(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign-up as organisers see it; times are Unix seconds.
+
+    `team` is the requested name, or the name of the resulting team; `automatic`: it came in without
+    an organiser. `failures` counts failed deliveries of its last e-mail.
+    """
+
+    id: int
+    challenge: str
+    state: SignUpState
+    team: str
+    people: str
+    email: str
+    affiliation: str
+    terms_version: str
+    created_at: float
+    automatic: bool
+    mailed_at: float | None
+    failures: int
+
+
+# -- challenges and phases, and versions of their corpora and gold ---------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,3 +212,81 @@ class GoldVersion(GoldEntry):
     """A version of a task's gold in a phase; `content` is the file."""
 
     content: bytes
+
+
+# -- a phase's data package, as its organiser released it ------------------------------------------
+
+
+class PackedData(msgspec.Struct, frozen=True, kw_only=True):
+    """A data package's file, named by `sha256`, the whole zip's checksum.
+
+    `gold` has the version of each task's gold in it, `articles` the number of articles.
+    """
+
+    sha256: str
+    size: int
+    files: int
+    articles: int
+    corpus_id: int
+    gold: dict[str, int]
+
+
+class DataPackage(PackedData, frozen=True, kw_only=True):
+    """A released package.
+
+    `confirmed`: its organiser knew that it has articles of a test phase that is not over. `public`:
+    everybody may read it, not teams alone.
+    """
+
+    license: str
+    public: bool
+    confirmed: bool
+    released_at: float
+
+
+# -- what new gold changes: labels by article, values by run ---------------------------------------
+
+
+class ArticleChange(msgspec.Struct, frozen=True, kw_only=True):
+    """An article whose gold has changed: the labels that were added, and removed."""
+
+    article: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+class RunChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A run's place and values by column, before and after; null if there was no board."""
+
+    run: str
+    place_before: int | None
+    place_after: int | None
+    before: dict[str, float | int | None] | None
+    after: dict[str, float | int | None]
+
+
+class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that a gold file makes, or would make.
+
+    `version` is its version, null in a preview; `replaces` is the version before it. `articles`
+    counts articles that now have gold. `changes` are the articles with other labels, `unknown`
+    those missing from the corpus (the first 1,000 each, and 100 labels per article); `added`,
+    `removed` and `unknown_articles` are the totals. `unanswerable` are up to 1,000 accessions that
+    the phase's release rejects in answers, each with the reason: every run misses them. `runs` have
+    each run's values on the raw board before and after. `frozen` is the id of the old board.
+    """
+
+    phase: str
+    task: str
+    version: int | None
+    replaces: int | None
+    changed: bool
+    articles: int
+    added: int
+    removed: int
+    changes: tuple[ArticleChange, ...]
+    unknown_articles: int
+    unknown: tuple[str, ...]
+    unanswerable: dict[str, str] = {}
+    runs: tuple[RunChange, ...]
+    frozen: str | None = None

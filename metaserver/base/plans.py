@@ -10,9 +10,41 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.rankings import Ranking
 from metaserver.base.states import OPEN_STATES, PhaseState, Visibility
 from metaserver.base.zones import YEARS, is_dated
+
+# -- ranking: the rule that gives a phase's runs their places --------------------------------------
+
+
+class ArticlePolicy(StrEnum):
+    """The gold's articles that count in a score."""
+
+    ALL = "all"  # one without an answer counts as zero
+    ANSWERED = "answered"  # those the run has hits for, as BioCreative II.5 published
+
+
+class Ties(StrEnum):
+    """The order of runs whose measure is equal; what is still equal shares a place."""
+
+    CONFIDENCE = "confidence"  # by their average confidence
+    SHARE = "share"
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase's ranking rule.
+
+    A run whose score covers less than the share `min_coverage` of the counted articles gets no
+    place (`Score.coverage`). `measure` is a column on a task's board; if empty, or if a task has no
+    such column, the task's first column counts.
+    """
+
+    articles: ArticlePolicy = ArticlePolicy.ALL
+    min_coverage: Annotated[float, Meta(ge=0, le=1)] = 0.9
+    measure: Annotated[str, Meta(max_length=64)] = ""
+    ties: Ties = Ties.CONFIDENCE
+
+
+# -- plans of phases (set by organisers) and notices (set by teams): stored and sent as JSON -------
 
 YEAR = 366 * 86_400.0
 Moment = Annotated[datetime, Meta(tz=True)]
@@ -195,3 +227,33 @@ class NoticePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     webhook: str = ""  # a URL; empty: none
     secret: str = ""  # signs what is sent there (HMAC-SHA256)
     email: bool = False  # to the team's address, where the hub can send mail
+
+
+# -- settings that more than one package uses ------------------------------------------------------
+
+
+class LogFormat(StrEnum):
+    """The log's line format."""
+
+    JSON = "json"  # one object a line, for machines
+    CONSOLE = "console"  # for a person at a terminal
+
+
+class LogLevel(StrEnum):
+    """The lowest level that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits per article's request, and for requests in flight."""
+
+    timeout: Seconds = 600.0
+    connect: Seconds = 10.0
+    attempts: Count = 5
+    concurrency: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    answer_bytes: Count = 64 * 2**20
+    answer_values: Count = 2_000_000

@@ -1,19 +1,56 @@
-"""Frozen values used all over the hub.
-
+"""Frozen values that every part of the hub uses: articles, servers, attempts.
 Those created per answer are msgspec structs: a tenth of a dataclass' time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, NewType
 
 import msgspec
 
-from metaserver.base.access import NO_ACCESS, Access
-from metaserver.base.states import Outcome, ReportedState
+from metaserver.base.states import Control, Outcome, ReportedState
 from metaserver.base.usage import DeclaredUsage
+
+# -- how the hub gets access to an annotation server: its credentials and its certificate ----------
+
+
+class AuthKind(StrEnum):
+    """The way in which the hub proves itself to a server."""
+
+    NONE = "none"
+    BASIC = "basic"  # a user and a password (RFC 7617)
+    BEARER = "bearer"  # a token (RFC 6750)
+    HEADER = "header"  # a header of any name
+    QUERY = "query"  # a parameter of the address
+    BODY = "body"  # a member of the body; in XML-RPC the first parameter
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Access:
+    """Access to a server.
+
+    `name` is the user (basic), or the header's name, parameter or member. `sealed` is the secret,
+    encrypted with the hub's key; empty if nothing is stored. `certificate` is the SHA-256 digest of
+    the server's certificate, 64 hexadecimal digits; empty: any certificate that the hub trusts.
+    """
+
+    auth: AuthKind = AuthKind.NONE
+    name: str = ""
+    sealed: str = field(default="", repr=False)
+    certificate: str = ""
+
+
+LEAST_SECRET = 4
+"""The minimum length of a secret: a shorter secret could not be recognised in what a server sends.
+"""
+NO_ACCESS = Access()
+"""The access to a server that anybody may ask."""
+
+
+# -- frozen values used all over the hub -----------------------------------------------------------
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
 ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
@@ -129,3 +166,36 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     def ended_at(self) -> float:
         """The time it ended, in seconds since the Unix epoch."""
         return self.started_at + self.timings.total
+
+
+# -- registered servers, and the desired states of their lanes -------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegisteredServer:
+    """A stored server; `verdicts` is JSON with its conformance runs, by the phase's name.
+
+    `serves_curators`: its team agrees that curators' requests are sent to it.
+
+    `has_callback_key`: it may call the hub back. `version` is what it reported last.
+
+    Two values that differ only in verdicts, key or version are equal.
+    """
+
+    id: int
+    server: Server
+    team: TeamName | None
+    created_at: float
+    retired_at: float | None = None
+    serves_curators: bool = False
+    has_callback_key: bool = field(default=False, compare=False)
+    version: str = field(default="", compare=False)
+    verdicts: Mapping[str, bytes] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneControl:
+    """The desired state of a lane, and a note that says why."""
+
+    control: Control
+    note: str

@@ -1,8 +1,19 @@
-"""The viewer of a page or an operation's result, on whom its content depends."""
+"""Who uses the hub, and how each is shown: tokens, viewers, anonymous names, the audit log."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from metaserver.base.records import TeamName
+from metaserver.base.states import Role
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,3 +29,105 @@ class Viewer:
 
 
 ANYBODY = Viewer()
+
+
+# -- tokens and sessions, without their secrets ----------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Token:
+    """A stored token, without the token itself. Times are Unix seconds.
+
+    `parent` is the issuing token's id; None if issued at the command line.
+    """
+
+    id: int
+    role: Role
+    team: TeamName | None
+    team_id: int | None
+    label: str
+    created_at: float
+    expires_at: float | None = None
+    used_at: float | None = None
+    revoked_at: float | None = None
+    parent: int | None = None
+
+    @property
+    def bearer(self) -> str:
+        """The token holder's name in the audit log: "team blue", "organiser ana"."""
+        if self.role is Role.TEAM:
+            return f"team {self.team}"
+        return f"{self.role} {self.label}".strip()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """A signed-in browser; its forms carry `csrf`, its cookie is not stored."""
+
+    token: Token
+    csrf: str
+    created_at: float
+    expires_at: float
+
+
+# -- anonymous names for a phase's teams and runs --------------------------------------------------
+
+BLOCK = 999
+"""Teams whose numbers are shuffled together: from 1 to 999, then from 1,000 to 1,998, ..."""
+LETTERS = 4
+"""Letters of a run's name, 32 possible at each place: a name need only be unique in its team."""
+
+
+class Aliases:
+    """A phase's anonymous names: "Team 473" for a team, "Team 473 k7q3" for one of its runs.
+
+    A team's number comes from a keyed shuffle of all numbers, so that two teams never share one and
+    its size says nothing about when the team registered. Phases differ: what a freeze reveals in
+    one phase says nothing about another. Real names have no space, so they never equal an alias.
+    """
+
+    def __init__(self, key: bytes, scope: int | str) -> None:
+        self._key = key
+        self._scope = scope  # a phase's id
+
+    def of_curators(self) -> Aliases:
+        """Return the names that curators see, which belong to no phase."""
+        return Aliases(self._key, "curators")
+
+    def team(self, id_: int) -> str:
+        """Return the team's name by its id (1 or more)."""
+        block, place = divmod(id_ - 1, BLOCK)
+        return f"Team {block * BLOCK + _shuffled(self._key, self._scope)[place]}"
+
+    def run(self, team: str, run: str) -> str:
+        """Return a run's name, or a server; `team` is the anonymous name of its team.
+
+        The letters depend on the team, so runs with the same name in two teams do not look alike.
+        """
+        code = base64.b32encode(_digest(self._key, f"run {self._scope} {team} {run}"))[:LETTERS]
+        return f"{team or 'Run'} {code.decode().lower()}"
+
+
+def _digest(key: bytes, text: str) -> bytes:
+    return hmac.digest(key, f"alias of {text}".encode(), hashlib.sha256)
+
+
+@lru_cache(maxsize=64)
+def _shuffled(key: bytes, scope: int | str) -> tuple[int, ...]:
+    numbers = range(1, BLOCK + 1)
+    return tuple(sorted(numbers, key=lambda number: _digest(key, f"team {scope} {number}")))
+
+
+# -- audit log entries -----------------------------------------------------------------------------
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A change: `actor` did `action` to `subject` at `at` (Unix seconds)."""
+
+    id: int = 0
+    at: float
+    actor: str
+    action: str
+    subject: str
+    detail: Mapping[str, Any] = {}
+    request_id: str = ""

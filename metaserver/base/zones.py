@@ -1,5 +1,4 @@
-"""Dates written and shown in a time zone.
-
+"""Dates written in a time zone, moments shown in one, lengths of time in words.
 A clock change skips local times in spring and repeats some in autumn. Both are refused, with the
 two moments that may be meant; a repeated time is always shown with its offset.
 """
@@ -128,3 +127,17 @@ def _offset(there: datetime) -> str:
 
 def _text(local: datetime) -> str:
     return f"{local:%Y-%m-%d %H:%M}"
+
+
+# -- durations in words ----------------------------------------------------------------------------
+
+
+def in_words(seconds: float) -> str:
+    """Write a duration in words.
+
+    Example: `in_words(720)` returns "12 min".
+    """
+    for unit, size, limit in (("s", 1, 60), ("min", 60, 5400), ("h", 3600, 172800)):
+        if seconds < limit:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 86400:.3g} d"

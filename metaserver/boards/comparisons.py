@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from metaserver.base.boards import View
-from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.boards import ArticleLevel, RunIntervals, Score, View
+from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import ServerName, TaskName
-from metaserver.base.scores import ArticleLevel, RunIntervals, Score
 from metaserver.boards.scoreboard import Scoreboard, order_of
 from metaserver.tasks.plugin import ComparedTask
 

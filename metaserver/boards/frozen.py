@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from metaserver.base.boards import Board, FrozenBoard, FrozenView
-from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.plans import ArticlePolicy
 from metaserver.tasks.plugin import TaskPlugin
 
 

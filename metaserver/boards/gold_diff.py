@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from metaserver.base.gold_changes import ArticleChange, RunChange
-from metaserver.base.rankings import Ranking
+from metaserver.base.boards import Score
+from metaserver.base.phases import ArticleChange, RunChange
+from metaserver.base.plans import Ranking
 from metaserver.base.records import ArticleId, ServerName
-from metaserver.base.scores import Score
 from metaserver.boards.scoreboard import ranked
 from metaserver.tasks.plugin import AccessionTask, LabelledTask, OfflineTask, TaskPlugin
 from metaserver.uniprot import ReleaseVocabulary

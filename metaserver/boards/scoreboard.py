@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.base.boards import PUBLIC, RAW, Board, BoardRow, View
-from metaserver.base.rankings import ArticlePolicy, Ranking, Ties
+from metaserver.base.boards import PUBLIC, RAW, Board, BoardRow, Score, View, rising_measures
+from metaserver.base.plans import ArticlePolicy, Ranking, Ties
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.base.scores import Score, rising_measures
 from metaserver.boards.coverage import Coverage, Mask
 from metaserver.tasks.plugin import CountingScorer, KeptScorer, Scorer, TaskPlugin
 

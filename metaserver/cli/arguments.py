@@ -9,8 +9,8 @@ import os
 from argparse import ArgumentParser
 from pathlib import Path
 
+from metaserver.base.plans import LimitSettings
 from metaserver.base.records import TASK_GROUP
-from metaserver.base.settings import LimitSettings
 from metaserver.base.states import Outcome, ProcessRole, Role
 
 DEFAULT_URL = "http://127.0.0.1:8020"

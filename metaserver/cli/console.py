@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from metaserver.base.boards import Board
+from metaserver.base.boards import Board, Column
 from metaserver.base.records import TaskName
-from metaserver.base.scores import Column
 from metaserver.base.states import Outcome, ServerState
 from metaserver.boards.snapshots import Monitor, ServerStatus
 from metaserver.phases.live import LiveBoards

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from metaserver.base import descriptors
+from metaserver.base import files
 from metaserver.base.errors import InputError
 from metaserver.base.plans import DATES
 from metaserver.base.records import ArticleId, TaskName
@@ -119,12 +119,12 @@ def _folder(folder: Path) -> Iterator[Finding]:
 
 
 def _files() -> Iterator[Finding]:
-    found = descriptors.possible()
+    found = files.possible()
     if shortage := found.shortage():
         yield Finding(FindingSeverity.WARNING, "system", shortage)
     else:
         allowed = "unboundedly many" if found.allowed is None else found.allowed
-        message = f"{allowed} open files allowed; {descriptors.ENOUGH} are enough"
+        message = f"{allowed} open files allowed; {files.ENOUGH} are enough"
         yield Finding(FindingSeverity.OK, "system", message)
 
 

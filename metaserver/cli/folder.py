@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from metaserver.base.errors import InputError
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE
 from metaserver.config import Settings, read_settings
 
 STORE_VARIABLE: Final = "METASERVER_STORE"

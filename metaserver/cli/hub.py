@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 
-from metaserver.base import descriptors
+from metaserver.base import files
 from metaserver.base.errors import UnavailableError
 from metaserver.base.states import ProcessRole
 from metaserver.boards.metrics import HubProcesses, Metrics, Sources
@@ -76,7 +76,7 @@ async def open_hub(
         open_client(
             settings.http_limits(),
             guard,
-            calls=descriptors.current().calls,
+            calls=files.current().calls,
             keyring=Keyring(settings.key_file()),
             ca_file=settings.ca_file(),
             callbacks=(callbacks := CallbackDesk(store, clock)),

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from metaserver.base import descriptors
+from metaserver.base import files
 from metaserver.base.errors import UnavailableError
 from metaserver.base.states import ProcessRole
 from metaserver.cli.process import say_ready
@@ -43,7 +43,7 @@ async def work_lanes(
         open_client(
             settings.http_limits(),
             settings.address_guard(),
-            calls=descriptors.current().calls,
+            calls=files.current().calls,
             keyring=Keyring(settings.key_file()),
             ca_file=settings.ca_file(),
             callbacks=CallbackDesk(store, time.time),

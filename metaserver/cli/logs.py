@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import Processor
 
-from metaserver.base.settings import LogFormat, LogLevel
+from metaserver.base.plans import LogFormat, LogLevel
 from metaserver.exchange.http.urls import without_secrets
 from metaserver.store.tokens import FORM as TOKEN
 

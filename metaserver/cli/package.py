@@ -8,9 +8,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE
 from metaserver.cli.arguments import DEFAULT_URL, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.commands import DONE, REFUSED, read_token
@@ -39,7 +39,7 @@ def main(args: argparse.Namespace) -> int:
         followed(hub, job)
         with tempfile.TemporaryDirectory(prefix="metaserver-results-") as folder:
             place = Path(folder) / "results.zip"
-            with private.create(place) as file:
+            with files.create(place) as file:
                 fetch(hub, f"{PATH}/content", {"phase": args.phase}, file)
             count = unpack(place, out)
     except (AnsweredError, JobError) as error:
@@ -70,7 +70,7 @@ def unpack(place: Path, out: Path) -> int:
 def _write(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        with private.create(path) as file:
+        with files.create(path) as file:
             file.write(content)
     except OSError as error:
         raise HubError(f"{path}: {error.strerror}") from error

@@ -13,11 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from metaserver.base.access import LEAST_SECRET, NO_ACCESS, Access, AuthKind
 from metaserver.base.conformance import Conformance, ConformanceStep, Terms
 from metaserver.base.errors import InputError
 from metaserver.base.plans import Count, Seconds
-from metaserver.base.records import Server, ServerName, TaskName
+from metaserver.base.records import (
+    LEAST_SECRET,
+    NO_ACCESS,
+    Access,
+    AuthKind,
+    Server,
+    ServerName,
+    TaskName,
+)
 from metaserver.base.states import Outcome
 from metaserver.cli.arguments import SERVER_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url

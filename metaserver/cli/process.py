@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from metaserver.base import descriptors
-from metaserver.base.descriptors import Descriptors
+from metaserver.base import files
+from metaserver.base.files import Descriptors
 
 THREADS = 64
 STOP_SECONDS = 3.0
@@ -55,7 +55,7 @@ def prepare_process() -> Descriptors:
     """
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "hub"))
     gc.set_threshold(10_000, 10, 10)
-    return descriptors.raise_limit()
+    return files.raise_limit()
 
 
 def say_ready(said: str) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from metaserver.base import private
+from metaserver.base import files as private
 from metaserver.base.errors import InputError
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE
 from metaserver.cli import package
 from metaserver.cli.console import make_console, say
 from metaserver.cli.process import run_to_end

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.boards import Board, FrozenBoard
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.records import ArticleId, ServerName, TaskName
@@ -112,7 +112,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
     """Write a file whole, or leave the one there is."""
     draft = path.with_name(f".{path.name}.new")
     try:
-        with private.create(draft) as out:
+        with files.create(draft) as out:
             out.writelines(line.encode() for line in lines)
         draft.replace(path)
     except OSError as error:

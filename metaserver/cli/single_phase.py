@@ -13,8 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.errors import HubError, InputError, UnavailableError
 from metaserver.base.lanes import LaneKey
 from metaserver.base.plans import PhasePlan
-from metaserver.base.records import Article, PhaseName, Server, ServerName, TaskName
-from metaserver.base.servers import LaneControl
+from metaserver.base.records import Article, LaneControl, PhaseName, Server, ServerName, TaskName
 from metaserver.base.states import OPEN_STATES, Control, Role
 from metaserver.cli.hub import open_hub, work
 from metaserver.cli.options import GoldContent

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from metaserver.base.errors import InputError
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
-from metaserver.base.tokens import Token
+from metaserver.base.viewer import Token
 from metaserver.cli.folder import hub_settings, make_folder
 from metaserver.operations.tokens import DAY, OF_NO_TEAM
 from metaserver.store import audit, teams, tokens

@@ -12,13 +12,9 @@ from itertools import islice
 
 import msgspec
 
-from metaserver.uniprot.activation import use
-from metaserver.uniprot.build import build_release
-from metaserver.uniprot.diff import compare, gone
-from metaserver.uniprot.directory import NameDirectory
-from metaserver.uniprot.names_writer import NAMES
-from metaserver.uniprot.progress import progress_bar
-from metaserver.uniprot.release import Release
+from metaserver.uniprot.build import build_release, progress_bar
+from metaserver.uniprot.directory import NAMES, NameDirectory
+from metaserver.uniprot.release import Release, compare, gone, use
 from metaserver.uniprot.verdicts import AccessionVerdict, Status
 from metaserver.uniprot.views import (
     GoldAccession,

@@ -1,5 +1,4 @@
-"""Reader for XML files: the root element names the kind, articles are read one at a time.
-
+"""Readers of XML files and BioC: the root element names the kind, articles are read one at a time.
 No DTD is loaded, no entity is expanded, nothing is fetched.
 """
 
@@ -7,19 +6,377 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
+import msgspec
 from lxml import etree
 from lxml.etree import _Element
 
 from metaserver.base.errors import InputError
-from metaserver.corpus.bioc import read_bioc_xml
-from metaserver.corpus.draft import ArticleDraft
-from metaserver.corpus.fulltext import read_article, read_elsevier
-from metaserver.corpus.lines import line_of, local_name
-from metaserver.corpus.pubmed import read_pubmed
+from metaserver.base.publications import UNKNOWN, Publication, sound
+from metaserver.corpus.lines import line_of, local_name, one_line, text_lines
+
+# -- the article draft that a format's reader returns ----------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArticleDraft:
+    """An article before it has its final id; `id` is "" if the source has none.
+
+    `line` is the line in its file on which it begins (from 1), or None if unknown;
+    `publication` is what the file says of it.
+    """
+
+    id: str
+    title: str
+    text: str
+    line: int | None = None
+    publication: Publication = UNKNOWN
+
+    @classmethod
+    def of_lines(
+        cls,
+        article_id: str,
+        title: str,
+        lines: Iterable[str],
+        line: int | None,
+        publication: Publication | None = None,
+    ) -> ArticleDraft:
+        """Return a draft whose text is the title and then the lines."""
+        return cls(
+            id=article_id,
+            title=title,
+            text="\n".join(filter(None, [title, *lines])),
+            line=line,
+            publication=(publication or UNKNOWN).over(Publication.named(article_id)),
+        )
+
+
+# -- readers for BioC collections ------------------------------------------------------------------
+# A passage's text is its own, or if that is blank, its sentences with a space between them. It
+# keeps every character, so that offsets inside it stay valid; only a carriage return becomes a
+# space. Passages are separated by one line end.
+
+_BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+MOST_OBJECTS = 1_000_000
+"""The most JSON objects in a file; an article with its annotations has some thousands."""
+
+
+class _Infons(msgspec.Struct, frozen=True):
+    """The infons of a passage that are read; the others are skipped, and take no memory."""
+
+    type: str | int | float | bool | None = None
+    section_type: str | int | float | bool | None = None
+    pmid: Any = msgspec.field(name="article-id_pmid", default=None)
+    pmcid: Any = msgspec.field(name="article-id_pmc", default=None)
+    doi: Any = msgspec.field(name="article-id_doi", default=None)
+    year: Any = None
+
+    def publication(self) -> Publication:
+        """Return the identifiers and the year that PMC's BioC has in its first passage."""
+        pmcid = f"PMC{self.pmcid}" if str(self.pmcid)[:12].isdecimal() else self.pmcid
+        given = {"pmid": self.pmid, "pmcid": pmcid, "doi": self.doi, "year": self.year}
+        known = {name: str(one) for name, one in given.items() if isinstance(one, str | int)}
+        return sound(**known)
+
+
+class _Sentence(msgspec.Struct):
+    text: str = ""
+
+
+class _Passage(msgspec.Struct):
+    text: str | None = None
+    infons: _Infons = _Infons()
+    sentences: list[_Sentence] = []
+
+
+class _Document(msgspec.Struct):
+    """A document or a collection of documents: a file has either, without naming its kind."""
+
+    id: str | int = ""
+    passages: list[_Passage] | None = None
+    documents: list[_Document] | None = None
+
+
+def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
+    """Yield the documents in a BioC JSON collection, a list of collections, or a single document.
+
+    Raises `InputError`, with the line if the JSON is malformed, else with the path in it.
+    """
+    for entry in _decode(path, data):
+        if entry.documents is None and entry.passages is None:
+            raise InputError(path, "JSON without documents or passages; expected BioC JSON", line=1)
+        for document in entry.documents or [entry]:
+            yield _draft(
+                str(document.id),
+                [
+                    (
+                        passage.infons,
+                        _text_of(passage.text, [sentence.text for sentence in passage.sentences]),
+                    )
+                    for passage in document.passages or ()
+                ],
+                None,
+            )
+
+
+def read_bioc_xml(document: _Element) -> ArticleDraft:
+    """Return a BioC XML collection's `document`."""
+    passages = []
+    for passage in document.iterfind("passage"):
+        values = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
+        infons = msgspec.convert(values, _Infons)
+        sentences = [sentence.text or "" for sentence in passage.iterfind("sentence/text")]
+        passages.append((infons, _text_of(passage.findtext("text"), sentences)))
+    return _draft(document.findtext("id") or "", passages, line_of(document))
+
+
+def _decode(path: Path, data: bytes) -> list[_Document]:
+    if data.count(b"{") > MOST_OBJECTS:
+        raise InputError(path, f"more than {MOST_OBJECTS:,} JSON objects; split it into files")
+    try:
+        decoded = msgspec.json.decode(data, type=_Document | list[_Document])
+    except msgspec.ValidationError as error:
+        raise InputError(path, f"not BioC JSON: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        place = _BYTE.search(str(error))
+        line = data.count(b"\n", 0, int(place[1]) if place else len(data)) + 1
+        raise InputError(path, f"broken JSON: {error}", line=line) from error
+    return decoded if isinstance(decoded, list) else [decoded]
+
+
+def _text_of(text: str | None, sentences: Sequence[str]) -> str:
+    """Return a passage's text; libraries write an empty text beside the sentences."""
+    return text if text and (text.strip() or not sentences) else " ".join(sentences)
+
+
+def _draft(
+    document_id: str, passages: Sequence[tuple[_Infons, str]], line: int | None
+) -> ArticleDraft:
+    passages_used = [
+        (infons, text.replace("\r", " ")) for infons, text in passages if _is_article(infons)
+    ]
+    title = next((text.strip() for infons, text in passages_used if _is_title(infons)), "")
+    text = "\n".join(text for _, text in passages_used if text)
+    said = passages[0][0].publication() if passages else UNKNOWN
+    return ArticleDraft(
+        id=document_id.strip(),
+        title=title,
+        text=text,
+        line=line,
+        publication=said.over(Publication.named(document_id)),
+    )
+
+
+def _is_title(infons: _Infons) -> bool:
+    """Return whether a passage is a title: type "title" in PubTator, "front" in PMC's BioC."""
+    return str(infons.type).lower() in {"title", "front"}
+
+
+def _is_article(infons: _Infons) -> bool:
+    """Return whether a passage is not an entry in the list of references."""
+    return infons.section_type != "REF" and infons.type != "ref"
+
+
+# -- readers for full-text articles ----------------------------------------------------------------
+# The publishers are Elsevier, IOP Publishing, Nature and the Royal Society of Chemistry.
+
+_JATS_PARTS = (
+    "{*}front/{*}article-meta/{*}abstract",
+    "{*}body",
+    "{*}back",
+    "{*}floats-group",
+)
+_ELSEVIER_PARTS = (
+    ".//{*}head/{*}abstract",
+    ".//{*}body",
+    ".//{*}tail",
+    ".//{*}simple-tail",
+    ".//{*}floats",
+)
+_IOP_PARTS = (
+    "{*}header/{*}abstract-group/{*}abstract[1]",  # the others are in other languages
+    "{*}body",
+    "{*}back/{*}footnotes",
+)
+_NATURE_PARTS = ("{*}fm/{*}abs", "{*}fm/{*}stndfrst", "{*}bdy", "{*}bm")
+_RSC_PARTS = ("{*}art-front/{*}abstract", "{*}art-body", "{*}art-back")
+_PUBLISHED = {"ppub": 0, "collection": 1}
+_SHOWN = 3
+"""How many children are named for an unknown kind of article."""
+
+
+def read_article(article: _Element) -> ArticleDraft:
+    """Return any kind of `article`: several DTDs share this root, and differ in its children.
+
+    Raises `ValueError`, which names the children, for any other kind.
+    """
+    names = set(map(local_name, article))
+    for name, reader in _FULLTEXT_KINDS.items():
+        if name in names:
+            return reader(article)
+    children = ", ".join(f"<{local_name(child):.40}>" for child in islice(article, _SHOWN))
+    raise ValueError(f"root element <article> with {children or 'nothing in it'}")
+
+
+def read_jats(article: _Element) -> ArticleDraft:
+    """Return a JATS `article`: title, abstracts, body, back matter, without the references.
+
+    Reviews and replies printed with it (`sub-article`, `response`) are other articles and are left
+    out.
+    """
+    meta = "{*}front/{*}article-meta/"
+    ids = {
+        identifier.get("pub-id-type"): one_line(identifier)
+        for identifier in article.findall(meta + "{*}article-id")
+    }
+    return ArticleDraft.of_lines(
+        ids.get("pmid") or _pmcid(ids.get("pmcid") or ids.get("pmc")) or ids.get("doi", ""),
+        one_line(article.find(meta + "{*}title-group/{*}article-title")),
+        _lines_of(article, _JATS_PARTS),
+        line_of(article),
+        _jats_publication(article, ids),
+    )
+
+
+def _jats_publication(article: _Element, ids: Mapping[str | None, str]) -> Publication:
+    """Return identifiers, journal, first author and year; a printed issue's year before others."""
+    front = "{*}front/"
+    journal = front + "{*}journal-meta/"
+    dates = article.findall(front + "{*}article-meta/{*}pub-date")
+    dates.sort(key=lambda one: _PUBLISHED.get(one.get("pub-type") or "", 2))
+    years = (one_line(one.find("{*}year")) for one in dates)
+    contributors = front + "{*}article-meta/{*}contrib-group/{*}contrib"
+    authors = (
+        one_line(one.find("{*}name/{*}surname")) or one_line(one.find("{*}collab"))
+        for one in article.iterfind(contributors)
+        if one.get("contrib-type", "author") == "author"
+    )
+    return sound(
+        pmid=ids.get("pmid", ""),
+        pmcid=_pmcid(ids.get("pmcid") or ids.get("pmc")),
+        doi=ids.get("doi", ""),
+        journal=one_line(article.find(journal + "{*}journal-title-group/{*}journal-title"))
+        or one_line(article.find(journal + "{*}journal-title")),
+        author=next(filter(None, authors), ""),
+        year=next(filter(None, years), ""),
+    )
+
+
+def read_elsevier(article: _Element) -> ArticleDraft:
+    """Return an Elsevier article, alone or in the `full-text-retrieval-response` of their API.
+
+    A response without the full text still has a title and an abstract (`dc:description`).
+    """
+    title = one_line(article.find(".//{*}head/{*}title"))
+    title = title or one_line(article.find(".//{*}simple-head/{*}title"))
+    lines = _lines_of(article, _ELSEVIER_PARTS)
+    return ArticleDraft.of_lines(
+        one_line(article.find("{*}pubmed-id")) or one_line(article.find(".//{*}doi")),
+        title or one_line(article.find("{*}coredata/{*}title")),
+        lines or [one_line(article.find("{*}coredata/{*}description"))],
+        line_of(article),
+    )
+
+
+def read_iop(article: _Element) -> ArticleDraft:
+    """Return an IOP Publishing `article`; its DOI is the id."""
+    return ArticleDraft.of_lines(
+        one_line(article.find("{*}article-metadata/{*}article-data/{*}doi")),
+        one_line(article.find("{*}header/{*}title-group/{*}title")),
+        _lines_of(article, _IOP_PARTS),
+        line_of(article),
+    )
+
+
+def read_nature(article: _Element) -> ArticleDraft:
+    """Return an `article` of Nature Publishing Group; its DOI is the id.
+
+    Figures and tables come after the text, as in the source.
+    """
+    return ArticleDraft.of_lines(
+        one_line(article.find("{*}pubfm/{*}doi")),
+        one_line(article.find("{*}fm/{*}atl")),
+        _lines_of(article, _NATURE_PARTS),
+        line_of(article),
+    )
+
+
+def read_rsc(article: _Element) -> ArticleDraft:
+    """Return a Royal Society of Chemistry `article`; its DOI is the id."""
+    return ArticleDraft.of_lines(
+        one_line(article.find("{*}art-admin/{*}doi")),
+        one_line(article.find("{*}art-front/{*}titlegrp/{*}title")),
+        _lines_of(article, _RSC_PARTS),
+        line_of(article),
+    )
+
+
+_FULLTEXT_KINDS: dict[str, Callable[[_Element], ArticleDraft]] = {
+    "front": read_jats,
+    "item-info": read_elsevier,
+    "header": read_iop,
+    "fm": read_nature,
+    "art-front": read_rsc,
+    "body": read_jats,
+}
+"""Readers for an `article`, by a child that only that kind has; `body`, which several have, is
+last.
+"""
+
+
+def _lines_of(article: _Element, parts: tuple[str, ...]) -> list[str]:
+    return [line for path in parts for part in article.findall(path) for line in text_lines(part)]
+
+
+def _pmcid(number: str | None) -> str:
+    """Return a PMCID with its letters, which older JATS omits."""
+    return f"PMC{number}" if number and number.isdecimal() else number or ""
+
+
+# -- reader for PubMed records: titles and abstracts (the `pubmed_190101.dtd` family) --------------
+
+
+def read_pubmed(record: _Element) -> ArticleDraft:
+    """Return a `PubmedArticle`, `MedlineCitation` or `PubmedBookArticle`.
+
+    Each part of a structured abstract is a line that begins with its label: "METHODS: We ...".
+    """
+    pmid = one_line(record.find(".//PMID"))
+    dated = record.find(".//JournalIssue/PubDate")
+    title = one_line(record.find(".//ArticleTitle")) or one_line(record.find(".//BookTitle"))
+    return ArticleDraft.of_lines(
+        pmid,
+        title,
+        [_abstract_line(part) for part in record.iterfind(".//Abstract/AbstractText")],
+        line_of(record),
+        sound(
+            pmid=pmid,
+            pmcid=one_line(record.find("PubmedData/ArticleIdList/ArticleId[@IdType='pmc']")),
+            doi=one_line(record.find("PubmedData/ArticleIdList/ArticleId[@IdType='doi']"))
+            or one_line(record.find(".//ELocationID[@EIdType='doi']")),
+            journal=one_line(record.find(".//Journal/Title")),
+            author=one_line(record.find(".//AuthorList/Author/LastName")),
+            year=""
+            if dated is None
+            else one_line(dated.find("Year")) or one_line(dated.find("MedlineDate")),
+        ),
+    )
+
+
+def _abstract_line(part: _Element) -> str:
+    text = one_line(part)
+    label = part.get("Label")
+    return f"{label}: {text}" if label and text else text
+
+
+# -- reader for XML files: the root element names the kind, articles are read one at a time --------
 
 
 class _Kind(NamedTuple):

@@ -13,11 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import pack_json, unpack
 from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.curations import ENDED, UNFINISHED, AskedServer, AskedState, RequestState
 from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import CheckedAnswer
-from metaserver.base.records import ArticleId, Attempt, ServerName
-from metaserver.base.requests import ENDED, UNFINISHED, AskedServer, AskedState, RequestState
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import ArticleId, Attempt, RegisteredServer, ServerName
 from metaserver.base.states import ANSWERED, RULES, Outcome
 from metaserver.config import Settings
 from metaserver.corpus.prints import prints

@@ -14,9 +14,7 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.errors import Refusal, RefusedError, UnavailableError
-from metaserver.base.records import ServerName
-from metaserver.base.requests import (
+from metaserver.base.curations import (
     ENDED,
     UNFINISHED,
     AskedServer,
@@ -24,7 +22,8 @@ from metaserver.base.requests import (
     RequestOptions,
     RequestState,
 )
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.errors import Refusal, RefusedError, UnavailableError
+from metaserver.base.records import RegisteredServer, ServerName
 from metaserver.config import Settings
 from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, asks_again, shown
 from metaserver.curation.models import ActiveModels

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metaserver.base.lanes import Corpus
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import RegisteredServer
 from metaserver.exchange.wire.validation import Vocabulary
 
 

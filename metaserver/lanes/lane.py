@@ -1,5 +1,4 @@
 """A lane at work: take the next article, call, check, store, publish, until all are finished.
-
 Only a committed attempt counts. A lane that is paused takes no more articles and finishes those in
 flight; one that is cancelled ends them as attempts with outcome `cancelled`. A lane whose task is
 cancelled (the hub stops) drops its calls in flight: those articles are sent again, and nothing is
@@ -14,19 +13,60 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from metaserver.base.errors import StaleLaneError, UnavailableError
 from metaserver.base.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState, Tries
 from metaserver.base.records import Attempt, Server, Timings
 from metaserver.base.states import RULES, UNAVAILABLE_STATES, Outcome, RetryDecision, decide
-from metaserver.lanes.circuit import Circuit, CircuitState
-from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.lanes.health import ServerHealth
-from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
-from metaserver.lanes.limits import LaneLimits
-from metaserver.lanes.ports import Recorder, ServerCaller
+from metaserver.lanes.circuit import Circuit, CircuitState, ServerHealth
+from metaserver.lanes.events import (
+    AttemptEnded,
+    LaneChanged,
+    LaneEnd,
+    LaneLimits,
+    Recorder,
+    ServerCaller,
+)
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
+
+# -- waits that can be interrupted from outside without cancelling the task that waits -------------
+
+Result = TypeVar("Result")
+
+
+class WaitInterruptedError(Exception):
+    """The wait was interrupted."""
+
+
+class Interruptible:
+    """A group of waits that `interrupt` ends, all at once."""
+
+    def __init__(self) -> None:
+        self._scopes: set[asyncio.Timeout] = set()
+
+    async def wait(self, awaitable: Awaitable[Result]) -> Result:
+        """Return an awaitable's result, or raise `WaitInterruptedError`."""
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                self._scopes.add(scope)
+                return await awaitable
+        except TimeoutError as error:
+            if not scope.expired():
+                raise
+            raise WaitInterruptedError from error
+        finally:
+            self._scopes.discard(scope)
+
+    def interrupt(self) -> None:
+        """End the waits that are under way."""
+        now = asyncio.get_running_loop().time()
+        while self._scopes:
+            self._scopes.pop().reschedule(now)
+
+
+# -- a lane at work: take the next article, call, check, store, publish, until all are finished ----
 
 BLOCKED_SECONDS = 1.0  # until a lane checks again whether answers can be stored
 

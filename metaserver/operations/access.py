@@ -8,8 +8,8 @@ from typing import Final, Protocol
 
 from yarl import URL
 
-from metaserver.base.access import LEAST_SECRET, NO_ACCESS, Access, AuthKind
 from metaserver.base.errors import HubError, Refusal, RefusedError
+from metaserver.base.records import LEAST_SECRET, NO_ACCESS, Access, AuthKind
 from metaserver.operations.context import HubContext
 from metaserver.store import servers
 

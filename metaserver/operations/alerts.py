@@ -11,8 +11,8 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.base.alerts import Alert, ChannelKind
 from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.findings import Alert, ChannelKind
 from metaserver.base.states import Role
 from metaserver.exchange.http.urls import check_url, shown_webhook
 from metaserver.operations.caller import Caller

@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import ArticleId, ServerName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import ArticleId, RegisteredServer, ServerName
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneServer, ServerField

@@ -8,10 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.boards import RAW, BoardRow
+from metaserver.base.boards import RAW, BoardRow, Column
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.rankings import ArticlePolicy, Ranking
-from metaserver.base.scores import Column
+from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OnePhase, PhaseField, require_one_of

@@ -9,9 +9,8 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.challenges import SECTIONS, ChallengePage, SignUpMode
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.phases import Challenge
+from metaserver.base.phases import SECTIONS, Challenge, ChallengePage, SignUpMode
 from metaserver.base.states import Role
 from metaserver.base.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller

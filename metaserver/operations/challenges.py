@@ -9,9 +9,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.challenges import DAY
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.phases import Challenge
+from metaserver.base.phases import DAY, Challenge
 from metaserver.base.states import Role
 from metaserver.base.zones import known_zone, read_moment
 from metaserver.operations.caller import Caller

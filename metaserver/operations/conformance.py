@@ -12,8 +12,7 @@ from msgspec import Meta
 
 from metaserver.base.conformance import NO_PHASE, Conformance, ConformanceStep, Terms
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import PhaseName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import PhaseName, RegisteredServer
 from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log

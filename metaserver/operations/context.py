@@ -11,8 +11,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import PhaseName, ServerName, TeamName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import PhaseName, RegisteredServer, ServerName, TeamName
 from metaserver.base.states import OPEN_STATES
 from metaserver.boards.metrics import Metrics
 from metaserver.config import Settings

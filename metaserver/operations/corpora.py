@@ -14,7 +14,7 @@ from msgspec import Meta
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.phases import CorpusVersion
 from metaserver.base.states import Role
-from metaserver.corpus.upload import read_upload
+from metaserver.corpus.reader import read_upload
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, NAME, Limit, NewName

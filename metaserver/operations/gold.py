@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
-from metaserver.base.gold_changes import GoldChange
-from metaserver.base.phases import GoldEntry
+from metaserver.base.phases import GoldChange, GoldEntry
 from metaserver.base.records import TaskName
 from metaserver.base.states import Role
 from metaserver.boards.gold import read_gold

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.abandoned import is_at_work
 from metaserver.base.errors import HubError
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE, is_at_work
 from metaserver.operations.context import HubContext
 from metaserver.phases.jobs import Progress
 from metaserver.store import data_packages, kept_files

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import ArticleId
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import ArticleId, RegisteredServer
 from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import require_passed, require_servers

@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from metaserver.base.boards import LINK, Long, MethodDescription
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.methods import LINK, Long, MethodDescription
 from metaserver.base.records import ServerName, TeamName
 from metaserver.base.states import Role
 from metaserver.base.viewer import Viewer

@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.audit import AuditEntry
 from metaserver.base.states import Role, ServerState
+from metaserver.base.viewer import AuditEntry
 from metaserver.boards.metrics import Metrics
 from metaserver.boards.windows import ServerWindow, Window
 from metaserver.operations.caller import Caller

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from metaserver.base.aliases import Aliases
 from metaserver.base.boards import BoardRow
 from metaserver.base.plans import TeamNames
 from metaserver.base.records import ServerName, TeamName
-from metaserver.base.viewer import Viewer
+from metaserver.base.viewer import Aliases, Viewer
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 

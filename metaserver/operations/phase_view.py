@@ -13,12 +13,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from metaserver.base.boards import PUBLIC, RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
+from metaserver.base.boards import (
+    PUBLIC,
+    RAW,
+    ArticleBoard,
+    Board,
+    BoardRow,
+    FrozenBoard,
+    View,
+    rising_measures,
+)
 from metaserver.base.compression import unpack
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import PhaseName, ServerName, TaskName
-from metaserver.base.scores import rising_measures
 from metaserver.base.states import ServerState, Visibility
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus

@@ -18,11 +18,11 @@ from metaserver.base.plans import (
     Moments,
     PhaseLimits,
     PhasePlan,
+    Ranking,
     Share,
     TeamNames,
     UsageRules,
 )
-from metaserver.base.rankings import Ranking
 from metaserver.base.records import PhaseName
 from metaserver.base.states import PhaseState, Role, Visibility
 from metaserver.base.zones import shown_name, to_zone

@@ -13,7 +13,7 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.concurrency import run_uncancelled
-from metaserver.base.gold_changes import GoldChange
+from metaserver.base.phases import GoldChange
 from metaserver.boards.gold_diff import MOST_TOLD, label_changes, run_changes, unanswerable
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log

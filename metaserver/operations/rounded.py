@@ -16,8 +16,7 @@ from typing import Protocol
 import msgspec
 
 from metaserver.base.boards import Board, BoardRow
-from metaserver.base.plans import PhaseLimits, PhasePlan
-from metaserver.base.rankings import Ranking
+from metaserver.base.plans import PhaseLimits, PhasePlan, Ranking
 from metaserver.base.states import PhaseState, Visibility
 
 DIGITS = 2

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from metaserver.base.errors import RefusedError
-from metaserver.base.problem_kinds import general
+from metaserver.base.findings import general
 from metaserver.base.records import Problem, ServerName
 from metaserver.base.states import Role
 from metaserver.operations.caller import Caller

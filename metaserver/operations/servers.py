@@ -11,11 +11,16 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.base.access import NO_ACCESS, AuthKind
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.plans import PhaseLimits
-from metaserver.base.records import Server, ServerName, TaskName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import (
+    NO_ACCESS,
+    AuthKind,
+    RegisteredServer,
+    Server,
+    ServerName,
+    TaskName,
+)
 from metaserver.base.states import PhaseState, Role
 from metaserver.exchange.http.urls import (
     address,

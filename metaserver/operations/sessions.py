@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from metaserver.base.communications import CallingServer
 from metaserver.base.errors import UnavailableError
-from metaserver.base.tokens import Session, Token
+from metaserver.base.viewer import Session, Token
 from metaserver.operations.context import HubContext
 from metaserver.store import audit, communications, tokens
 from metaserver.store.store import Store

@@ -11,16 +11,16 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.challenges import (
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import (
     AUTOMATIC_A_DAY,
     DAY,
+    Challenge,
     LinkKind,
     SignUp,
     SignUpMode,
     SignUpState,
 )
-from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.phases import Challenge
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.operations.caller import Caller

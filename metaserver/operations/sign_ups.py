@@ -15,17 +15,17 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.challenges import (
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import (
     DAY,
     NEXT_LINK,
+    Challenge,
     LinkKind,
     SignUp,
     SignUpMode,
     SignUpState,
     link_path,
 )
-from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.phases import Challenge
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.operations.caller import Caller

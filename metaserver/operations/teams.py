@@ -13,8 +13,7 @@ from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.plans import NoticePlan
-from metaserver.base.records import TeamName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import RegisteredServer, TeamName
 from metaserver.base.states import Role
 from metaserver.exchange.http.urls import MASK, check_url, shown_webhook
 from metaserver.operations.caller import Caller

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
-from metaserver.base.tokens import Token
+from metaserver.base.viewer import Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, GREATEST, TeamField

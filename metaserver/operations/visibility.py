@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from metaserver.base.boards import ArticleBoard, Board, BoardRow, FrozenBoard, FrozenView, marked
+from metaserver.base.curations import AskedServer, AskedState
 from metaserver.base.plans import PhasePlan, ShownUsage
 from metaserver.base.records import ServerName, TeamName
-from metaserver.base.requests import AskedServer, AskedState
 from metaserver.base.states import PhaseState, ServerState, Visibility
 from metaserver.base.viewer import Viewer
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus

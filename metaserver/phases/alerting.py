@@ -13,11 +13,10 @@ import smtplib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from metaserver.base.alerts import Alert, ChannelKind, Condition
-from metaserver.base.challenges import AUTOMATIC_A_DAY, DAY
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import PeerError, UnavailableError
-from metaserver.base.findings import FindingKind
+from metaserver.base.findings import Alert, ChannelKind, Condition, FindingKind
+from metaserver.base.phases import AUTOMATIC_A_DAY, DAY
 from metaserver.base.records import PhaseName
 from metaserver.config import Settings
 from metaserver.exchange.http.client import HttpClient

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from metaserver.base.alerts import Alert, Condition
-from metaserver.base.findings import FindingKind
+from metaserver.base.findings import Alert, Condition, FindingKind
 
 HOLD: Mapping[str, float] = {FindingKind.LATE: 300.0, FindingKind.DOWN: 120.0}
 """Seconds for which a condition must last, by its kind; others are sent at once."""

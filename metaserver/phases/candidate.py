@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.boards import RAW, FrozenBoard
+from metaserver.base.boards import RAW, FrozenBoard, Score
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import GoldVersion
 from metaserver.base.records import ServerName, TaskName
-from metaserver.base.scores import Score
 from metaserver.boards.gold import scored_tasks
 from metaserver.boards.scoreboard import Scoreboard
 from metaserver.phases.jobs import Progress

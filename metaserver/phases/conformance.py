@@ -19,8 +19,7 @@ from metaserver.base.conformance import (
     Terms,
 )
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import Server, ServerName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import RegisteredServer, Server, ServerName
 from metaserver.config import Settings
 from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.client import HttpClient, HttpLimits

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.base.rankings import Ranking
+from metaserver.base.plans import Ranking
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.boards.coverage import Mask
 from metaserver.boards.scoreboard import ScoredTask, order_of, score_of

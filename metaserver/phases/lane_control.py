@@ -19,8 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.base.lanes import LaneKey
-from metaserver.base.records import PhaseName, ServerName
-from metaserver.base.servers import LaneControl, RegisteredServer
+from metaserver.base.records import LaneControl, PhaseName, RegisteredServer, ServerName
 from metaserver.base.states import OPEN_STATES, Control
 from metaserver.phases.holder import EndedLane, LaneHolder
 from metaserver.phases.runtime import Part, RunningPhase

@@ -11,11 +11,19 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from metaserver.base.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
+from metaserver.base.boards import (
+    RAW,
+    ArticleBoard,
+    Board,
+    BoardRow,
+    FrozenBoard,
+    RunIntervals,
+    Score,
+    View,
+)
 from metaserver.base.lanes import CheckedAnswer
-from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.base.scores import RunIntervals, Score
 from metaserver.base.usage import RunUsage
 from metaserver.boards.comparisons import BoardComparison, Comparisons, are_same
 from metaserver.boards.frozen import freeze

@@ -20,8 +20,8 @@ from metaserver.base.errors import StaleLaneError
 from metaserver.base.lanes import AttemptRecord
 from metaserver.base.states import ProcessRole
 from metaserver.lanes.engine import MAX_LANES
+from metaserver.lanes.events import Recorder
 from metaserver.lanes.leases import Lease, places
-from metaserver.lanes.ports import Recorder
 from metaserver.store import leases
 from metaserver.store.leases import LEASE_SECONDS, NOTHING, LeaseCounts, Process
 from metaserver.store.store import Store

@@ -10,13 +10,11 @@ from enum import Enum, auto
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.aliases import Aliases
-from metaserver.base.data_packages import DataPackage
 from metaserver.base.lanes import Corpus, LaneKey, StateChange, TakenLane
-from metaserver.base.phases import GoldVersion, Phase
-from metaserver.base.records import PhaseName, ServerName, TaskName, TeamName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.phases import DataPackage, GoldVersion, Phase
+from metaserver.base.records import PhaseName, RegisteredServer, ServerName, TaskName, TeamName
 from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.base.viewer import Aliases
 from metaserver.boards.coverage import Coverage
 from metaserver.boards.monitor import ServerMonitor
 from metaserver.boards.pace import Paces

@@ -13,9 +13,9 @@ import smtplib
 from collections.abc import Callable
 from contextlib import suppress
 
-from metaserver.base.challenges import DAY, LINK_SECONDS, NEXT_LINK, LinkKind, SignUp, link_path
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import UnavailableError
+from metaserver.base.phases import DAY, LINK_SECONDS, NEXT_LINK, LinkKind, SignUp, link_path
 from metaserver.config import Settings
 from metaserver.phases.mail import send_mail
 from metaserver.store import sign_ups

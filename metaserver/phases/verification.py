@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from metaserver.base.boards import Score
 from metaserver.base.compression import unpack_json
 from metaserver.base.lanes import Corpus, LaneKey
 from metaserver.base.phases import Phase
 from metaserver.base.records import PhaseName, Server, ServerName
-from metaserver.base.scores import Score
 from metaserver.boards.histogram import TimeHistogram
 from metaserver.boards.monitor import ServerMonitor
 from metaserver.boards.public_part import PublicPart

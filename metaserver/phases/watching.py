@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metaserver.base.durations import in_words
+from metaserver.base.boards import rising_measures
 from metaserver.base.findings import FindingKind, PhaseFinding, Subject
 from metaserver.base.plans import Change
 from metaserver.base.records import ServerName, TaskName
-from metaserver.base.scores import rising_measures
 from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.base.zones import in_words
 from metaserver.boards.forecast import Forecast, Verdict, forecast, verdict
 from metaserver.boards.scoreboard import ranked
 from metaserver.boards.snapshots import ServerStatus

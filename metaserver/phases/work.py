@@ -13,9 +13,8 @@ from metaserver.base.records import Server
 from metaserver.config import Settings
 from metaserver.exchange.http.caller import ArticleCaller
 from metaserver.exchange.http.client import HttpClient
-from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged, Recorder
 from metaserver.lanes.lane import Lane
-from metaserver.lanes.ports import Recorder
 from metaserver.phases.restore import articles_of
 from metaserver.store.reader import ReadStore
 from metaserver.tasks.plugin import AnsweredTask, TaskPlugin, answered_tasks

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import LaneKey, LaneReport, TakenLane
 from metaserver.base.phases import Phase
-from metaserver.base.records import TaskName
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import RegisteredServer, TaskName
 from metaserver.base.states import OPEN_STATES
 from metaserver.config import Settings
 from metaserver.exchange.http.client import HttpClient
-from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged, Recorder
 from metaserver.lanes.lane import Lane
-from metaserver.lanes.ports import Recorder
 from metaserver.phases.restore import asked_tasks, vocabulary_of
 from metaserver.phases.work import PhaseWork
 from metaserver.store import phases as stored_phases

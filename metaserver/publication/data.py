@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
-from metaserver.base.data_packages import PackedData
 from metaserver.base.errors import HubError
-from metaserver.base.phases import Challenge, GoldVersion, Phase
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE
+from metaserver.base.phases import Challenge, GoldVersion, PackedData, Phase
 from metaserver.base.records import Article, ArticleId, PhaseName, TaskName
 from metaserver.boards.gold import read_gold
 from metaserver.corpus.writing import TextNames, bioc_collections

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import HubError
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE
 from metaserver.publication.zips import CHECKSUMS
 from scoring.tables import Table, csv_table, latex_float, latex_table
 
@@ -28,7 +28,7 @@ class PackageFolder:
 
     def write(self, name: str, text: str | Iterable[str], about: str) -> None:
         """Write a file; `HubError` where the package would become too large."""
-        with private.create(self.new(name, about)) as out:
+        with files.create(self.new(name, about)) as out:
             for part in [text] if isinstance(text, str) else text:
                 data = part.encode()
                 self._count(len(data))
@@ -44,7 +44,7 @@ class PackageFolder:
     def written(self, name: str) -> None:
         """Count a file that another has written, and keep it for its owner alone."""
         path = self.place / name
-        path.chmod(private.FILE_MODE)
+        path.chmod(files.FILE_MODE)
         self._count(path.stat().st_size)
 
     def table(

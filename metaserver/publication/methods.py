@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from metaserver.base.methods import HEADINGS, MethodDescription
+from metaserver.base.boards import HEADINGS, MethodDescription
 from metaserver.publication.source import PhaseSource
 from scoring.tables import Cell, Table
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from metaserver.base.errors import HubError
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE
 from metaserver.config import Settings
 from metaserver.phases.jobs import OnProgress, Progress
 from metaserver.phases.processes import in_process

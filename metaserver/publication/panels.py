@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from metaserver.base.compression import unpack
-from metaserver.base.consensus import ModelGold
+from metaserver.base.curations import ModelGold
 from metaserver.base.errors import HubError
 from metaserver.base.lanes import Corpus
 from metaserver.base.phases import Phase

@@ -9,7 +9,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from metaserver.base.methods import HEADINGS
+from metaserver.base.boards import HEADINGS
 from metaserver.publication.figures import Figure, on_page
 from metaserver.publication.methods import DescribedRun
 from metaserver.publication.tables import BoardTables

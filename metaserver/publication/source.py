@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.boards import RAW, BoardRow, FrozenBoard, View
+from metaserver.base.boards import RAW, BoardRow, FrozenBoard, MethodDescription, Score, View
 from metaserver.base.compression import unpack
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.lanes import Corpus, LaneKey
-from metaserver.base.methods import MethodDescription
 from metaserver.base.phases import Challenge, GoldVersion, Phase
 from metaserver.base.plans import PhasePlan, ShownUsage
 from metaserver.base.records import PhaseName, ServerName, TaskName
-from metaserver.base.scores import Score
 from metaserver.boards.public_part import PublicPart
 from metaserver.boards.rescoring import score_answers
 from metaserver.boards.scoreboard import Scoreboard

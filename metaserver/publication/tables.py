@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from metaserver.base.boards import FrozenBoard, View
-from metaserver.base.scores import RunIntervals
+from metaserver.base.boards import FrozenBoard, RunIntervals, View
 from metaserver.base.usage import RunUsage
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.source import PhaseSource

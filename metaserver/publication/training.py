@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from metaserver.base.consensus import (
+from metaserver.base.curations import (
     CalibrationBin,
     MethodQuality,
     ModelGold,

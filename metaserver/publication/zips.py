@@ -21,7 +21,7 @@ from typing import IO, Any
 import msgspec
 from isal import isal_zlib
 
-from metaserver.base import private
+from metaserver.base import files
 
 CHECKSUMS = "checksums.tsv"
 """The last entry: SHA-256, size and name of each other entry, a line per entry."""
@@ -58,7 +58,7 @@ class ZipWriter:
     """
 
     def __init__(self, out: Path) -> None:
-        self._file = private.create(out)
+        self._file = files.create(out)
         self._sums = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (closed by `abandon`)
         self._thread = ThreadPoolExecutor(1, "zip")
         self._ahead: deque[Future[None]] = deque()

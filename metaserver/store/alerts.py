@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.alerts import Alert, ChannelKind
+from metaserver.base.findings import Alert, ChannelKind
 from metaserver.store.database import insert
 from metaserver.store.tables import alerts, channels
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.challenges import Announcement
+from metaserver.base.phases import Announcement
 from metaserver.store.database import insert
 from metaserver.store.tables import announcements
 

@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.audit import AuditEntry
+from metaserver.base.viewer import AuditEntry
 from metaserver.store.tables import audit
 
 

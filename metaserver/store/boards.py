@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import pack
-from metaserver.base.rankings import Ranking
+from metaserver.base.plans import Ranking
 from metaserver.base.records import PhaseName, TaskName
 from metaserver.store.tables import frozen_boards, lanes, offline_runs, phases
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.store.place import PostgresUrl, StorePlace
 
@@ -32,7 +32,7 @@ def copy_store(store: StorePlace, out: Path) -> None:
     if not store.is_file():
         raise InputError(store, "there is no store; expected one that a hub has written")
     try:
-        private.create(out).close()
+        files.create(out).close()
         with closing(sqlite3.connect(store, timeout=BUSY_SECONDS)) as connection:
             connection.execute("VACUUM INTO ?", [str(out)])
         _check(store, out)

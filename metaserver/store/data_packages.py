@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.data_packages import DataPackage
+from metaserver.base.phases import DataPackage
 from metaserver.store.tables import data_packages
 
 

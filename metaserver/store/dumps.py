@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.store.place import PostgresUrl
 
@@ -28,7 +28,7 @@ def dump(url: PostgresUrl, out: Path) -> None:
     database. Slow: not for the event loop.
     """
     try:
-        private.create(out).close()
+        files.create(out).close()
     except OSError as error:
         raise InputError(out, f"cannot be written: {error.strerror}") from error
     _run(url, "pg_dump", ["--format=custom", "--no-owner", "--no-privileges", f"--file={out}"])

@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.methods import MethodDescription
+from metaserver.base.boards import MethodDescription
 from metaserver.base.records import ServerName
 from metaserver.store.tables import methods
 

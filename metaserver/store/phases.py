@@ -11,9 +11,15 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.challenges import ChallengePage
 from metaserver.base.compression import pack, unpack
-from metaserver.base.phases import Challenge, CorpusVersion, GoldEntry, GoldVersion, Phase
+from metaserver.base.phases import (
+    Challenge,
+    ChallengePage,
+    CorpusVersion,
+    GoldEntry,
+    GoldVersion,
+    Phase,
+)
 from metaserver.base.plans import Moments, PhasePlan
 from metaserver.base.records import PhaseName, TaskName
 from metaserver.base.states import PhaseState

@@ -9,10 +9,18 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.access import NO_ACCESS, Access, AuthKind
 from metaserver.base.lanes import LaneKey
-from metaserver.base.records import Server, ServerName, TaskName, TeamName
-from metaserver.base.servers import LaneControl, RegisteredServer
+from metaserver.base.records import (
+    NO_ACCESS,
+    Access,
+    AuthKind,
+    LaneControl,
+    RegisteredServer,
+    Server,
+    ServerName,
+    TaskName,
+    TeamName,
+)
 from metaserver.base.states import Control, Outcome
 from metaserver.store import conformance_runs
 from metaserver.store.database import insert

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.challenges import LINK_SECONDS, LinkKind, SignUp, SignUpState
+from metaserver.base.phases import LINK_SECONDS, LinkKind, SignUp, SignUpState
 from metaserver.store.database import insert
 from metaserver.store.tables import challenges, one_time_links, sign_ups
 from metaserver.store.tokens import digest

@@ -13,7 +13,7 @@ from typing import IO, Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import InputError
 from metaserver.store.database import close, writing
 from metaserver.store.schema import (
@@ -128,7 +128,7 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
         except BlockingIOError:
             raise InputError(path, "in use by another running hub; stop that one first") from None
         if not path.exists():  # noqa: ASYNC240 (once, at start)
-            private.create(path).close()  # SQLite's files beside it get the same mode
+            files.create(path).close()  # SQLite's files beside it get the same mode
         engine = sqlite_engine(path)
         try:
             await migrate(engine, path)
@@ -139,7 +139,7 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
 
 def _open_lock(path: Path) -> IO[bytes]:
     try:
-        return private.open_or_create(path.with_name(path.name + ".lock"))
+        return files.open_or_create(path.with_name(path.name + ".lock"))
     except OSError as error:
         raise InputError(path, f"cannot be written: {error.strerror}") from error
 

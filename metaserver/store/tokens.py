@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
-from metaserver.base.tokens import Session, Token
+from metaserver.base.viewer import Session, Token
 from metaserver.store.database import insert
 from metaserver.store.tables import sessions, teams, tokens
 

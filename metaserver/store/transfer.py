@@ -14,7 +14,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.store.faults import said
 from metaserver.store.place import PostgresUrl
@@ -167,7 +167,7 @@ async def _copying(
 
     With `alone`, raises `InputError` if a hub works with the database.
     """
-    private.create(out).close()
+    files.create(out).close()
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(out)), hide_parameters=True)
     connection = await require_connection(url)
     try:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from metaserver.base.boards import ArticleLevel, Column, RunIntervals
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.base.scores import ArticleLevel, Column, RunIntervals
 from metaserver.exchange.wire.contract import read
 from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
 from metaserver.exchange.wire.validation import Report, Vocabulary

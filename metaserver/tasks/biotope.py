@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
 from metaserver.tasks.biotope_files import BiotopeGold, counted, read_gold, read_run
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.whole_runs import ResampledRun, WholeRunScorer, intervals, undefined

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from metaserver.base.boards import ArticleLevel, RunIntervals
 from metaserver.base.records import ArticleId
-from metaserver.base.scores import ArticleLevel, RunIntervals
 from scoring import ActGold, ActScorecard, Gold, ItemScorecard, Scorecard
 from scoring.analysis import (
     ArticleDifficulty,

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem, TaskName
-from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
 from metaserver.tasks.ner import COLUMNS
 from metaserver.tasks.ner_scores import values_of
 from metaserver.tasks.plugin import RunFile

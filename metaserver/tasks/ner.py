@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from metaserver.base.boards import Column
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.base.scores import Column
 from metaserver.exchange.wire.contract import MENTIONS, check_optional, read, read_member
 from metaserver.exchange.wire.validation import Report, Vocabulary
 from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold

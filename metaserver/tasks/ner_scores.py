@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from metaserver.base.boards import Score
 from metaserver.base.records import ArticleId
-from metaserver.base.scores import Score
 from metaserver.tasks.dumps import PackedColumn, decoded
 from metaserver.tasks.scores import Values, input_error
 from scoring import SCORER_VERSION, FormatError

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
 from metaserver.base.records import (
     OFFLINE_GROUP,
     TASK_GROUP,
@@ -26,7 +27,6 @@ from metaserver.base.records import (
     TaskName,
     count_stated,
 )
-from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
 from metaserver.exchange.wire.validation import Report, Vocabulary
 from metaserver.uniprot import Release
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.base.scores import ArticleLevel, Column, RunIntervals, Score
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.scores import input_error
 from metaserver.tasks.uploaded import faults

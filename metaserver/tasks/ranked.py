@@ -13,8 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from metaserver.base.boards import ArticleLevel, Column, RunIntervals
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.base.scores import ArticleLevel, Column, RunIntervals
 from metaserver.exchange.wire.contract import check_optional, read, read_member
 from metaserver.exchange.wire.usual import HitColumns, HitPattern
 from metaserver.exchange.wire.validation import Report, Ruling, Vocabulary

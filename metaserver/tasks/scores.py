@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 import scoring
+from metaserver.base.boards import Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId
-from metaserver.base.scores import Score
 from metaserver.tasks.dumps import dump_state, load_state
 from metaserver.tasks.lazy import LazyDetail
 from metaserver.tasks.plugin import Payload

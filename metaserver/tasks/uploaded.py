@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metaserver.base.errors import InputError
 from metaserver.base.records import Problem
-from metaserver.corpus.zipped import ZipLimits, unpack
+from metaserver.corpus.files import ZipLimits, unpack
 from metaserver.tasks.result_files import MAX_PROBLEMS
 from scoring import FileProblem, FormatError
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from metaserver.base.boards import RunIntervals, Score
 from metaserver.base.records import ArticleId
-from metaserver.base.scores import RunIntervals, Score
 from metaserver.tasks.plugin import Payload
 from scoring.intervals import LEVEL, bounds_of
 

@@ -1,5 +1,4 @@
-"""Codec between UniProt accessions and integers: one-to-one, for thousands of strings at once.
-
+"""Codec of UniProt accessions, entry names and integers: one-to-one, for thousands at once.
 An accession has six or ten characters (https://www.uniprot.org/help/accession_numbers):
 
     [OPQ][0-9][A-Z0-9]{3}[0-9]                      13,996,800 of them
@@ -152,3 +151,63 @@ def _decode_page(places: Codes) -> npt.NDArray[np.uint8]:
     return np.stack(
         [_ALPHABET[first % 36], _ALPHABET[second], _ALPHABET[third], _ALPHABET[26 + digit]], axis=1
     )
+
+
+# -- entry names (`P53_HUMAN`) and UniRef50 clusters as integers that sort and compare -------------
+
+_SYMBOLS = " 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+_PLACE = {symbol: place for place, symbol in enumerate(_SYMBOLS)}
+_LENGTH = 11  # 38^11 < 2^63: five or six characters, "_", five of the organism
+
+ENTRY_NAME = re.compile(r"[A-Z0-9]{1,5}_[A-Z0-9]{1,5}")
+"""The form of reviewed entries' names; unreviewed names contain the accession instead."""
+
+
+def name_key(name: str) -> int:
+    """Return the key for a reviewed entry's name, or -1 if it does not have that form."""
+    if not ENTRY_NAME.fullmatch(name):
+        return -1
+    key = 0
+    for symbol in name.ljust(_LENGTH):
+        key = key * len(_SYMBOLS) + _PLACE[symbol]
+    return key
+
+
+_UNIREF = "UniRef50_"
+_CLUSTER = re.compile(_UNIREF + r"(?:UPI([0-9A-F]{10})|([A-Z0-9]{6,10})-([0-9]{1,4}))")
+_ISOFORMS = 1 << 14
+_UNIPARC = 1 << 62
+
+
+def cluster_keys(clusters: Sequence[str]) -> Codes:
+    """Return the key (> 0) for each UniRef50 cluster id, 0 for anything else.
+
+    An id names its representative: a UniParc record, an entry, or an entry's isoform.
+    """
+    plain = encode([cluster.removeprefix(_UNIREF) for cluster in clusters])
+    keys = (plain + 1) * _ISOFORMS
+    for i, cluster in enumerate(clusters):
+        if not keys[i] or not cluster.startswith(_UNIREF):
+            keys[i] = _rare_cluster_key(cluster)
+    return keys
+
+
+def _rare_cluster_key(cluster: str) -> int:
+    match = _CLUSTER.fullmatch(cluster)
+    if match is None:
+        return 0
+    uniparc, accession, isoform = match.groups()
+    if uniparc:
+        return _UNIPARC | int(uniparc, 16)
+    code = int(encode([accession])[0])
+    return 0 if code == MALFORMED else (code + 1) * _ISOFORMS + int(isoform) + 1
+
+
+def cluster_id(key: int) -> str:
+    """Return a cluster key's id, "" for 0."""
+    if key & _UNIPARC:
+        return f"UniRef50_UPI{key & (_UNIPARC - 1):010X}"
+    if not key:
+        return ""
+    code, isoform = divmod(key, _ISOFORMS)
+    return f"UniRef50_{decode([code - 1])[0]}" + (f"-{isoform - 1}" if isoform else "")

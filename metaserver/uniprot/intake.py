@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from metaserver.uniprot.codec import MALFORMED, Codes, encode
-from metaserver.uniprot.names import ENTRY_NAME, cluster_keys, name_key
-from metaserver.uniprot.names_writer import NamesWriter
-from metaserver.uniprot.pages import prefixes_of
+from metaserver.uniprot.bits import prefixes_of
+from metaserver.uniprot.codec import ENTRY_NAME, MALFORMED, Codes, cluster_keys, encode, name_key
+from metaserver.uniprot.directory import NamesWriter
 from metaserver.uniprot.sources import SourceFile
-from metaserver.uniprot.sources.records import Deleted, Membership, ProteinEntry, Secondary
+from metaserver.uniprot.sources.reader import Deleted, Membership, ProteinEntry, Secondary
 from metaserver.uniprot.sources.tables import expected
 from metaserver.uniprot.sources.taxonomy import Taxonomy
 from metaserver.uniprot.spill import Spill

@@ -10,14 +10,16 @@ import numpy as np
 
 from metaserver.base.plans import Normalisation
 from metaserver.uniprot.codec import MALFORMED, encode
-from metaserver.uniprot.intent import MENDABLE, entry_name_accession, guess
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.verdicts import (
     INTENTS,
+    MENDABLE,
     AccessionVerdict,
     Ruling,
     SecondaryPolicy,
     Status,
+    entry_name_accession,
+    guess,
 )
 
 REMEMBERED = 65_536  # accessions, some 5 MB

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from metaserver.base import descriptors
+from metaserver.base import files
 from metaserver.base.errors import InputError
 from metaserver.config import WebSettings
 
@@ -46,7 +46,7 @@ async def serve_app(app: web.Application, settings: WebSettings) -> AsyncIterato
 
 
 async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
-    most = descriptors.current().clients
+    most = files.current().clients
 
     def answer() -> asyncio.Protocol:
         full = most is not None and len(server.connections) >= most

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from annotators.llm.config import LlmConfig
-from metaserver.base.requests import AskedState, RequestState
+from metaserver.base.curations import AskedState, RequestState
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.pages.commands import COMMANDS, REASONS
 from metaserver.exchange.protocols.becalm_answers import BecalmOptions

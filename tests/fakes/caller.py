@@ -1,4 +1,4 @@
-"""The fake of `metaserver.lanes.ports.ServerCaller`."""
+"""The fake of `metaserver.lanes.events.ServerCaller`."""
 
 from __future__ import annotations
 

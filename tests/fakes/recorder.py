@@ -1,4 +1,4 @@
-"""The fake of `metaserver.lanes.ports.Recorder`."""
+"""The fake of `metaserver.lanes.events.Recorder`."""
 
 from __future__ import annotations
 

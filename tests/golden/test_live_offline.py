@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.base.boards import Score
 from metaserver.base.records import TaskName
-from metaserver.base.scores import Score
 from metaserver.tasks.drug_names import DDI_NER
 from metaserver.tasks.plugin import OfflineTask, offline_tasks
 from metaserver.tasks.predictors import PPI_3D

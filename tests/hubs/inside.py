@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaserver.base.plans import LimitSettings
 from metaserver.base.records import TaskName, TeamName
-from metaserver.base.settings import LimitSettings
 from metaserver.base.states import JobState, Role
 from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service

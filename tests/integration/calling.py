@@ -11,9 +11,17 @@ from typing import Any
 
 from aiohttp import web
 
-from metaserver.base.access import NO_ACCESS, Access, AuthKind
 from metaserver.base.lanes import CheckedAnswer
-from metaserver.base.records import ArticleId, Attempt, Server, ServerName, TeamName
+from metaserver.base.records import (
+    NO_ACCESS,
+    Access,
+    ArticleId,
+    Attempt,
+    AuthKind,
+    Server,
+    ServerName,
+    TeamName,
+)
 from metaserver.config import WebSettings
 from metaserver.exchange.http.articles import ArticleTexts
 from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles

@@ -12,8 +12,8 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.base.curations import UNFINISHED
 from metaserver.base.errors import RefusedError
-from metaserver.base.requests import UNFINISHED
 from metaserver.base.states import Role
 from metaserver.curation.operations.requests import RequestDetail
 from metaserver.operations.caller import Caller

@@ -16,9 +16,8 @@ from xmlrpc.client import Fault
 
 import pytest
 
-from metaserver.base.access import Access
 from metaserver.base.compression import unpack
-from metaserver.base.records import Attempt
+from metaserver.base.records import Access, Attempt
 from metaserver.base.states import Outcome
 from metaserver.exchange.http.client import HttpLimits
 from metaserver.exchange.wire.xmlrpc import Limits, decode_call

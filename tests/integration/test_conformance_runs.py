@@ -14,7 +14,7 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.base.conformance import Conformance
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.settings import LimitSettings
+from metaserver.base.plans import LimitSettings
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import perform

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from metaserver.base.access import Access, AuthKind
 from metaserver.base.compression import unpack
 from metaserver.base.errors import HubError, InputError, PeerError, Refusal, RefusedError
+from metaserver.base.records import Access, AuthKind
 from metaserver.base.states import Outcome
 from metaserver.cli.doctor import examine
 from metaserver.exchange.conformance.procedure import conformance

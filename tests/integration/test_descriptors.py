@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from metaserver.base.descriptors import Descriptors
+from metaserver.base.files import Descriptors
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.web.server import WAITING

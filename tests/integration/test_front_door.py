@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from metaserver.base.challenges import DAY
 from metaserver.base.errors import RefusedError
+from metaserver.base.phases import DAY
 from metaserver.config import NoticeSettings, Settings, WebSettings
 from metaserver.operations.caller import Caller
 from metaserver.operations.sign_ups import OF_ADDRESS, OF_ORIGIN

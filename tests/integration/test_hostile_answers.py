@@ -16,8 +16,8 @@ from metaserver.base.records import Article, ArticleId, TaskName
 from metaserver.boards.monitor import ServerMonitor
 from metaserver.boards.scoreboard import Scoreboard, ScoredTask
 from metaserver.boards.windows import Windows
+from metaserver.lanes.events import LaneLimits
 from metaserver.lanes.lane import Lane
-from metaserver.lanes.limits import LaneLimits
 from metaserver.phases.checkpoints import Basis
 from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards

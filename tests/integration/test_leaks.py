@@ -15,7 +15,7 @@ import pytest
 
 from annotators.server import Kit
 from metaserver.base.errors import RefusedError
-from metaserver.base.settings import LogLevel
+from metaserver.base.plans import LogLevel
 from metaserver.base.states import Visibility
 from metaserver.cli.logs import configure
 from metaserver.operations.catalogue import OPERATIONS

@@ -22,9 +22,9 @@ import trustme
 from aiohttp import web
 
 from annotators.server import Kit
-from metaserver.base.challenges import AUTOMATIC_A_DAY
 from metaserver.base.errors import PeerError, RefusedError
 from metaserver.base.findings import FindingKind
+from metaserver.base.phases import AUTOMATIC_A_DAY
 from metaserver.base.records import ServerName, TaskName, TeamName
 from metaserver.base.states import ServerState
 from metaserver.boards.pace import MeasuredPace

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.organise.drafts import MOST, Drafts, GoldDraft
 from tests.hubs.command import DEMO

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import InputError
 from metaserver.store.copies import copy_store
 from metaserver.store.sqlite import open_sqlite
@@ -49,13 +49,13 @@ def test_a_private_file_is_new_and_follows_no_link(tmp_path: Path, umask: int) -
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"of somebody else")
     link.symlink_to(target)
-    with private.create(link) as file:
+    with files.create(link) as file:
         file.write(b"gold")
     assert (target.read_bytes(), link.read_bytes()) == (b"of somebody else", b"gold")
-    assert stat.S_IMODE(link.lstat().st_mode) == private.FILE_MODE
-    with private.open_or_create(tmp_path / "lock"):
+    assert stat.S_IMODE(link.lstat().st_mode) == files.FILE_MODE
+    with files.open_or_create(tmp_path / "lock"):
         pass
-    assert modes(tmp_path)["lock"] == private.FILE_MODE
+    assert modes(tmp_path)["lock"] == files.FILE_MODE
 
 
 async def test_a_store_and_its_lock_are_private(tmp_path: Path) -> None:

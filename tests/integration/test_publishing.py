@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.base.boards import BoardRow
+from metaserver.base.boards import BoardRow, RunIntervals
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.scores import RunIntervals
 from metaserver.operations.caller import Caller
 from metaserver.operations.publishing import in_words
 from tests.hubs.inside import Running, at_work, plan_phase, settings

@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from metaserver.base.curations import RequestState
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.requests import RequestState
 from metaserver.config import CurationSettings
 from metaserver.curation import pdf
 from metaserver.uniprot.build import build_release

@@ -19,10 +19,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from metaserver.base.curations import ENDED, RequestState
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.publications import plain_id
 from metaserver.base.records import Article, ArticleId, ServerName, ServerReport, TeamName
-from metaserver.base.requests import ENDED, RequestState
 from metaserver.base.states import ReportedState
 from metaserver.config import (
     ArticleSource,

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.base.settings import LimitSettings
+from metaserver.base.plans import LimitSettings
 from metaserver.base.states import PhaseState
 from metaserver.config import CircuitSettings, RetrySettings
 from metaserver.store import audit

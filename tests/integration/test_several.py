@@ -17,8 +17,8 @@ import sqlalchemy as sa
 
 from metaserver.base.boards import RAW
 from metaserver.base.errors import RefusedError, UnavailableError
+from metaserver.base.plans import LimitSettings
 from metaserver.base.records import ServerName, TaskName
-from metaserver.base.settings import LimitSettings
 from metaserver.base.states import JobState, ProcessRole
 from metaserver.curation.asking import LiveRequest
 from metaserver.operations import kept

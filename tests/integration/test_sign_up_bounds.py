@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from metaserver.base.challenges import AUTOMATIC_A_DAY, DAY, SignUpState
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import AUTOMATIC_A_DAY, DAY, SignUpState
 from metaserver.config import NoticeSettings, Settings
 from metaserver.operations import sign_ups as front_door
 from metaserver.operations.caller import Caller

@@ -18,7 +18,7 @@ from annotators.server import Kit
 from metaserver.cli.main import main
 from metaserver.publication.making import PackageOrder, make_package
 from metaserver.uniprot import Release
-from metaserver.uniprot.activation import use
+from metaserver.uniprot.release import use
 from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views
 from scoring.cli import main as scoring_main
 from tests.hubs.command import boards, metaserver

@@ -29,10 +29,8 @@ GROUPS: Mapping[str, Group] = {
     "lanes": Group(
         modules=(
             "metaserver/lanes/circuit.py",
-            "metaserver/lanes/interruptible.py",
-            "metaserver/lanes/engine.py",
-            "metaserver/lanes/health.py",
             "metaserver/lanes/lane.py",
+            "metaserver/lanes/engine.py",
             "metaserver/lanes/queue.py",
         )
     ),

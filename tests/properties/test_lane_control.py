@@ -15,9 +15,8 @@ from metaserver.base.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tri
 from metaserver.base.records import ArticleId, Server, ServerName
 from metaserver.base.states import ANSWERED, RULES, Backoff, Outcome
 from metaserver.lanes.engine import Engine
-from metaserver.lanes.events import LaneEnd
+from metaserver.lanes.events import LaneEnd, LaneLimits
 from metaserver.lanes.lane import Lane
-from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.queue import NEW
 from tests import virtual
 from tests.effort import examples

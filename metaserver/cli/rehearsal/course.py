@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from metaserver.base.durations import in_words
 from metaserver.base.errors import HubError
+from metaserver.base.zones import in_words
 from metaserver.cli.rehearsal.checks import Stored, read_stored
 from metaserver.cli.rehearsal.plan import PlannedServer
 from metaserver.cli.rehearsal.processes import HubProcess

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from metaserver.base.durations import in_words
+from metaserver.base.zones import in_words
 from metaserver.cli.rehearsal.checks import Stored
 from metaserver.cli.rehearsal.course import Restart
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.cli.remote.client import RemoteHub
 from metaserver.publication.folder import MOST_BYTES
@@ -22,7 +22,7 @@ def leave(hub: RemoteHub, path: str, places: Mapping[str, Any], out: Path) -> in
         raise InputError("--out", f"{out} is there already; expected a new file")
     draft = out.with_name(f".{out.name}.part")
     try:
-        with private.create(draft) as file:
+        with files.create(draft) as file:
             size = fetch(hub, path, places, file)
         draft.replace(out)
     except OSError as error:

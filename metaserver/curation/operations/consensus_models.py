@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.concurrency import run_uncancelled
-from metaserver.base.consensus import ModelGold, ModelMember, TrainingReport
+from metaserver.base.curations import ModelGold, ModelMember, TrainingReport
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import PhaseName, ServerName, TaskName
 from metaserver.base.states import PhaseState, Role

@@ -8,8 +8,7 @@ import msgspec
 
 from metaserver.base.conformance import ConformanceVerdict
 from metaserver.base.lanes import Corpus
-from metaserver.base.records import ArticleId
-from metaserver.base.servers import RegisteredServer
+from metaserver.base.records import ArticleId, RegisteredServer
 from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.config import ServersForCurators, Settings
 from metaserver.curation.ports import Obstacle, StoredArticle

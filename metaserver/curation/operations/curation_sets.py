@@ -15,7 +15,7 @@ from metaserver.base.curations import CurationStanding, SetPlan
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ArticleId
 from metaserver.base.states import PhaseState, Role
-from metaserver.base.tokens import Token
+from metaserver.base.viewer import Token
 from metaserver.curation.operations.requests import token_of
 from metaserver.curation.sets import TASKS, seated
 from metaserver.curation.store import curation_sets

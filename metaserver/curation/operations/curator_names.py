@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
+from metaserver.base.curations import AskedServer
 from metaserver.base.records import ServerName, TeamName
-from metaserver.base.requests import AskedServer
 from metaserver.base.viewer import Viewer
 from metaserver.curation.candidates import (
     CandidateVote,

@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.compression import pack, unpack
+from metaserver.base.curations import UNFINISHED, AskedServer, RequestOptions, RequestState
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.publications import Publication, normal, plain_id
 from metaserver.base.records import Article, ArticleId, ServerName
-from metaserver.base.requests import UNFINISHED, AskedServer, RequestOptions, RequestState
 from metaserver.base.states import Role
 from metaserver.curation.asking import LiveRequest
 from metaserver.curation.candidates import (

@@ -11,8 +11,7 @@ from msgspec import Meta
 
 from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.gold_changes import GoldChange
-from metaserver.base.phases import GoldVersion
+from metaserver.base.phases import GoldChange, GoldVersion
 from metaserver.base.records import TaskName
 from metaserver.base.states import Role
 from metaserver.boards.gold import read_gold

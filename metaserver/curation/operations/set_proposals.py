@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from metaserver.base.compression import pack, pack_json
+from metaserver.base.curations import RequestOptions
 from metaserver.base.records import ServerName, TaskName
-from metaserver.base.requests import RequestOptions
 from metaserver.base.states import Outcome
 from metaserver.curation.basis import CurationBasis, find_basis
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest

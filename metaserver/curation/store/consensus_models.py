@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import pack, unpack
-from metaserver.base.consensus import ModelGold, ModelMember, TrainingReport
+from metaserver.base.curations import ModelGold, ModelMember, TrainingReport
 from metaserver.store.database import insert
 from metaserver.store.tables import consensus_models
 

@@ -11,8 +11,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.curations import UNFINISHED, AskedServer, RequestOptions, RequestState
 from metaserver.base.records import ServerName
-from metaserver.base.requests import UNFINISHED, AskedServer, RequestOptions, RequestState
 from metaserver.base.states import ANSWERED, Outcome
 from metaserver.store.tables import request_answers, requests, servers, teams
 

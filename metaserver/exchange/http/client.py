@@ -13,9 +13,8 @@ from pathlib import Path
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from metaserver.base.access import NO_ACCESS, Access
 from metaserver.base.errors import InputError, PeerError
-from metaserver.base.records import Server
+from metaserver.base.records import NO_ACCESS, Access, Server
 from metaserver.base.states import Outcome
 from metaserver.exchange.http.channel import HttpChannel
 from metaserver.exchange.http.communication import CallbackPort

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from metaserver.base import private
+from metaserver.base import files
 from metaserver.base.errors import HubError, InputError, PeerError
 from metaserver.base.states import Outcome
 
@@ -83,7 +83,7 @@ def _make(path: Path) -> None:
     if path.exists():
         return
     draft = path.with_name(f".{path.name}.new")
-    with private.create(draft) as file:
+    with files.create(draft) as file:
         file.write(Fernet.generate_key() + b"\n")
         file.flush()
         os.fsync(file.fileno())

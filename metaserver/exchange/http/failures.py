@@ -7,8 +7,8 @@ import os
 
 import aiohttp
 
-from metaserver.base.descriptors import SHORTAGES, exhausted
 from metaserver.base.errors import PeerError
+from metaserver.base.files import SHORTAGES, exhausted
 from metaserver.base.states import Outcome
 from metaserver.exchange.http.reading import one_line
 from metaserver.exchange.http.urls import masked

@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 import aiohttp
 from yarl import URL
 
-from metaserver.base.access import LEAST_SECRET, Access, AuthKind
+from metaserver.base.records import LEAST_SECRET, Access, AuthKind
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.http.urls import masked
 from metaserver.exchange.protocols.plugin import BodyLogin

@@ -18,7 +18,7 @@ from metaserver.exchange.wire.report import Report
 from metaserver.exchange.wire.usage import META
 from metaserver.exchange.wire.values import Limits
 from metaserver.uniprot.codec import PATTERN
-from metaserver.uniprot.intent import MENDABLE, guess
+from metaserver.uniprot.verdicts import MENDABLE, guess
 
 LOWEST: Final = 0.5
 """The least confidence of what was found once."""

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.concurrency import run_uncancelled
-from metaserver.base.data_packages import DataPackage, PackedData
 from metaserver.base.errors import HubError, Refusal, RefusedError
-from metaserver.base.private import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE
+from metaserver.base.phases import DataPackage, PackedData
 from metaserver.base.states import JobState, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence, Set
 from pathlib import Path
 
-from metaserver.base.data_packages import DataPackage
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import DataPackage
 from metaserver.base.records import ArticleId
 from metaserver.base.states import PhaseState
 from metaserver.operations.context import HubContext

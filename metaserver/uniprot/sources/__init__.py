@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaserver.uniprot.codec import PATTERN
-from metaserver.uniprot.sources import documents, fasta, flatfile, tables, taxonomy, uniref, xmlfile
+from metaserver.uniprot.sources import entries, tables, taxonomy
 from metaserver.uniprot.sources.reader import SourceFile
 
 __all__ = ["SourceFile", "SourceKind", "recognise"]
@@ -38,17 +38,17 @@ _END = rb"\r?(?:\n|$)"
 _DOCUMENT = rb"(?s:.{0,60000}?)"  # documents begin with a preamble of any length
 
 KINDS = (
-    _kind("flat file", flatfile.read, rb"ID   "),
-    _kind("FASTA", fasta.read, rb">"),
-    _kind("XML", xmlfile.read, rb"(?s:.{0,500}?)<uniprot\b"),
-    _kind("UniRef XML", uniref.read, rb"(?s:.{0,500}?)<UniRef"),
+    _kind("flat file", entries.read_flatfile, rb"ID   "),
+    _kind("FASTA", entries.read_fasta, rb">"),
+    _kind("XML", entries.read_xmlfile, rb"(?s:.{0,500}?)<uniprot\b"),
+    _kind("UniRef XML", tables.read_uniref, rb"(?s:.{0,500}?)<UniRef"),
     _kind("list", tables.read_list, _ACCESSION + _END),
     _kind("idmapping_selected.tab", tables.read_idmapping, _ACCESSION + rb"(?:\t[^\t\n]*){6}"),
     _kind("UniRef50 membership", tables.read_memberships, _ACCESSION + rb"(?:-[0-9]+)?\t"),
     _kind("nodes.dmp", taxonomy.read_nodes, rb"[0-9]+\t\|\t[0-9]+\t\|\t", taxonomy=True),
     _kind("TSV", tables.read_tsv, tables.HEADING),
-    _kind("sec_ac.txt", documents.read_secondary, _DOCUMENT + rb"\bName: +sec_ac\b"),
-    _kind("delac", documents.read_deleted, _DOCUMENT + rb"\bName: +delac_"),
+    _kind("sec_ac.txt", tables.read_secondary, _DOCUMENT + rb"\bName: +sec_ac\b"),
+    _kind("delac", tables.read_deleted, _DOCUMENT + rb"\bName: +delac_"),
     _kind(
         "speclist.txt", taxonomy.read_speclist, _DOCUMENT + rb"\bName: +speclist\b", taxonomy=True
     ),

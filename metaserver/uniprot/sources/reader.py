@@ -1,13 +1,14 @@
-"""Sequential reading of a source file, plain or gzip, which is hashed and counted meanwhile."""
+"""Sequential reading of a source file, plain or gzip, into records; it is hashed meanwhile."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from stat import S_ISFIFO
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from isal import igzip
 from isal.isal_zlib import error as UnpackError  # noqa: N812
@@ -134,3 +135,97 @@ class _Unpacking:
             raise self._source.error("truncated: the gzip stream ends too early") from error
         if isinstance(error, OSError | UnpackError):
             raise self._source.error(f"cannot be read: {error}") from error
+
+
+# -- records that source files are read into -------------------------------------------------------
+
+
+class ProteinEntry(NamedTuple):
+    """A UniProtKB entry, as far as its source has it; `line` is its accession's line.
+
+    `names` are its own protein and gene names, without its parts' names; `symbols` are the gene
+    names alone, `genes` its NCBI Gene ids. `organism` is its name; if `taxon` is 0 the taxon
+    follows from it.
+    """
+
+    line: int
+    accession: str
+    entry_name: str = ""
+    taxon: int = 0
+    organism: str = ""
+    names: Sequence[str] = ()
+    secondaries: Sequence[str] = ()
+    cluster: str = ""
+    symbols: Sequence[str] = ()
+    genes: Sequence[int] = ()
+
+
+class Secondary(NamedTuple):
+    """A secondary accession and an entry that it was merged or split into."""
+
+    line: int
+    accession: str
+    successor: str
+
+
+class Deleted(NamedTuple):
+    """An accession whose entry was removed."""
+
+    line: int
+    accession: str
+
+
+class Membership(NamedTuple):
+    """An entry's UniRef50 cluster."""
+
+    line: int
+    accession: str
+    cluster: str
+
+
+# -- parsing protein and gene names in UniProt's notation ------------------------------------------
+
+_EVIDENCE = re.compile(r"(?<!\s)\s*\{[^{}]*\}")
+_PARTS = re.compile(r"(?<!\s)\s*\[(?:Includes|Contains|Cleaved into):.*", re.DOTALL)
+_EC = re.compile(r"EC \d")
+_FIELD_END = re.compile(r";(?:\s+|$)")  # names such as `HvPIP2;8` have semicolons of their own
+_FLAGS = frozenset({"Fragment", "Fragments", "Precursor"})
+
+
+def without_evidence(text: str) -> str:
+    """Return the text without evidence tags: `doxA {ECO:0000303|PubMed:8226631}` is `doxA`."""
+    return _EVIDENCE.sub("", text) if "{" in text else text
+
+
+def protein_names(text: str) -> list[str]:
+    """Return the names in `Full name (Synonym) (Other one) (EC 1.2.3.4) [Cleaved into: ...]`.
+
+    Brackets inside a name stay; EC numbers, flags and part names are left out.
+
+    Example: `protein_names("Cellular tumor antigen p53 (Phosphoprotein p53)")` returns `["Cellular
+    tumor antigen p53", "Phosphoprotein p53"]`.
+    """
+    text = _PARTS.sub("", text).strip().removesuffix(".")
+    names = [text]
+    while text.endswith(")") and (start := _opening(text)) > 0 and text[start - 1] == " ":
+        names[-1:] = [text[start + 1 : -1], text[: start - 1].rstrip()]
+        text = names[-1]
+    return [name for name in reversed(names) if name not in _FLAGS and not _EC.match(name)]
+
+
+def _opening(text: str) -> int:
+    """Return the index of the bracket closed at the end of `text`, or -1."""
+    depth = 0
+    for i in range(len(text) - 1, -1, -1):
+        depth += (text[i] == ")") - (text[i] == "(")
+        if not depth:
+            return i
+    return -1
+
+
+def gene_names(text: str) -> Iterator[str]:
+    """Yield the names in a flat file's `GN` text: `Name=` and `Synonyms=`, no locus or ORF tags."""
+    for field in _FIELD_END.split(without_evidence(text)):
+        key, _, value = field.partition("=")
+        if key.strip() in ("Name", "Synonyms"):
+            yield from filter(None, map(str.strip, value.split(", ")))

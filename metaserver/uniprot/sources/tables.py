@@ -1,4 +1,4 @@
-"""Readers for lists and tables: accessions, the site's TSV, `idmapping_selected.tab`, clusters."""
+"""Readers of lists and tables: accessions, the site's TSV, `idmapping_selected.tab`, clusters."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from metaserver.uniprot.codec import MALFORMED, PADDING, Codes, encode_lines
-from metaserver.uniprot.sources.names import protein_names
-from metaserver.uniprot.sources.reader import SourceFile
-from metaserver.uniprot.sources.records import Membership, ProteinEntry
+from metaserver.uniprot.sources.reader import (
+    Deleted,
+    Membership,
+    ProteinEntry,
+    Secondary,
+    SourceFile,
+    protein_names,
+)
 
 _BLOCK = 4 << 20
 
@@ -149,3 +154,76 @@ def read_memberships(source: SourceFile) -> Iterator[Membership]:
 def _rows(source: SourceFile) -> Iterator[list[str]]:
     for line in source.lines():
         yield line.decode("utf-8", "replace").split("\t")
+
+
+# -- reader for UniProt's former accessions: `sec_ac.txt`, `delac_sp.txt`, `delac_tr.txt` ----------
+# Each has a heading, a row of underscores, the lines, and usually a licence after a row of dashes.
+
+_RULE, _END = b"____", b"----"
+
+
+def read_secondary(source: SourceFile) -> Iterator[Secondary]:
+    """Yield the pairs of `sec_ac.txt`; a split accession has several."""
+    for words in _body(source):
+        if len(words) != 2:
+            raise source.error(f"expected secondary and primary accession, got {_shown(words)}")
+        yield Secondary(source.line, words[0], words[1])
+
+
+def read_deleted(source: SourceFile) -> Iterator[Deleted]:
+    """Yield the accessions of `delac_sp.txt` or `delac_tr.txt`."""
+    for words in _body(source):
+        if len(words) != 1:
+            raise source.error(f"expected one deleted accession, got {_shown(words)}")
+        yield Deleted(source.line, words[0])
+
+
+def _body(source: SourceFile) -> Iterator[list[str]]:
+    """Yield the words of each line between the rule and the end; raises if there is no rule."""
+    lines = source.lines()
+    for line in lines:
+        if line.startswith(_RULE):
+            break
+    else:
+        raise source.error("truncated: the file ends before its list, which follows a '____' line")
+    for line in lines:
+        if line.startswith(_END):
+            break
+        if words := line.decode("utf-8", "replace").split():
+            yield words
+    for _ in lines:  # to the end, for the checksum
+        pass
+
+
+def _shown(words: list[str]) -> str:
+    return repr(" ".join(words)[:40])
+
+
+# -- reader for UniRef50 memberships in UniRef's XML -----------------------------------------------
+# The file, of up to 200 GB, is read line by line: UniRef writes one property per line.
+
+_ENTRY = re.compile(rb'<entry id="(UniRef[0-9]+_[A-Z0-9-]+)"')
+_CLUSTER = re.compile(rb'<property type="UniRef50 ID" value="(UniRef50_[A-Z0-9-]+)"')
+_ACCESSION = re.compile(rb'<property type="UniProtKB accession" value="([A-Z0-9]+)"')
+
+
+def read_uniref(source: SourceFile) -> Iterator[Membership]:
+    """Yield each entry's cluster, by the member's first accession, which is primary.
+
+    A UniRef90 cluster is part of one UniRef50 cluster, which its representative names.
+    """
+    cluster, accession, line = b"", b"", b""
+    for line in source.lines():
+        if match := _ACCESSION.search(line):
+            accession = accession or match[1]
+        elif match := _CLUSTER.search(line):
+            cluster = match[1]
+        elif match := _ENTRY.search(line):
+            cluster = match[1] if match[1].startswith(b"UniRef50_") else b""
+        elif accession and b"</dbReference>" in line:
+            if not cluster:
+                raise source.error(f"no UniRef50 cluster for {accession.decode()}")
+            yield Membership(source.line, accession.decode(), cluster.decode())
+            accession = b""
+    if not line.startswith(b"</UniRef"):
+        raise source.error("truncated: the file ends before '</UniRef50>'")

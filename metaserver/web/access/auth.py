@@ -25,7 +25,7 @@ from aiohttp.typedefs import Handler, Middleware
 from metaserver.base.communications import CallingServer
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
-from metaserver.base.tokens import Session, Token
+from metaserver.base.viewer import Session, Token
 from metaserver.config import WebSettings
 from metaserver.operations.caller import Caller
 from metaserver.operations.sessions import Sessions

@@ -8,7 +8,7 @@ from functools import partial
 from aiohttp import hdrs, web
 
 from metaserver.base.errors import RefusedError, UnavailableError
-from metaserver.base.tokens import Session, Token
+from metaserver.base.viewer import Session, Token
 from metaserver.web.access.auth import Gate, check_same_site
 from metaserver.web.access.form_bodies import Form
 from metaserver.web.access.headers import refusal_headers, sign_in_page, unsent_page

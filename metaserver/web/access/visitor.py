@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.base.tokens import Session
+from metaserver.base.viewer import Session
 from metaserver.operations.caller import Caller
 from metaserver.web.access import csrf
 from metaserver.web.access.addresses import Origin

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 from aiohttp import hdrs, web
 
+from metaserver.base.boards import Column
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.gold_changes import GoldChange, RunChange
-from metaserver.base.scores import Column
+from metaserver.base.phases import GoldChange, RunChange
 from metaserver.operations import boards, gold, jobs, phases
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.gold import NewGold

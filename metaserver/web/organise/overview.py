@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from metaserver.base.challenges import AUTOMATIC_A_DAY
 from metaserver.base.findings import FindingKind
+from metaserver.base.phases import AUTOMATIC_A_DAY
 from metaserver.base.states import OPEN_STATES, PhaseState, Role, ServerState
 from metaserver.operations import (
     challenges,

@@ -12,8 +12,15 @@ from multidict import MultiMapping
 
 from metaserver.base import zones
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.plans import DATES, InferredConfidence, Normalisation, ShownUsage, TeamNames
-from metaserver.base.rankings import ArticlePolicy, Ties
+from metaserver.base.plans import (
+    DATES,
+    ArticlePolicy,
+    InferredConfidence,
+    Normalisation,
+    ShownUsage,
+    TeamNames,
+    Ties,
+)
 from metaserver.base.states import Visibility
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP

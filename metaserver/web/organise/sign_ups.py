@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from metaserver.base.challenges import NEXT_LINK, SignUpState
 from metaserver.base.errors import RefusedError
+from metaserver.base.phases import NEXT_LINK, SignUpState
 from metaserver.operations import challenge_pages, sign_ups
 from metaserver.operations.fields import OneChallenge
 from metaserver.operations.sign_ups import Approval, Invitations, OneSignUp, SignUpLink

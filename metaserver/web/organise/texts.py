@@ -11,8 +11,8 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import web
 
-from metaserver.base.challenges import SECTIONS
 from metaserver.base.errors import RefusedError
+from metaserver.base.phases import SECTIONS
 from metaserver.operations import challenge_pages
 from metaserver.operations.challenge_pages import ChallengeEdit, ChallengeTexts, NewAnnouncement
 from metaserver.operations.fields import OneChallenge

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metaserver.base.boards import ArticleBoard
-from metaserver.base.scores import ArticleLevel, Column
+from metaserver.base.boards import ArticleBoard, ArticleLevel, Column
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.choices import Choice
 from metaserver.web.ui.paging import Page

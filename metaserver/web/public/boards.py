@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from metaserver.base.boards import BoardRow
-from metaserver.base.methods import HEADINGS
+from metaserver.base.boards import HEADINGS, BoardRow
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.articles import COLUMNS, Articles

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from aiohttp import web
 from markupsafe import Markup
 
-from metaserver.base.challenges import SECTIONS, SignUpMode
+from metaserver.base.phases import SECTIONS, SignUpMode
 from metaserver.operations import challenge_pages, publishing
 from metaserver.operations.challenge_pages import AnnouncementDetail, ChallengeTexts
 from metaserver.operations.context import HubContext

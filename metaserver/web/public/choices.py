@@ -8,9 +8,8 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlencode
 
-from metaserver.base.boards import RAW
-from metaserver.base.rankings import ArticlePolicy
-from metaserver.base.scores import Column
+from metaserver.base.boards import RAW, Column
+from metaserver.base.plans import ArticlePolicy
 from metaserver.web.ui.paging import first_row
 
 RISING = frozenset({"place", "run", "mode", "article", "tokens", "cost"})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metaserver.base.conformance import ConformanceStep, StepState
-from metaserver.base.problem_kinds import general
+from metaserver.base.findings import general
 from metaserver.base.states import Outcome
 from metaserver.operations.attempts import AttemptDetail
 

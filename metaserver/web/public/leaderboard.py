@@ -13,11 +13,9 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from metaserver.base.boards import Board, BoardRow, FrozenBoard
-from metaserver.base.methods import MethodDescription
-from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.boards import Board, BoardRow, Column, FrozenBoard, MethodDescription
+from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import TaskName
-from metaserver.base.scores import Column
 from metaserver.tasks.plugin import ComparedTask
 from metaserver.web.public.choices import Charted, Choice, Show
 from metaserver.web.public.usage_chart import UsageChart, cost_text, tokens_text

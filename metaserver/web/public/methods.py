@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.base.methods import HEADINGS
+from metaserver.base.boards import HEADINGS
 from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.sites import site_of

@@ -11,7 +11,7 @@ from hashlib import blake2s
 from statistics import fmean
 from urllib.parse import urlencode
 
-from metaserver.base.scores import Column
+from metaserver.base.boards import Column
 from metaserver.base.states import ANSWERED, Outcome, ServerState
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.web.public.choices import Sort

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.base.boards import FrozenBoard
-from metaserver.base.methods import HEADINGS, MethodDescription
+from metaserver.base.boards import HEADINGS, FrozenBoard, MethodDescription
 from metaserver.boards.snapshots import Monitor
 from metaserver.operations import challenge_pages, publishing
 from metaserver.operations.context import HubContext

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from aiohttp import hdrs, web
 
-from metaserver.base.challenges import LinkKind, SignUpMode, SignUpState, link_path
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import LinkKind, SignUpMode, SignUpState, link_path
 from metaserver.operations import challenge_pages, sign_up_links, sign_ups
 from metaserver.operations.challenge_pages import ChallengeTexts
 from metaserver.operations.fields import OneChallenge

@@ -8,7 +8,7 @@ from typing import Protocol
 from aiohttp import web
 
 from metaserver.base.boards import ArticleBoard, Board
-from metaserver.base.rankings import ArticlePolicy
+from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import TaskName
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.boards.snapshots import Monitor

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metaserver.base.boards import BoardRow
-from metaserver.base.scores import Column
+from metaserver.base.boards import BoardRow, Column
 from metaserver.web.ui.plots import Axis, LogAxis, Point
 
 

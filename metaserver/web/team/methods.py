@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from metaserver.base.boards import HEADINGS, MethodDescription
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.methods import HEADINGS, MethodDescription
 from metaserver.operations import methods
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.methods import MethodDetail, RunMethod

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from metaserver.base import zones
-from metaserver.base.durations import in_words
+from metaserver.base.zones import in_words
 
 NOTHING = "–"
 """Shown where nothing was measured yet."""

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from metaserver.base.boards import BoardRow
-from metaserver.base.scores import Column
+from metaserver.base.boards import BoardRow, Column
 from metaserver.base.usage import RunUsage
 from metaserver.web.public.leaderboard import OWN_COLUMNS, IntervalStatus, Leaderboard, value
 from metaserver.web.ui.formatting import moment

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from metaserver.base.durations import in_words
+from metaserver.base.zones import in_words
 from metaserver.boards.course import CourseReading
 from metaserver.boards.trends import DayUptime, Moment
 from metaserver.boards.windows import Window

@@ -11,7 +11,7 @@ from annotators.errors import BadInputError
 from annotators.matching import Dictionary
 from annotators.release_names import FORMAT, ReleaseNames
 from metaserver.uniprot.build import build_release
-from metaserver.uniprot.names_writer import NAMES, NAMES_FORMAT
+from metaserver.uniprot.directory import NAMES, NAMES_FORMAT
 from tests.hubs.command import DEMO
 
 HEAD = "Entry\tEntry Name\tProtein names\tGene Names\tOrganism (ID)\tOrganism"

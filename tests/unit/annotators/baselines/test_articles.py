@@ -11,7 +11,7 @@ from annotators.baselines.articles import read_articles, read_gold
 from annotators.errors import BadInputError
 from metaserver.base.errors import InputError
 from metaserver.corpus import read_articles as read_as_the_hub
-from metaserver.corpus.bioc import read_bioc_json
+from metaserver.corpus.markup import read_bioc_json
 
 BOM = "\ufeff"
 EITHER_READS = {

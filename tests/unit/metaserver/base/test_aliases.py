@@ -2,7 +2,7 @@
 
 import re
 
-from metaserver.base.aliases import BLOCK, Aliases
+from metaserver.base.viewer import BLOCK, Aliases
 
 KEY = bytes(range(32))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.base.descriptors import ENOUGH, RESERVED, Descriptors
+from metaserver.base.files import ENOUGH, RESERVED, Descriptors
 
 
 @pytest.mark.parametrize("allowed", [1, 64, RESERVED, 128, 256, 1_024, ENOUGH, 2**20])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.base.records import ArticleId, Server, ServerName, TaskName
 from metaserver.boards.comparisons import Comparisons
 from metaserver.boards.monitor import ServerMonitor

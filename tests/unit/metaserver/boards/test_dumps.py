@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metaserver.base.boards import Score
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.base.scores import Score
 from metaserver.boards.gold import scored_tasks
 from metaserver.boards.scoreboard import GoldMark, Scoreboard, ScoredTask, ScorerDump
 from metaserver.tasks.plugin import installed_tasks

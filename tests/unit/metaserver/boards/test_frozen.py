@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from metaserver.base.boards import Board, BoardRow, FrozenBoard
-from metaserver.base.scores import RunIntervals, Score
+from metaserver.base.boards import Board, BoardRow, FrozenBoard, RunIntervals, Score
 from metaserver.boards.frozen import freeze
 from metaserver.tasks.int_ import INT
 

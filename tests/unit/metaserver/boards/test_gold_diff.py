@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from metaserver.base.rankings import Ranking
+from metaserver.base.plans import Ranking
 from metaserver.base.records import ArticleId, ServerName
 from metaserver.boards.gold_diff import (
     ArticleChange,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.base.rankings import ArticlePolicy, Ranking, Ties
+from metaserver.base.plans import ArticlePolicy, Ranking, Ties
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.boards.coverage import Coverage
 from metaserver.boards.gold import scored_tasks

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metaserver.base.rankings import Ranking, Ties
+from metaserver.base.boards import Score
+from metaserver.base.plans import Ranking, Ties
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.base.scores import Score
 from metaserver.boards.scoreboard import GoldMark, Scoreboard, ScoredTask, ranked
 from metaserver.phases.candidate import Candidate
 from metaserver.phases.live import Landed

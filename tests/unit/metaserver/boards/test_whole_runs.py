@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.boards import Column, Score
+from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.base.scores import Column, Score
 from metaserver.boards.coverage import Coverage
 from metaserver.boards.scoreboard import Scoreboard, ScoredTask
 from metaserver.tasks.whole_runs import WholeRunScorer

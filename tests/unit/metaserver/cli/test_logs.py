@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import structlog
 
+from metaserver.base.plans import LogFormat, LogLevel
 from metaserver.base.records import Server, ServerName
-from metaserver.base.settings import LogFormat, LogLevel
 from metaserver.cli.logs import HIDDEN, configure, hidden
 from metaserver.store.tokens import PREFIX
 

@@ -13,9 +13,8 @@ from metaserver.base.errors import InputError
 from metaserver.base.publications import Publication
 from metaserver.base.records import Article
 from metaserver.corpus import read_articles
-from metaserver.corpus.bioc import MOST_OBJECTS
 from metaserver.corpus.files import article_files, read_bytes
-from metaserver.corpus.markup import MOST_TAGS
+from metaserver.corpus.markup import MOST_OBJECTS, MOST_TAGS
 from metaserver.corpus.reader import read_drafts
 from tests.shared import shared
 from tests.unit.metaserver.corpus import samples

@@ -6,7 +6,7 @@ import pytest
 
 from metaserver.base.errors import InputError
 from metaserver.base.records import Article
-from metaserver.corpus.upload import MOST_ARTICLES, read_upload
+from metaserver.corpus.reader import MOST_ARTICLES, read_upload
 from tests.unit.metaserver.corpus.test_zipped import zipped
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaserver.base.records import Article, ArticleId
-from metaserver.corpus.bioc import read_bioc_json
+from metaserver.corpus.markup import read_bioc_json
 from metaserver.corpus.reader import read_articles
 from metaserver.corpus.writing import TextNames, bioc_collections
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.base.errors import InputError
-from metaserver.corpus.zipped import ZipLimits, unpack
+from metaserver.corpus.files import ZipLimits, unpack
 
 LIMITS = ZipLimits()
 

@@ -3,9 +3,9 @@
 import msgspec
 
 from metaserver.base.compression import pack, pack_json
+from metaserver.base.curations import RequestOptions
 from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName
-from metaserver.base.requests import RequestOptions
 from metaserver.base.states import Outcome
 from metaserver.curation.basis import (
     MOST_EVIDENCE,

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from metaserver.base.compression import pack, pack_json
+from metaserver.base.curations import RequestOptions
 from metaserver.base.errors import InputError, RefusedError
 from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName
-from metaserver.base.requests import RequestOptions
 from metaserver.base.states import Outcome
 from metaserver.curation.candidates import MOST_MENTIONS, check_method, find, model_for, read_models
 from metaserver.curation.combining import METHOD_TITLES

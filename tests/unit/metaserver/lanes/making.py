@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable
 from metaserver.base.lanes import Corpus, LaneKey, LaneState
 from metaserver.base.records import ArticleId, Server, ServerName
 from metaserver.base.states import Backoff
-from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneLimits
 from metaserver.lanes.lane import Lane
-from metaserver.lanes.limits import LaneLimits
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
 

@@ -13,9 +13,8 @@ from metaserver.base.lanes import AttemptRecord, Corpus, LaneKey, LaneState
 from metaserver.base.records import ArticleId, Server, ServerName
 from metaserver.base.states import Backoff
 from metaserver.lanes.engine import MAX_LANES, SLICE, Engine
-from metaserver.lanes.events import LaneEnd
+from metaserver.lanes.events import LaneEnd, LaneLimits
 from metaserver.lanes.lane import Lane
-from metaserver.lanes.limits import LaneLimits
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
 from tests.waiting import patience, until

@@ -6,8 +6,7 @@ from itertools import groupby, pairwise
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import Attempt, Server, ServerReport
 from metaserver.base.states import Backoff, Outcome, ReportedState
-from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.lanes.limits import LaneLimits
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
 from tests.unit.metaserver.lanes.making import SOON, lane

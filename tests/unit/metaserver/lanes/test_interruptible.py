@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
+from metaserver.lanes.lane import Interruptible, WaitInterruptedError
 
 
 async def test_all_waits_under_way_are_cut_and_their_tasks_go_on() -> None:

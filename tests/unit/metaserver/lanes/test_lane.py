@@ -14,9 +14,8 @@ from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneKey, LaneState, Tries
 from metaserver.base.records import Attempt, Server
 from metaserver.base.states import Backoff, Outcome
-from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
 from metaserver.lanes.lane import Lane
-from metaserver.lanes.limits import LaneLimits
 from tests import virtual
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from metaserver.base.boards import Board, BoardRow
-from metaserver.base.plans import PhasePlan
-from metaserver.base.rankings import Ranking
+from metaserver.base.boards import Board, BoardRow, RunIntervals
+from metaserver.base.plans import PhasePlan, Ranking
 from metaserver.base.records import TaskName
-from metaserver.base.scores import RunIntervals
 from metaserver.base.states import PhaseState, Visibility
 from metaserver.operations.rounded import AnsweredShare, note, reveals_gold, rounded, warning
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from metaserver.base.boards import ArticleBoard, Board, BoardRow
+from metaserver.base.boards import ArticleBoard, ArticleLevel, Board, BoardRow, RunIntervals, Score
 from metaserver.base.records import ArticleId, TaskName, TeamName
-from metaserver.base.scores import ArticleLevel, RunIntervals, Score
 from metaserver.base.states import PhaseState, ServerState, Visibility
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.boards.frozen import freeze

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.base.alerts import Alert, Condition
+from metaserver.base.findings import Alert, Condition
 from metaserver.phases.alerts import HOLD, LINES, NAMED, REPEAT, AlertBook, lines
 
 DOWN = Condition("down", "test", "blue-1")

@@ -1,6 +1,6 @@
 """Alerts on a real store of either kind."""
 
-from metaserver.base.alerts import Alert
+from metaserver.base.findings import Alert
 from metaserver.store import alerts
 from metaserver.store.store import Store
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from metaserver.base.settings import LogFormat
+from metaserver.base.plans import LogFormat
 from metaserver.cli.logs import configure
 from metaserver.store.database import close, writing
 from metaserver.store.faults import said

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
-from metaserver.base.tokens import Token
+from metaserver.base.viewer import Token
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store
 from metaserver.store.tokens import FORM

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metaserver.base.boards import Score
 from metaserver.base.errors import InputError
-from metaserver.base.scores import Score
 from metaserver.tasks import biotope_files, drug_names
 from metaserver.tasks.biotope import CAT, EVENT, EVENT_NER
 from metaserver.tasks.drug_names import DDI_NER

@@ -7,7 +7,8 @@ import pytest
 from Bio import SeqIO, SwissProt
 
 from metaserver.uniprot import Release, Status, build_release
-from metaserver.uniprot.sources import SourceFile, flatfile, recognise
+from metaserver.uniprot.sources import SourceFile, recognise
+from metaserver.uniprot.sources.entries import read_flatfile
 from tests.shared import shared
 
 
@@ -35,7 +36,7 @@ def test_every_entry_is_read_as_biopython_reads_it(records):
     entries = []
     for path in flat_files():
         with SourceFile(path) as source:
-            entries += flatfile.read(source)
+            entries += read_flatfile(source)
     assert len(entries) == len(records)
     for entry, record in zip(entries, records, strict=True):
         assert entry.entry_name == record.entry_name

@@ -7,10 +7,8 @@ import pytest
 
 from metaserver.base.errors import InputError
 from metaserver.uniprot import Release, build_release
-from metaserver.uniprot.activation import use
-from metaserver.uniprot.build import WRITING
-from metaserver.uniprot.placement import place
-from metaserver.uniprot.verification import VerificationError, verify
+from metaserver.uniprot.build import WRITING, VerificationError, place, verify
+from metaserver.uniprot.release import use
 from tests.unit.metaserver.uniprot.samples import (
     CLUSTERS,
     FLAT,

@@ -10,9 +10,7 @@ import pytest
 from metaserver.base.errors import InputError
 from metaserver.cli.main import main
 from metaserver.uniprot import NamedEntry, NameDirectory, Release, build_release
-from metaserver.uniprot.directory import MOST_FOUND
-from metaserver.uniprot.folding import folded, words
-from metaserver.uniprot.names_writer import NAMES
+from metaserver.uniprot.directory import MOST_FOUND, NAMES, folded, words
 from tests.shared import shared
 from tests.unit.metaserver.uniprot.samples import SOURCES, flat_entry, write_sources
 

@@ -6,7 +6,7 @@ import pytest
 
 from metaserver.uniprot import FormatVocabulary, Release, ReleaseVocabulary, Ruling, build_release
 from metaserver.uniprot.sources import SourceFile
-from metaserver.uniprot.sources.flatfile import read
+from metaserver.uniprot.sources.entries import read_flatfile
 from tests.shared import shared
 
 TABLE = """\
@@ -82,5 +82,5 @@ def test_a_release_built_before_has_none(tmp_path: Path, release: Release) -> No
 
 def test_a_real_flat_file_has_gene_ids() -> None:
     with SourceFile(shared("data/uniprot/flat/O95832.txt")) as source:
-        (entry,) = read(source)
+        (entry,) = read_flatfile(source)
     assert entry.genes == (9076,)

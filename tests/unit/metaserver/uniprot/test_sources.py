@@ -10,8 +10,7 @@ import pytest
 from metaserver.base.errors import InputError
 from metaserver.uniprot import Release, build_release
 from metaserver.uniprot.sources import SourceFile, recognise
-from metaserver.uniprot.sources.names import gene_names, protein_names
-from metaserver.uniprot.sources.records import ProteinEntry
+from metaserver.uniprot.sources.reader import ProteinEntry, gene_names, protein_names
 from metaserver.uniprot.sources.taxonomy import Organism, Taxonomy
 from tests.shared import shared
 from tests.unit.metaserver.uniprot.samples import (

@@ -1,7 +1,6 @@
 from metaserver.base.plans import Normalisation
 from metaserver.uniprot import FormatVocabulary, ReleaseVocabulary, Ruling, SecondaryPolicy
-from metaserver.uniprot.intent import Intent
-from metaserver.uniprot.verdicts import INTENTS
+from metaserver.uniprot.verdicts import INTENTS, Intent
 from metaserver.uniprot.vocabulary import Policies, split_name
 
 

@@ -11,10 +11,17 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as changed
 
-from metaserver.base.boards import ArticleBoard, Board, BoardRow, FrozenBoard
-from metaserver.base.rankings import ArticlePolicy, Ranking
+from metaserver.base.boards import (
+    ArticleBoard,
+    ArticleLevel,
+    Board,
+    BoardRow,
+    FrozenBoard,
+    RunIntervals,
+    Score,
+)
+from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.base.scores import ArticleLevel, RunIntervals, Score
 from metaserver.base.states import Outcome, ServerState
 from metaserver.base.usage import RunUsage
 from metaserver.base.viewer import ANYBODY, Viewer

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from metaserver.base.access import AuthKind
 from metaserver.base.plans import PhaseLimits, TeamNames, Visibility
+from metaserver.base.records import AuthKind
 from metaserver.base.states import PhaseState
 from metaserver.operations.conformance import TestState
 from metaserver.operations.phases import PhaseDetail

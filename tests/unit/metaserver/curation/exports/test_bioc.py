@@ -10,7 +10,7 @@ from bioc import BioCCollection, biocjson, biocxml
 from hypothesis import given, settings
 from lxml import etree
 
-from metaserver.corpus.bioc import read_bioc_json, read_bioc_xml
+from metaserver.corpus.markup import read_bioc_json, read_bioc_xml
 from metaserver.curation.exports.bioc import write_bioc_json, write_bioc_xml
 from metaserver.curation.exports.characters import xml_text
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, SAMPLE, TEXT, curations

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 import pytest
 from msgspec.structs import replace as changed
 
-from metaserver.base.boards import Board, BoardRow
+from metaserver.base.boards import Board, BoardRow, Column, RunIntervals
 from metaserver.base.records import TaskName
-from metaserver.base.scores import Column, RunIntervals
 from metaserver.web.public.choices import Choice, Show, Sort
 from metaserver.web.public.leaderboard import IntervalStatus, Leaderboard, columns, name
 from metaserver.web.ui.tables import field_names, to_csv, to_dict

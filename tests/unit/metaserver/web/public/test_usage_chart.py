@@ -1,7 +1,6 @@
 """The chart of quality against cost."""
 
-from metaserver.base.boards import BoardRow
-from metaserver.base.scores import Column
+from metaserver.base.boards import BoardRow, Column
 from metaserver.base.usage import RunUsage
 from metaserver.web.public.usage_chart import UsageChart
 from metaserver.web.ui.plots import LogAxis, scatter

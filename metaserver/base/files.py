@@ -1,9 +1,4 @@
-"""Open files: the number that the system allows the hub, and its use.
-
-Each request in flight and each viewer takes a socket. The store's files, the releases and the logs
-come first: nothing works without them. The rest is shared in thirds: requests in flight,
-connections reused for later requests, and client connections.
-"""
+"""Files: those that only their owner may read, folders of ended processes, how many may be open."""
 
 from __future__ import annotations
 
@@ -12,6 +7,51 @@ import os
 import resource
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+# -- files that only their owner may read, whatever the umask is: they hold gold and answers -------
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+
+def create(path: Path) -> IO[bytes]:
+    """Open a new file to write and read, replacing any existing file; links are not followed."""
+    path.unlink(missing_ok=True)
+    return os.fdopen(_open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR), "w+b")
+
+
+def open_or_create(path: Path) -> IO[bytes]:
+    """Open an existing or new file to write and read; only its owner may read it then."""
+    return os.fdopen(_open(path, os.O_CREAT | os.O_RDWR), "r+b")
+
+
+def _open(path: Path, flags: int) -> int:
+    number = os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
+    with suppress(PermissionError):  # it existed, and another user owns it
+        os.fchmod(number, FILE_MODE)
+    return number
+
+
+# -- folders that are named after the process that works in them -----------------------------------
+
+
+def is_at_work(pid: int) -> bool:
+    """Return whether another process has this id; processes in containers may share ids."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()
+
+
+# -- open files: the number that the system allows the hub, and its use ----------------------------
+# Each request in flight and each viewer takes a socket. The store's files, the releases and the
+# logs come first: nothing works without them. The rest is shared in thirds: requests in flight,
+# connections reused for later requests, and client connections.
 
 RESERVED = 96  # for the store, releases, logs, look-ups of names
 ENOUGH = 4_096
