@@ -204,6 +204,7 @@ class CurationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     sources: list[ArticleSource] = []  # of articles that no phase has, asked in this order
     source: str = ""  # such as mint
     source_id: str = ""  # such as MI:0471
+    psi_mi: str = ""  # an OBO file of PSI-MI; empty: the vocabulary of this version
 
 
 class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

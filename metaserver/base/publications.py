@@ -44,7 +44,7 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     doi: _Words = ""
     journal: _Words = ""
     author: _Words = ""
-    year: int | None = None
+    year: Annotated[int, Meta(ge=0, le=9_999)] | None = None
 
     @classmethod
     def named(cls, article: str) -> Publication:

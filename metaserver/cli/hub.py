@@ -21,11 +21,13 @@ from metaserver.base.states import ProcessRole
 from metaserver.boards.metrics import HubProcesses, Metrics, Sources
 from metaserver.cli.folder import make_folder
 from metaserver.config import Settings
+from metaserver.curation import psi_mi
 from metaserver.curation.candidates import read_models
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.models import ActiveModels
 from metaserver.curation.operations.curation_rules import ChallengeRules
 from metaserver.curation.texts import GuardedArticles
+from metaserver.curation.vocabulary import read_obo
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.http.guard import AddressGuard
@@ -116,6 +118,8 @@ async def open_hub(
         )
         rules = ChallengeRules(scheduler, settings, clock)
         guarded = GuardedArticles(store, rules)
+        file = settings.curation.psi_mi
+        psi_mi.use(await asyncio.to_thread(read_obo, Path(file)) if file else None)
         models = ActiveModels(read_models(settings.curation.models))
         await models.load(store)
         requests = RequestDesk(store, client, rules, guarded, models, settings, clock, member)

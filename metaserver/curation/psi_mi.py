@@ -1,22 +1,16 @@
-"""Terms of the PSI-MI controlled vocabulary: detection methods and interaction types.
+"""Terms of the PSI-MI vocabulary that this hub uses: those that files name, and the branches.
 
-`psi_mi.tsv` has those that curators choose from, and the type that follows from a method.
+The vocabulary is the hub's own, or that of the OBO file in the settings (`curation.psi_mi`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
-
-class Term(NamedTuple):
-    """A term of PSI-MI: its id, `MI:0019`, and its name."""
-
-    id: str
-    name: str
-
+from metaserver.curation import vocabulary
+from metaserver.curation.vocabulary import METHOD, TYPE, Term, Vocabulary
 
 UNSPECIFIED_METHOD = Term("MI:0686", "unspecified method")
 UNSPECIFIED_ROLE = Term("MI:0499", "unspecified role")
@@ -36,38 +30,42 @@ AUTHORS = Term("MI:0636", "author-list")
 JOURNAL = Term("MI:0885", "journal")
 YEAR = Term("MI:0886", "publication year")
 
+_in_use: list[Vocabulary] = []
 
-@cache
+
+def use(new: Vocabulary | None) -> None:
+    """Use a vocabulary in this process; None: the hub's own."""
+    _in_use[:] = [] if new is None else [new]
+
+
+def terms() -> Vocabulary:
+    """Return the vocabulary that this process uses."""
+    return _in_use[0] if _in_use else vocabulary.built_in()
+
+
 def methods() -> Mapping[str, Term]:
     """Return the interaction detection methods by id, in the order of their names."""
-    found = sorted((Term(*row[1:3]) for row in _rows("method")), key=lambda term: term.name.lower())
-    return {term.id: term for term in found}
+    return terms().under(METHOD)
 
 
-@cache
 def types() -> Mapping[str, Term]:
     """Return the interaction types by id, in the order of their names."""
-    found = sorted((Term(*row[1:3]) for row in _rows("type")), key=lambda term: term.name.lower())
-    return {term.id: term for term in found}
+    return terms().under(TYPE)
 
 
 def type_by_rule(method: str) -> Term:
-    """Return the interaction type that follows from a method's id.
+    """Return the interaction type that follows from a method's id, or from a term above it.
 
     Two purified partners whose binding is measured interact directly; a modification is named after
     the enzyme's assay; a picture shows colocalization; all else is a physical association.
     """
-    return types()[_rules().get(method, PHYSICAL_ASSOCIATION.id)]
+    rules = _rules()
+    ruled = (rules[one] for one in terms().ancestors(method) if one in rules)
+    return types().get(next(ruled, ""), PHYSICAL_ASSOCIATION)
 
 
 @cache
 def _rules() -> Mapping[str, str]:
-    return {row[1]: row[3] for row in _rows("method")}
-
-
-def _rows(kind: str) -> Iterator[list[str]]:
-    table = (files("metaserver") / "curation" / "psi_mi.tsv").read_text("utf-8")
-    for line in table.splitlines():
-        row = line.split("\t")
-        if row[0] == kind:
-            yield row
+    table = (files("metaserver") / "curation" / "psi_mi_types.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
+    return dict(row[:2] for row in rows)

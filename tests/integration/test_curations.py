@@ -284,6 +284,19 @@ async def test_the_article_of_an_open_phase_is_refused_by_a_pmid_beside_it(tmp_p
         assert (refused.refusal, refused.message) == (Refusal.STATE, GUARDED)
 
 
+async def test_terms_of_psi_mi_are_looked_up(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        ana = await curator(running)
+        [first, *_] = await running.do("curation.terms", ana, words="co-ip")
+        assert (first.id, first.name) == ("MI:0019", "coimmunoprecipitation")
+        said = "Lck was found by a phosphorylation reaction."
+        found = await running.do("curation.terms", ana, branch="type", sentence=said)
+        assert [one.name for one in found] == ["phosphorylation reaction"]
+        for values, field in (({}, "words"), ({"branch": "none", "words": "a"}, "branch")):
+            refused = await refusal(running, "curation.terms", ana, **values)
+            assert (refused.refusal, refused.field) == (Refusal.INVALID, field)
+
+
 async def test_a_curation_outlives_its_request(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)

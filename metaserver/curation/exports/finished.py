@@ -13,7 +13,7 @@ import msgspec
 from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.curation import psi_mi
 from metaserver.curation.decisions import CurationEvent
-from metaserver.curation.psi_mi import Term
+from metaserver.curation.vocabulary import Term
 from scoring import Task
 
 MOST_QUOTED = 5_000

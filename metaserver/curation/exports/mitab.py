@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from metaserver.base.publications import Publication
 from metaserver.curation.exports.characters import date, one_line
 from metaserver.curation.exports.finished import CuratedItem, CuratedProtein, FinishedCuration
-from metaserver.curation.psi_mi import PROTEIN, UNSPECIFIED_ROLE, Term
+from metaserver.curation.psi_mi import PROTEIN, UNSPECIFIED_ROLE
+from metaserver.curation.vocabulary import Term
 
 COLUMNS = (
     "ID(s) interactor A", "ID(s) interactor B",

@@ -34,8 +34,8 @@ from metaserver.curation.psi_mi import (
     UNIPROT,
     UNSPECIFIED_ROLE,
     YEAR,
-    Term,
 )
+from metaserver.curation.vocabulary import Term
 
 _NAMESPACE = "http://psi.hupo.org/mi/mif"
 _MOST_TAXON = 2**31 - 1

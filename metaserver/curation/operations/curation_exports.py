@@ -1,4 +1,4 @@
-"""Finished curations as files of every format, and orthologs of candidates."""
+"""Finished curations as files of every format; look-ups of orthologs and of terms of PSI-MI."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from msgspec import Meta
 from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
+from metaserver.curation import psi_mi
 from metaserver.curation.basis import CurationBasis
 from metaserver.curation.decisions import fold
 from metaserver.curation.exports.finished import (
@@ -27,9 +28,10 @@ from metaserver.curation.operations.curations import OneCuration, read_work, see
 from metaserver.curation.operations.withheld import require_shown
 from metaserver.curation.store import curations
 from metaserver.curation.store.curations import CurationEntry
+from metaserver.curation.vocabulary import ROOTS
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import require_one_of
+from metaserver.operations.fields import Limit, require_one_of
 from metaserver.operations.releases import FoundEntry
 from metaserver.operations.table import operation
 
@@ -58,6 +60,23 @@ class OneOrtholog(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=
     """A protein whose orthologs are looked for in the release of a curation."""
 
     accession: Annotated[str, Meta(min_length=1, max_length=32, description="The protein")]
+
+
+class TermQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Terms of a branch of PSI-MI: those with words in a name, or those that a sentence names."""
+
+    branch: Annotated[str, Meta(max_length=32, description=f"One of {', '.join(ROOTS)}")] = "method"
+    words: Annotated[str, Meta(max_length=200, description="A name, a synonym or a part")] = ""
+    sentence: Annotated[str, Meta(max_length=5_000, description="A sentence of an article")] = ""
+    limit: Limit = 20
+
+
+class FoundTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """A term of PSI-MI with its synonyms."""
+
+    id: str
+    name: str
+    synonyms: tuple[str, ...]
 
 
 @operation("Curation.export", "GET /curations/{curation}/export", Role.CURATOR)
@@ -94,6 +113,21 @@ async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Se
         return [FoundEntry.of(one) for one in hub.proteins(release).orthologs(request.accession)]
 
     return await caller.aside(found)
+
+
+@operation("Curation.terms", "GET /curation-terms", Role.CURATOR)
+async def terms(hub: HubContext, caller: Caller, request: TermQuery) -> Sequence[FoundTerm]:
+    """Return terms of PSI-MI: the same name first, then beginnings, then words, then parts."""
+    require_one_of(request.branch, ROOTS, "branch")
+    if bool(request.words.strip()) == bool(request.sentence.strip()):
+        message = "expected either words or a sentence"
+        raise RefusedError(Refusal.INVALID, message, field="words")
+    root, known = ROOTS[request.branch], psi_mi.terms()
+    if request.words.strip():
+        found = await caller.aside(known.search, root, request.words, limit=request.limit)
+    else:
+        found = await caller.aside(known.proposed, root, request.sentence, limit=request.limit)
+    return [FoundTerm(id=one.term.id, name=one.term.name, synonyms=one.synonyms) for one in found]
 
 
 def finished(hub: HubContext, entry: CurationEntry, work: CurationWork) -> FinishedCuration:

@@ -23,6 +23,7 @@ from metaserver.curation.operations.requests import RequestDetail, RequestQuery
 from metaserver.curation.pages.acts import event_of
 from metaserver.curation.pages.commands import COMMANDS, REASONS
 from metaserver.curation.pages.rows import CandidateRow, marked_text, rows_of
+from metaserver.curation.vocabulary import METHOD, TYPE
 from metaserver.operations import releases
 from metaserver.operations.releases import EntrySearch, FoundEntry
 from metaserver.web.access.aside import LARGE, aside
@@ -96,8 +97,8 @@ class DeskPages:
                 found=found,
                 commands=COMMANDS,
                 reasons=REASONS,
-                methods=psi_mi.methods().values(),
-                types=psi_mi.types().values(),
+                methods=psi_mi.terms().branch(METHOD),
+                types=psi_mi.terms().branch(TYPE),
                 formats=FORMATS,
                 may_decide=detail.own and detail.state is CurationStanding.OPEN,
                 find=request.query.get("find", ""),

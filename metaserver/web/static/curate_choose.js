@@ -1,6 +1,7 @@
 // A dialog in which one thing is chosen: by its key, by arrows and Enter, or by a click. With a
 // `search`, what is typed is looked for; the field then has the focus, and keys are letters.
 
+const ENDING = /(?:ations?|ated|ating|ates?|ions?|ing|ed|es|s)$/;
 const PAUSE = 150; // ms without a letter until a search begins
 
 const dialog = document.getElementById("chooser");
@@ -87,6 +88,19 @@ export function ranked(words, found, textsOf) {
     .filter(([place]) => place < 4)
     .sort(([one], [other]) => one - other)
     .map(([, one]) => one);
+}
+
+// Returns the terms that a text names, those with the longest name first; ends of words do not
+// matter. It proposes what `Vocabulary.proposed` of the hub does.
+export function named(text, terms, most = 3) {
+  const plain = (words) => words.toLowerCase().replace(/[^a-z0-9]+/g, " ").trim()
+    .replaceAll("co immuno", "coimmuno").split(" ")
+    .map((word) => (word.length > 5 ? word.replace(ENDING, "") : word)).join(" ");
+  const there = ` ${plain(text.slice(0, 5_000))} `;
+  const longest = ({ label, also }) => Math.max(0, ...[label, ...also].map(plain)
+    .filter((name) => name.length > 2 && there.includes(` ${name} `)).map((name) => name.length));
+  return terms.map((one) => [longest(one), one]).filter(([length]) => length)
+    .sort(([one], [other]) => other - one).slice(0, most).map(([, one]) => one);
 }
 
 // Says what is missing for a command. As a dialog, so that what is typed next runs no commands.

@@ -1,5 +1,5 @@
 // What a curator can do, by key or by button: each decision is an event of the journal.
-import { choose, ranked, refuse } from "./curate_choose.js";
+import { choose, named, ranked, refuse } from "./curate_choose.js";
 import {
   article, byId, candidates, curation, decided, entries, isOpen, itemOf, journal, known, methods,
   nameOf, nameOfEvent, pace, path, read, record, releaseName, say, showTask, state, termName, types,
@@ -120,17 +120,23 @@ export function unmark() {
   first = null;
 }
 
-// The detection method or the interaction type of a pair; those used last come first.
+// The detection method or the interaction type of a pair: those used last come first, then those
+// that the passage which is shown, or the pair's evidence, names.
 async function setTerm(name, terms, question) {
   const row = candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT");
   if (!row) return refuse("There is no pair: m marks its two proteins");
-  const option = ({ value, label }, key) => ({ key, label, detail: value, value });
+  const option = ({ value, label, also }, key) =>
+    ({ key, label, detail: [value, ...(also ?? []).slice(0, 3)].join(" · "), value });
   const used = journal.events.map(({ detail }) => detail?.[name]).filter(Boolean).reverse();
   const last = [...new Set(used)].slice(0, 5);
-  const recent = last.map((id, place) => option({ value: id, label: termName(id) }, String(place + 1)));
+  const passages = [article.passage(), ...(decided(row)?.evidence ?? [])].filter(Boolean);
+  const said = passages.map(([start, end]) => article.words([start, end])).join("\n");
+  const proposed = named(said, terms).map(({ value }) => value).filter((id) => !last.includes(id));
+  const easy = [...last, ...proposed].slice(0, 9);
+  const recent = easy.map((id, place) => option({ value: id, label: termName(id) }, String(place + 1)));
   const search = async (words) =>
-    ranked(words, terms, ({ label, value }) => [label, value]).slice(0, 50).map((one) => option(one));
-  const rest = terms.filter(({ value }) => !last.includes(value)).map((one) => option(one));
+    ranked(words, terms, ({ label, value, also }) => [label, value, ...also]).slice(0, 50).map((one) => option(one));
+  const rest = terms.filter(({ value }) => !easy.includes(value)).map((one) => option(one));
   const chosen = await choose({ title: question(nameOf(row)), first: [...recent, ...rest], search });
   if (!chosen) return;
   const { method = "", type = "" } = decided(row) ?? {};

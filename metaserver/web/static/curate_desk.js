@@ -12,7 +12,8 @@ const desk = byId("desk");
 export const { curation, request, releaseName, path } = desk.dataset;
 export const isOpen = "open" in desk.dataset;
 const csrf = document.querySelector("input[name=csrf]")?.value ?? "";
-const terms = (id) => [...(byId(id)?.options ?? [])].map(({ value, label }) => ({ value, label }));
+const terms = (id) => [...(byId(id)?.options ?? [])].map(({ value, label, dataset }) =>
+  ({ value, label, also: dataset.also?.split("|") ?? [] }));
 export const methods = terms("methods");
 export const types = terms("types");
 export const termName = (id) => [...methods, ...types].find(({ value }) => value === id)?.label ?? id;

@@ -1,12 +1,12 @@
 """The table of PSI-MI terms: whole in itself, and equal to the vocabulary where that is here."""
 
 import os
-import re
 from pathlib import Path
 
 import pytest
 
 from metaserver.curation import psi_mi
+from metaserver.curation.vocabulary import ROOTS, Entry, Vocabulary
 from tests.shared import shared
 
 CONSTANTS = [one for one in vars(psi_mi).values() if isinstance(one, psi_mi.Term)]
@@ -18,18 +18,10 @@ SHORT_LABELS = {
 """The names of terms that files call by their short label."""
 
 
-def test_ids_and_names_are_unique_and_of_their_form() -> None:
-    terms = [*psi_mi.methods().values(), *psi_mi.types().values()]
-    assert len(psi_mi.methods()) >= 120
-    assert len(psi_mi.types()) >= 15
-    assert all(re.fullmatch(r"MI:\d{4}", term.id) and term.name for term in terms)
-    assert len({term.id for term in terms}) == len({term.name for term in terms}) == len(terms)
-
-
 def test_every_method_has_a_type() -> None:
-    assert {psi_mi.type_by_rule(method) for method in psi_mi.methods()} <= {
-        *psi_mi.types().values()
-    }
+    kinds = {psi_mi.type_by_rule(method) for method in psi_mi.methods()}
+    assert kinds <= {*psi_mi.types().values()}
+    assert len(kinds) > 10
 
 
 @pytest.mark.parametrize(
@@ -40,6 +32,8 @@ def test_every_method_has_a_type() -> None:
         ("MI:0107", "direct interaction"),
         ("MI:0424", "phosphorylation reaction"),
         ("MI:0416", "colocalization"),
+        ("MI:0020", "colocalization"),
+        ("MI:1000", "enzymatic reaction"),
         ("MI:0686", "physical association"),
         ("unknown", "physical association"),
     ],
@@ -52,11 +46,24 @@ def test_terms_are_those_of_the_vocabulary() -> None:
     """PSI_MI_OBO names psi-mi.obo (HUPO-PSI/psi-mi-CV), else it is looked for in ../shared."""
     path = os.environ.get("PSI_MI_OBO") or shared("data/psi-mi/psi-mi.obo")
     found = terms(Path(path).read_text("utf-8"))
-    for term in [*psi_mi.methods().values(), *psi_mi.types().values(), *CONSTANTS]:
+    for term in CONSTANTS:
         assert found[term.id]["name"] == [SHORT_LABELS.get(term.id, term.name)]
         assert "is_obsolete" not in found[term.id]
-    assert all("MI:0001" in above(found, method) for method in psi_mi.methods())
-    assert all("MI:0190" in above(found, type_) for type_ in psi_mi.types())
+    live = {key for key, one in found.items() if "is_obsolete" not in one}
+    assert {*psi_mi.methods()} == {one for one in live if "MI:0001" in above(found, one)}
+    assert {*psi_mi.types()} == {one for one in live if "MI:0190" in above(found, one)}
+
+
+def test_another_vocabulary_can_be_used() -> None:
+    new = psi_mi.Term("MI:9001", "new way")
+    entries = {key: Entry(term=psi_mi.Term(key, key)) for key in ROOTS.values()}
+    entries[new.id] = Entry(term=new, parents=("MI:0001",))
+    psi_mi.use(Vocabulary(version="2030-01-01", entries=entries))
+    try:
+        assert [*psi_mi.methods().values()] == [new]
+        assert psi_mi.type_by_rule(new.id) == psi_mi.PHYSICAL_ASSOCIATION
+    finally:
+        psi_mi.use(None)
 
 
 def terms(text: str) -> dict[str, dict[str, list[str]]]:
