@@ -23,6 +23,7 @@ from metaserver.exchange.http import tracing
 from metaserver.operations import configured
 from metaserver.operations.context import HubContext
 from metaserver.store import tokens
+from metaserver.store.opening import wait_for
 from metaserver.web.server import serve_app
 from metaserver.web.service import make_service_app
 
@@ -51,6 +52,7 @@ async def _serve(settings: Settings, role: ProcessRole) -> int:
     logs.configure(form=settings.logs.format, level=settings.logs.level)
     if shortage := allowed.shortage():
         log.warning("%s", shortage)
+    await wait_for(settings.place())
     with tracing.exporting(version("biocreative-metaserver")):
         if role is ProcessRole.WORKER:
             await work_lanes(settings)

@@ -27,8 +27,9 @@ TAKEN_SECONDS = 5.0
 async def opened(
     place: StorePlace, *, alone: bool = True
 ) -> AsyncIterator[tuple[AsyncEngine, Writer]]:
-    """Open (or create) a store for the one hub that works it; raises `InputError` if it is in use.
+    """Open (or create) a store for the one hub that works it; `InputError` if it is unfit.
 
+    Raises `UnavailableError` if another hub keeps a database locked: that one may be ending.
     A hub of several processes opens it in each, none of them `alone`: in PostgreSQL only.
     The writer does not run yet.
     """
@@ -61,7 +62,7 @@ async def _taken(writer: PostgresWriter, place: PostgresUrl) -> None:
             return
         except UnavailableError as error:
             if asyncio.get_running_loop().time() > deadline:
-                raise InputError(str(place), error.reason) from None
+                raise UnavailableError(error.reason, str(place)) from None
             await asyncio.sleep(0.1)
 
 
@@ -72,6 +73,14 @@ async def is_made(place: StorePlace) -> bool:
     from metaserver.store.postgres import has_schema
 
     return await has_schema(place)
+
+
+async def wait_for(place: StorePlace) -> None:
+    """Wait while the server of a database is away; a file is there or can be made."""
+    if not isinstance(place, Path):
+        from metaserver.store.postgres import wait_for_server
+
+        await wait_for_server(place)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ commits that outlive a crash.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -20,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from metaserver.base.errors import InputError, UnavailableError
 from metaserver.store.database import close
 from metaserver.store.driver import keep_values_out_of_errors
-from metaserver.store.faults import said
+from metaserver.store.faults import passes, said
 from metaserver.store.place import PostgresUrl
 from metaserver.store.rows import storable
 from metaserver.store.schema import (
@@ -31,6 +32,8 @@ from metaserver.store.schema import (
     upgrade,
 )
 
+log = logging.getLogger(__name__)
+
 keep_values_out_of_errors()
 
 WRITES, MIGRATES, ALONE = 7301, 7302, 7303
@@ -39,6 +42,8 @@ OLDEST_SERVER = 14
 LEFT_SECONDS = 10.0
 """Seconds for which the connections of a process that was killed may be there still."""
 CONNECT_SECONDS = 10.0
+RETRY_SECONDS = 1.0
+"""Seconds between two tries to reach a server that is away when a hub starts."""
 POOL, MORE = 8, 8
 """Connections that stay open, and those that are opened when all of these are in use."""
 
@@ -188,6 +193,27 @@ async def require_connection(url: PostgresUrl) -> PgConnection:
         raise InputError(str(url), f"no connection: {said(error)}") from error
     except ValueError:
         raise InputError(str(url), "no connection: an option of the URL is not known") from None
+
+
+async def wait_for_server(url: PostgresUrl) -> None:
+    """Wait while the database server is away, as a hub at work does; one line says so.
+
+    Raises `InputError` if no waiting helps: a wrong password, an unknown database.
+    """
+    is_logged = False
+    while True:
+        try:
+            await (await require_connection(url)).close()
+        except InputError as error:
+            cause = error.__cause__
+            if not (isinstance(cause, OSError | TimeoutError) or passes(cause)):
+                raise
+            if not is_logged:
+                log.warning("%s; waiting until it is there", error)
+                is_logged = True
+        else:
+            return
+        await asyncio.sleep(RETRY_SECONDS)
 
 
 async def _prepare(url: PostgresUrl) -> None:

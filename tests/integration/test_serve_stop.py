@@ -188,9 +188,9 @@ async def test_it_stops_while_it_starts(config: Path) -> None:
 async def test_a_folder_is_served_by_one_hub_at_a_time(config: Path) -> None:
     async with hub_at(config):
         ended = await metaserver("serve", "--config", config)
-    assert ended.status == 2
-    [line] = ended.stderr.splitlines()
     place = place_in(config.parent / "hub")
+    assert ended.status == (2 if isinstance(place, Path) else 70)  # a database is tried again
+    [line] = ended.stderr.splitlines()
     assert line.startswith(f"metaserver: {place}: in use by another running hub")
 
 

@@ -18,7 +18,7 @@ from metaserver.store import audit, postgres
 from metaserver.store.database import reading, writing
 from metaserver.store.leases import LEASE_SECONDS
 from metaserver.store.place import PostgresUrl, read_url
-from metaserver.store.postgres import postgres_engine
+from metaserver.store.postgres import postgres_engine, require_connection, wait_for_server
 from metaserver.store.postgres_writer import PostgresWriter
 from metaserver.store.store import Store, open_store
 from tests import stores
@@ -293,6 +293,21 @@ async def test_a_server_that_is_away_is_named_without_its_password(tmp_path: Pat
             pass
     assert "no connection" in str(refused.value)
     assert "s3cret" not in str(refused.value)
+
+
+async def test_a_start_waits_for_a_server_that_is_away() -> None:
+    with stores.own_server() as server:
+        url = read_url(server.url("postgres"), "store")
+        server.stop()
+        start = asyncio.create_task(wait_for_server(url))
+        await asyncio.sleep(0)
+        with pytest.raises(InputError):
+            await require_connection(url)
+        assert not start.done()
+        server.start()
+        await start
+        with pytest.raises(InputError, match="no connection"):
+            await wait_for_server(read_url(server.url("unknown"), "store"))
 
 
 async def test_reading_says_that_the_database_is_away() -> None:
