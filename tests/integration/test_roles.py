@@ -61,8 +61,8 @@ def public(**values: Any) -> Row:
     return Row(values, anyone=DONE, reader=DONE, red=DONE)
 
 
-def organisers(**values: Any) -> Row:
-    return Row(values, red=FORBIDDEN, blue=FORBIDDEN)
+def organisers(organiser: int = DONE, /, **values: Any) -> Row:
+    return Row(values, red=FORBIDDEN, blue=FORBIDDEN, organiser=organiser)
 
 
 def own(**values: Any) -> Row:
@@ -70,9 +70,19 @@ def own(**values: Any) -> Row:
     return Row(values)
 
 
-def curators(**values: Any) -> Row:
+def fellows(**values: Any) -> Row:
+    """Return the row of an operation that names a team, which is team blue."""
+    return Row(values, red=FORBIDDEN)
+
+
+def nobody(**values: Any) -> Row:
+    """Return the row of an object that is not there."""
+    return Row(values, UNKNOWN, UNKNOWN, None, UNKNOWN, UNKNOWN, UNKNOWN)
+
+
+def curators(curator: int = DONE, organiser: int = DONE, /, **values: Any) -> Row:
     """Return the row of an operation on requests, which belong to their token; no team may."""
-    return Row(values, curator=DONE, red=FORBIDDEN, blue=FORBIDDEN)
+    return Row(values, curator=curator, red=FORBIDDEN, blue=FORBIDDEN, organiser=organiser)
 
 
 def each(**values: Any) -> Row:
@@ -98,9 +108,7 @@ ROWS: Mapping[str, Row] = {
     "challenges.announcements": public(challenge="bc"),
     "challenges.results": public(challenge="bc"),
     "sign-ups.list": organisers(challenge="bc"),
-    "sign-ups.look": Row(
-        {"secret": "x"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN
-    ),
+    "sign-ups.look": nobody(secret="x"),
     "phases.get": public(phase="test"),
     "phases.list": public(),
     "tokens.whoami": Row(reader=DONE, red=DONE),
@@ -120,13 +128,7 @@ ROWS: Mapping[str, Row] = {
     "alerts.list": organisers(),
     "channels.list": organisers(),
     "releases.list": organisers(),
-    "releases.search": Row(
-        {"release": "none", "text": "EGFR"},
-        curator=UNKNOWN,
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=UNKNOWN,
-    ),
+    "releases.search": curators(UNKNOWN, UNKNOWN, release="none", text="EGFR"),
     "jobs.list": each(),
     "jobs.get": Row({"job": "{job}"}, blue=UNKNOWN),
     "teams.list": organisers(),
@@ -137,115 +139,55 @@ ROWS: Mapping[str, Row] = {
     "consensus.ask": curators(text="EGFR binds GRB2 in {who}'s cells."),
     "consensus.list": curators(),
     "consensus.get": curators(request="{request}"),
-    "consensus.explain": Row(
-        {"request": "{request}", "item": "P99999"},
-        curator=UNKNOWN,
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=UNKNOWN,
-    ),
-    "consensus.cancel": Row(
-        {"request": "{request}"}, curator=STATE, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
-    ),
+    "consensus.explain": curators(UNKNOWN, UNKNOWN, request="{request}", item="P99999"),
+    "consensus.cancel": curators(STATE, STATE, request="{request}"),
     "consensus.forget": curators(request="{request}"),
     "consensus.get-consensus-methods": public(),
     "consensus.get-consensus-method": public(method="rrf1"),
-    "consensus.get-consensus": Row(
-        {"article": ARTICLE},
-        anyone=UNKNOWN,
-        reader=UNKNOWN,
-        red=UNKNOWN,
-        blue=UNKNOWN,
-        organiser=UNKNOWN,
-    ),
+    "consensus.get-consensus": nobody(article=ARTICLE),
     "consensus.models": organisers(),
-    "consensus.train": Row({"task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
-    "consensus.use": Row({"model": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN),
-    "consensus.delete-model": Row({"model": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN),
+    "consensus.train": organisers(STATE, task="INT"),
+    "consensus.use": organisers(UNKNOWN, model=1),
+    "consensus.delete-model": organisers(UNKNOWN, model=1),
     "curation.open": curators(request="{request}"),
     "curation.list": curators(),
     "curation.get": curators(curation="{curation}"),
     "curation.events": curators(curation="{curation}"),
     "curation.orthologs": curators(curation="{curation}", accession="P04637"),
-    "curation.append": Row(
-        {
-            "curation": "{curation}",
-            "seen": 0,
-            "events": [{"key": "by-{who}-1", "kind": "note"}],
-        },
-        curator=DONE,
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=FORBIDDEN,
+    "curation.append": curators(
+        DONE,
+        FORBIDDEN,
+        curation="{curation}",
+        seen=0,
+        events=[{"key": "by-{who}-1", "kind": "note"}],
     ),
-    "curation.refresh": Row(
-        {"curation": "{curation}"},
-        curator=DONE,
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=FORBIDDEN,
-    ),
-    "curation.submit": Row(
-        {"curation": "{curation}"},
-        curator=DONE,
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=FORBIDDEN,
-    ),
-    "curation.export": Row(
-        {"curation": "{curation}"}, curator=STATE, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
-    ),
-    "curation.reopen": Row(
-        {"curation": "{curation}"}, curator=STATE, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
-    ),
+    "curation.refresh": curators(DONE, FORBIDDEN, curation="{curation}"),
+    "curation.submit": curators(DONE, FORBIDDEN, curation="{curation}"),
+    "curation.export": curators(STATE, STATE, curation="{curation}"),
+    "curation.reopen": curators(STATE, STATE, curation="{curation}"),
     "curation.forget": curators(curation="{curation}"),
-    "curation.reassign": Row(
-        {"curator": 10**6, "to": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN
-    ),
+    "curation.reassign": organisers(UNKNOWN, curator=10**6, to=1),
     "curation-sets.create": organisers(set="set-{who}", phase="test", curators="{curators}"),
     "curation-sets.list": curators(),
     "curation-sets.get": curators(set="seats"),
-    "curation-sets.open": Row(
-        {"set": "seats", "article": ARTICLE},
-        curator=DONE,
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=UNKNOWN,
-    ),
-    "curation-sets.reassign": Row(
-        {"set": "seats", "curator": 10**6, "to": 1},
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=UNKNOWN,
-    ),
-    "curation-sets.agreement": Row(
-        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
-    ),
-    "curation-sets.disagreements": Row(
-        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN
-    ),
-    "curation-sets.rule": Row(
-        {"set": "seats", "task": "INT", "article": ARTICLE, "item": ["P04637"], "choice": "1"},
-        red=FORBIDDEN,
-        blue=FORBIDDEN,
-        organiser=UNKNOWN,
+    "curation-sets.open": curators(DONE, UNKNOWN, set="seats", article=ARTICLE),
+    "curation-sets.reassign": organisers(UNKNOWN, set="seats", curator=10**6, to=1),
+    "curation-sets.agreement": organisers(STATE, set="seats", task="INT"),
+    "curation-sets.disagreements": organisers(set="seats", task="INT"),
+    "curation-sets.rule": organisers(
+        UNKNOWN, set="seats", task="INT", article=ARTICLE, item=["P04637"], choice="1"
     ),
     "curation-sets.report": organisers(set="seats", task="INT"),
-    "curation-sets.preview": Row(
-        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
-    ),
-    "curation-sets.publish": Row(
-        {"set": "seats", "task": "INT"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
-    ),
-    "curation-sets.export": Row({"set": "seats"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "curation-sets.preview": organisers(STATE, set="seats", task="INT"),
+    "curation-sets.publish": organisers(STATE, set="seats", task="INT"),
+    "curation-sets.export": organisers(STATE, set="seats"),
     "curation-sets.close": organisers(set="seats"),
     "curation-sets.delete": organisers(set="seats"),
-    "runs.mine": Row({"team": "blue"}, red=FORBIDDEN),
-    "runs.preview": Row(
-        {"phase": "test", "task": "INT", "run": "blue-run", "team": "blue", "content": b"{run}"},
-        red=FORBIDDEN,
+    "runs.mine": fellows(team="blue"),
+    "runs.preview": fellows(
+        phase="test", task="INT", run="blue-run", team="blue", content=b"{run}"
     ),
-    "uploads.list": Row({"phase": "test", "team": "blue"}, red=FORBIDDEN),
+    "uploads.list": fellows(phase="test", team="blue"),
     "servers.answer": own(**SERVER, article=ARTICLE, number=1),
     "servers.attempts": own(**SERVER),
     "servers.events": own(**SERVER),
@@ -258,51 +200,33 @@ ROWS: Mapping[str, Row] = {
     "teams.get-notices": own(team="blue"),
     "tokens.list": each(),
     # what is done; what ends something comes last
-    "results-package.make": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
-    "results-package.read": Row(
-        {"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN
-    ),
-    "data-package.read": Row(
-        {"phase": "test"},
-        anyone=UNKNOWN,
-        reader=UNKNOWN,
-        red=UNKNOWN,
-        blue=UNKNOWN,
-        organiser=UNKNOWN,
-    ),
-    "data-package.release": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
-    "data-package.withdraw": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "results-package.make": organisers(STATE, phase="test"),
+    "results-package.read": organisers(UNKNOWN, phase="test"),
+    "data-package.read": nobody(phase="test"),
+    "data-package.release": organisers(STATE, phase="test"),
+    "data-package.withdraw": organisers(STATE, phase="test"),
     "challenges.set": organisers(challenge="bc"),
     "challenges.edit": organisers(challenge="bc", sign_up="approve"),
     "challenges.announce": organisers(challenge="bc", title="News"),
     "sign-ups.begin": public(challenge="bc", team="new-{who}", people="A", email="a@x{who}.org"),
     "sign-ups.invite": organisers(challenge="bc", emails=["i@x.y"]),
     "sign-ups.link": organisers(id=1),
-    "sign-ups.approve": Row({"id": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "sign-ups.approve": organisers(STATE, id=1),
     "sign-ups.decline": organisers(id=1),
-    "sign-ups.confirm": Row(
-        {"secret": "x"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN
-    ),
-    "sign-ups.token": Row(
-        {"secret": "x"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN
-    ),
+    "sign-ups.confirm": nobody(secret="x"),
+    "sign-ups.token": nobody(secret="x"),
     "corpora.import": organisers(corpus="more", source="a.txt", content=b"Title\n\nText.\n"),
     "gold.set": organisers(**FILED),
     "channels.add": organisers(kind="webhook", address="http://127.0.0.1:1/{who}"),
-    "channels.test": Row({"channel": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "channels.test": organisers(STATE, channel=1),
     "channels.delete": organisers(channel=1),
     "jobs.cancel": Row({"job": "{job}"}, blue=UNKNOWN, organiser=STATE),
     "phases.create": organisers(challenge="bc", phase="later", corpus="demo", release="test"),
     "phases.update": organisers(phase="test", title="A title"),
     "phases.open": organisers(phase="test"),
-    "runs.upload": Row(
-        {"phase": "test", "task": "INT", "run": "blue-run", "team": "blue", "content": b"{run}"},
-        red=FORBIDDEN,
-    ),
+    "runs.upload": fellows(phase="test", task="INT", run="blue-run", team="blue", content=b"{run}"),
     "methods.describe": own(phase="test", run=BLUE, summary="A dictionary."),
-    "servers.register": Row(
-        {"server": "new-{who}", "team": "blue", "url": "http://127.0.0.1:1/"}, red=FORBIDDEN
-    ),
+    "servers.register": fellows(server="new-{who}", team="blue", url="http://127.0.0.1:1/"),
     "servers.test": own(server=BLUE),
     "servers.start": own(**SERVER),
     "servers.next": own(**SERVER),
@@ -317,11 +241,11 @@ ROWS: Mapping[str, Row] = {
     "teams.create": organisers(team="new"),
     "teams.update": own(team="blue", title="Blues"),
     "teams.notices": own(team="blue"),
-    "tokens.create": Row({"role": "team", "team": "blue"}, red=FORBIDDEN),
+    "tokens.create": fellows(role="team", team="blue"),
     "tokens.revoke": own(id="{token}"),
     "runs.delete": own(phase="test", run="run-{who}"),
     "servers.retire": own(server="blue-{who}"),
-    "challenges.delete": Row({"challenge": "bc"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "challenges.delete": organisers(STATE, challenge="bc"),
     "phases.delete": organisers(phase="later"),
     "phases.publish": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
     "phases.freeze": organisers(phase="test"),
