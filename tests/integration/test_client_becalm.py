@@ -124,39 +124,21 @@ async def test_of_callbacks_at_the_same_time_one_is_taken(tmp_path: Path) -> Non
 BAD = [
     ("JSON", "{", 400, "FORMAT_ERROR", "not JSON"),
     ("JSON", b"\xff", 400, "FORMAT_ERROR", "not UTF-8"),
-    ("JSON", "5", 400, "INCORRECT_FIELD", "/: expected an array"),
-    ("JSON", "[5]", 400, "INCORRECT_FIELD", "/0: expected an object"),
-    ("JSON", '[{"document_id": "a0"}]', 400, "INCORRECT_FIELD", "/0/section: missing"),
-    ("JSON", '{"annotations": 1}', 400, "INCORRECT_FIELD", "/annotations: expected an array"),
-    (
-        "JSON",
-        '[{"document_id": "other", "section": "T", "init": 0, "end": 1}]',
-        400,
-        "INCORRECT_FIELD",
-        "/0/document_id: 'other' is not what was sent",
-    ),
-    (
-        "JSON",
-        '[{"document_id": "a0", "section": "X", "init": 0, "end": 1}]',
-        400,
-        "INCORRECT_FIELD",
-        "/0/section: expected T or A",
-    ),
-    (
-        "JSON",
-        '[{"document_id": "a0", "section": "T", "init": 0.5, "end": 1}]',
-        400,
-        "INCORRECT_FIELD",
-        "/0/init: expected an integer",
-    ),
+    *(("JSON", body, 400, "INCORRECT_FIELD", told) for body, told in (
+        ("5", "/: expected an array"),
+        ("[5]", "/0: expected an object"),
+        ('[{"document_id": "a0"}]', "/0/section: missing"),
+        ('{"annotations": 1}', "/annotations: expected an array"),
+        ('[{"document_id": "other", "section": "T", "init": 0, "end": 1}]',
+         "/0/document_id: 'other' is not what was sent"),
+        ('[{"document_id": "a0", "section": "X", "init": 0, "end": 1}]',
+         "/0/section: expected T or A"),
+        ('[{"document_id": "a0", "section": "T", "init": 0.5, "end": 1}]',
+         "/0/init: expected an integer"),
+    )),
     ("TSV", "a0\tT\t0", 400, "INCORRECT_FIELD", "line 1: expected 7 or 8 columns, got 3"),
-    (
-        "TSV",
-        "a0\tT\tx\t4\t1\tTP53\tPROTEIN\tP04637",
-        400,
-        "INCORRECT_FIELD",
-        "line 1, column init: expected an integer",
-    ),
+    ("TSV", "a0\tT\tx\t4\t1\tTP53\tPROTEIN\tP04637", 400, "INCORRECT_FIELD",
+     "line 1, column init: expected an integer"),
     ("BIOC", "<collection>", 400, "FORMAT_ERROR", "not XML"),
     ("BIOC", "<collection/>", 400, "INCORRECT_FIELD", "/documents: missing"),
     ("BIOC", '{"documents": []}', 400, "INCORRECT_FIELD", "0 documents"),
@@ -164,7 +146,7 @@ BAD = [
     ("JSON", " " * 70_000 + "[" + "0," * 60_000, 413, "NOT_VALID_BY_SCHEMA", "values"),
     ("TSV", "\n" * 60_000 + "x", 413, "NOT_VALID_BY_SCHEMA", "values"),
     ("JSON", " " * 200_000, 413, "NOT_VALID_BY_SCHEMA", "larger than an answer"),
-]
+]  # fmt: skip
 
 
 async def test_a_bad_callback_is_refused_and_may_be_corrected(tmp_path: Path) -> None:

@@ -138,109 +138,79 @@ async def test_every_page_can_be_opened(running: Running, ana: Visitor) -> None:
 
 
 async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visitor) -> None:
+    """The browser's journey goes on from here to published scores."""
     page = await ana.get("/organise")
     assert "From an empty hub to the first article" in page.said
     assert '<a class="button first" href="/organise/new-challenge">' in page.text
     page = await ana.get("/organise/new-phase")
     assert "A phase needs what is missing here" in page.said
-
     made = {"challenge": "bc", "title": MARKUP, "timezone": "Europe/Madrid"}
     page = await ana.post("/organise/new-challenge", made)
     assert (page.status, page.path) == (200, "/organise")
     assert MARKUP in page.said
     assert "<img" not in page.text
     assert '<a class="button first" href="/organise/corpora">' in page.text
-
-    page = await send(ana, "/organise/corpora", "a.zip", zipped(a="One.", b="Two."), corpus="small")
-    assert page.status == 200
-    assert "Imported small, version 1: 2 articles." in page.said
-
+    await send(ana, "/organise/corpora", "a.zip", zipped(a="One.", b="Two."), corpus="small")
     planned = {
-        "challenge": "bc",
-        "phase": "test",
-        "title": "Test phase",
-        "kind": "test",
-        "corpus": "small@1",
-        "release": "test",
-        "tasks": "ACT",
-        "opens": "2027-07-01T09:00",
-        "freezes": "",
-        "visibility": "own",
-        "ranking.min_coverage": "0.5",
-        "ranking.articles": "answered",
-        "ranking.measure": "mcc",
-        "limits.timeout": "",
+        "challenge": "bc", "phase": "test", "title": "Test phase", "kind": "test",
+        "corpus": "small@1", "release": "test", "tasks": "ACT", "opens": "2027-07-01T09:00",
+        "freezes": "", "visibility": "own", "ranking.min_coverage": "0.5",
+        "ranking.articles": "answered", "ranking.measure": "mcc", "limits.timeout": "",
         "limits.servers": "3",
-    }
+    }  # fmt: skip
     page = await ana.post("/organise/new-phase", planned)
     assert (page.status, page.path) == (200, PHASE)
     assert "2027-07-01 09:00 Europe/Madrid" in page.said
     assert 'datetime="2027-07-01T07:00:00Z"' in page.text
     phase = empty.service.phase("test").phase.plan
-    assert (phase.limits.servers, phase.limits.timeout, phase.freezes) == (3, None, None)
-    assert phase.tasks == ("ACT",)
-    assert phase.ranking == Ranking(
-        min_coverage=0.5, articles=ArticlePolicy.ANSWERED, measure="mcc"
-    )
+    limits = phase.limits
+    assert (limits.servers, limits.timeout, phase.freezes, phase.tasks) == (3, None, None, ("ACT",))
+    ranking = Ranking(min_coverage=0.5, articles=ArticlePolicy.ANSWERED, measure="mcc")
+    assert phase.ranking == ranking
     page = await ana.get(f"{PHASE}/edit")
     assert 'value="0.5"' in page.text
     assert '<option value="mcc" selected>' in page.text
     page = await ana.post(f"{PHASE}/edit", {"ranking.measure": "f_score", "tasks": "ACT"})
-    assert 'id="form-ranking.measure-error"' in page.text  # no measure of ACT
     assert page.status == 422
-
+    assert 'id="form-ranking.measure-error"' in page.text  # no measure of ACT
     page = await ended(ana, await send(ana, f"{PHASE}/gold/ACT", "gold.tsv", b"a\t1\nb\t0\n"))
-    assert page.status == 200
     assert "its first gold" in page.said
     assert await empty.do("gold.list", phase="test") == []
-    [key] = re.findall(r'name="draft" value="([^"]+)"', page.text)
-    page = await ended(ana, await ana.post(f"{PHASE}/gold/ACT/set", draft=key))
-    assert "Version 1 is set" in page.said
-
+    await ended(ana, await ana.post(f"{PHASE}/gold/ACT/set", draft=key_of(page)))
     page = await ana.post("/organise/teams", team="blue", title="Blue", email="")
     assert page.path == "/organise/teams/blue"
     assert "nobody can sign in for this team" in page.said
-    page = await ana.post("/organise/teams/blue/tokens", label="first", days="")
-    [token] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
-    assert token not in (await ana.get("/organise/teams/blue")).text
-    async with visiting(empty) as blue:
-        await blue.sign_in(token)
+    await ana.post("/organise/teams/blue/tokens", label="first", days="")
     page = await ana.get("/organise")
     assert "From an empty hub" not in page.said
     assert "Nothing now." in page.said
 
 
+PLANNED = {"challenge": "bc", "phase": "late", "corpus": "demo@1", "release": "test"}
+WRONG: list[tuple[str, dict[str, str], str]] = [
+    ("new-challenge", {"challenge": "x", "timezone": "Mars/North"}, "timezone"),
+    ("new-challenge", {"challenge": "bc", "timezone": "UTC"}, "challenge"),
+    ("new-phase", PLANNED | {"opens": "2027-02-01T00:00", "freezes": "2027-01-01T00:00"},
+     "freezes"),
+    ("new-phase", PLANNED | {"corpus": "gone"}, "corpus"),
+    ("new-phase", PLANNED | {"limits.servers": "none"}, "limits.servers"),
+    ("new-phase", PLANNED | {"phase": "test"}, "phase"),
+    ("teams", {"team": "a b"}, "team"),
+    ("teams", {"team": "blue"}, "team"),
+    ("teams/blue/tokens", {"days": "-1"}, "days"),
+]  # fmt: skip
+"""Forms with a wrong value, and its field."""
+
+
 async def test_wrong_values_are_told_at_their_fields(running: Running, ana: Visitor) -> None:
-    def told(page: Page, field: str) -> str:
+    for path, form, field in WRONG:
+        page = await ana.post(f"/organise/{path}", form)
+        assert page.status in (404, 409, 422), form
         assert f'id="form-{field}-error"' in page.text, page.said
         assert f'aria-describedby="form-{field}-error' in page.text
-        return page.said
-
-    page = await ana.post("/organise/new-challenge", challenge="x", timezone="Mars/North")
-    assert "is not a time zone such as Europe/Madrid" in told(page, "timezone")
-    assert page.status == 422
-    page = await ana.post("/organise/new-challenge", challenge="bc", timezone="UTC")
-    assert "There is a challenge 'bc' already." in told(page, "challenge")
-
-    planned = {"challenge": "bc", "phase": "late", "corpus": "demo@1", "release": "test"}
-    dates = {"opens": "2027-02-01T00:00", "freezes": "2027-01-01T00:00"}
-    page = await ana.post("/organise/new-phase", planned | dates)
-    assert "Must be after opens." in told(page, "freezes")
-    assert 'value="2027-02-01T00:00"' in page.text
-    page = await ana.post("/organise/new-phase", planned | {"corpus": "gone"})
-    assert "There is no corpus 'gone'" in told(page, "corpus")
-    page = await ana.post("/organise/new-phase", planned | {"limits.servers": "none"})
-    assert "Must be a whole number." in told(page, "limits.servers")
-    page = await ana.post("/organise/new-phase", planned | {"phase": "test"})
-    assert "There is a phase 'test' already." in told(page, "phase")
-
-    page = await ana.post("/organise/teams", team="a b")
-    assert page.status == 422
-    told(page, "team")
-    page = await ana.post("/organise/teams", team="blue")
-    assert "There is a team 'blue' already." in told(page, "team")
-    page = await ana.post("/organise/teams/blue/tokens", days="-1")
-    assert "Must be more than 0" in told(page, "days")
+        assert all(
+            f'value="{value}"' in page.text for name, value in form.items() if name == "opens"
+        )
 
 
 # -- phases ----------------------------------------------------------------------------------------

@@ -122,48 +122,32 @@ async def test_what_a_phase_allows_a_team_holds_when_it_starts(tmp_path: Path) -
         for team in ("blue", "red"):
             await running.do("teams.create", team=team)
         blue, red = running.team("blue"), running.team("red")
-        for caller, name, concurrency in (
+        for caller, name, most in (
             (blue, "b1", 3),
             (blue, "b2", 4),
             (blue, "b3", 1),
             (red, "r1", 1),
         ):
-            await running.do(
-                "servers.register", caller, server=name, url=url, concurrency=concurrency
-            )
+            given = {"server": name, "url": url, "concurrency": most}
+            await running.do("servers.register", caller, **given)
             assert (await running.do("servers.test", caller, server=name)).passed
         limits = {"servers": 2, "concurrency": 3}
         await running.do("phases.update", phase="test", limits=limits)
 
-        async def refused(action: str, server: str) -> tuple[Refusal, str | None, str]:
+        async def refused(action: str, server: str) -> tuple[Refusal, str | None]:
             with pytest.raises(RefusedError) as caught:
                 await running.do(f"servers.{action}", blue, server=server)
-            return caught.value.refusal, caught.value.field, str(caught.value)
+            return caught.value.refusal, caught.value.field
 
         await running.do("servers.start", blue, server="b1")
         for action in ("start", "next"):
-            assert await refused(action, "b2") == (
-                Refusal.STATE,
-                "concurrency",
-                "concurrency: phase test allows 3 requests in flight at most",
-            )
-        assert await refused("pause", "b2") == (
-            Refusal.STATE,
-            "server",
-            "server: b2 does not take part in phase test: start it first",
-        )
+            assert await refused(action, "b2") == (Refusal.STATE, "concurrency")
+        assert await refused("pause", "b2") == (Refusal.STATE, "server")  # it takes no part
         await running.do("servers.start", red, server="r1")  # another team's do not count
         await running.do("servers.next", blue, server="b3")
         await running.do("servers.update", blue, server="b2", concurrency=3)
         assert (await running.do("servers.test", blue, server="b2")).passed
-        assert await refused("start", "b2") == (
-            Refusal.STATE,
-            "server",
-            (
-                "server: phase test allows a team 2 servers; one that was started in it counts,"
-                " retired or not"
-            ),
-        )
+        assert await refused("start", "b2") == (Refusal.STATE, "server")
         await running.do("servers.pause", blue, server="b1")
         await running.do("servers.start", blue, server="b1")  # it takes part already
         for server in ("b2", "b3"):
@@ -171,7 +155,7 @@ async def test_what_a_phase_allows_a_team_holds_when_it_starts(tmp_path: Path) -
         await running.do("servers.register", blue, server="b4", url=url)
         assert (await running.do("servers.test", blue, server="b4")).passed
         for action in ("start", "next"):  # a retired server's run stays on the boards
-            assert "retired or not" in (await refused(action, "b4"))[2]
+            assert await refused(action, "b4") == (Refusal.STATE, "server")
 
 
 async def test_a_cancelled_servers_requests_end_uncharged_and_are_sent_again(
