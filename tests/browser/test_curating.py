@@ -485,10 +485,6 @@ def test_rows_by_their_decision(hub: CuratorHub, visits: Visits) -> None:
     for key in "axa":
         page.keyboard.press(key)
     rows = page.locator("#list-INT > li:visible")
-    for shown, count in (
-        ("rejected", 1),
-        ("accepted", 2),
-        ("undecided", COUNT - 3),
-    ):
+    for shown, count in (("rejected", 1), ("accepted", 2), ("undecided", COUNT - 3)):
         page.get_by_label("Show").select_option(shown)
         expect(rows).to_have_count(count)

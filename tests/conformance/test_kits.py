@@ -101,9 +101,7 @@ def running(language: str, kit: Path) -> Iterator[tuple[str, subprocess.Popen[by
         yield url, process
 
 
-async def test_it_passes_the_conformance_run(
-    running: tuple[str, subprocess.Popen[bytes]],
-) -> None:
+async def test_it_passes_the_conformance_run(running: tuple[str, subprocess.Popen[bytes]]) -> None:
     url, _ = running
     async with open_client() as client:
         tasks = list(answered_tasks().values())

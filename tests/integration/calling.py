@@ -78,9 +78,7 @@ class CallingHub:
             return [TEXT]
 
         articles = PhaseArticles(
-            ids=[ArticleId("a0")],
-            wire_bytes=[len(escape_text(TEXT))],
-            texts=ArticleTexts(load),
+            ids=[ArticleId("a0")], wire_bytes=[len(escape_text(TEXT))], texts=ArticleTexts(load)
         )
         tasks = list(answered_tasks().values())
         return ArticleCaller(

@@ -51,10 +51,7 @@ def attack(
 
 
 def made(
-    make: Callable[[], Script],
-    *outcomes: Outcome,
-    message: str = "",
-    time_limit: float = 120.0,
+    make: Callable[[], Script], *outcomes: Outcome, message: str = "", time_limit: float = 120.0
 ) -> Attack:
     """Return an attack whose script is made when it is needed."""
     return Attack(make=make, outcomes=frozenset(outcomes), message=message, time_limit=time_limit)

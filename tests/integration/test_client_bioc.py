@@ -30,11 +30,7 @@ SESSION = "style = session\nresult_url = results/{session}"
 
 
 async def sent(
-    peer: BiocPeer,
-    *,
-    options: str = "",
-    time_limit: float = 60.0,
-    limits: HttpLimits | None = None,
+    peer: BiocPeer, *, options: str = "", time_limit: float = 60.0, limits: HttpLimits | None = None
 ) -> tuple[Attempt, CheckedAnswer | None]:
     """Send the article to a peer."""
     async with article_caller(TEXT, time_limit=time_limit, limits=limits) as caller:

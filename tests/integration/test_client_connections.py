@@ -201,12 +201,7 @@ async def test_the_context_is_sent_to_those_who_want_it() -> None:
     assert calls[0].method == "x.annotate"
     assert calls[0].params == [
         "one",
-        {
-            "article_id": "a1",
-            "tasks": list(answered_tasks()),
-            "timeout": 60.0,
-            "attempt": 3,
-        },
+        {"article_id": "a1", "tasks": list(answered_tasks()), "timeout": 60.0, "attempt": 3},
     ]
     assert calls[1].params[1]["tasks"] == ["INT"]
 
@@ -351,8 +346,7 @@ async def test_a_hub_out_of_descriptors_charges_nobody() -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert (await caller.call(server(there.url), 0, 1))[0].outcome is Outcome.OK
-    assert ended.outcome is Outcome.CANCELLED
-    assert ended.message == "the hub: Too many open files"
+    assert (ended.outcome, ended.message) == (Outcome.CANCELLED, "the hub: Too many open files")
 
 
 async def test_limits_are_for_each_request() -> None:

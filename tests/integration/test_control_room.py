@@ -121,8 +121,7 @@ async def test_a_server_that_misses_the_deadline_is_told_and_an_extension_mends_
         assert done.path == ROOM
         assert "Nothing now." in done.said
     room = await hub.room()
-    assert room.servers[0].verdict is Verdict.IN_TIME
-    assert room.findings == ()
+    assert (room.servers[0].verdict, room.findings) == (Verdict.IN_TIME, ())
 
 
 async def test_teams_causes_and_pages_are_counted(hub: Watched) -> None:

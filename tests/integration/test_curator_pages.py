@@ -154,7 +154,7 @@ async def test_nothing_that_is_said_is_markup(tmp_path: Path) -> None:
         accession = "P04637"
         servers["a"].answer = {
             "normalizations": [
-                {"dbid": accession, "rank": 1, "confidence": 0.9, "evidence": HOSTILE},
+                {"dbid": accession, "rank": 1, "confidence": 0.9, "evidence": HOSTILE}
             ]
         }
         page = await desk(curator, f"{HOSTILE}\n{TEXT}", title=HOSTILE)

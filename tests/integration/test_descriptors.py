@@ -45,9 +45,7 @@ async def limited(files: int, *arguments: object) -> asyncio.subprocess.Process:
 
 @pytest.mark.slow
 @pytest.mark.one_store("the store of the command is a file")
-async def test_a_run_with_more_servers_than_files_comes_to_its_end(
-    tmp_path: Path,
-) -> None:
+async def test_a_run_with_more_servers_than_files_comes_to_its_end(tmp_path: Path) -> None:
     servers, files = 120, 160
     async with asked_server(0.1) as asked:
         named = [arg for n in range(servers) for arg in ("--server", f"s{n}={asked.url}")]
@@ -189,7 +187,6 @@ async def test_a_name_that_cannot_be_looked_up_for_want_of_files_charges_nobody(
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         enough, _ = await caller.call(server("http://annotator.example/"), 0, 1)
-    assert short.outcome is Outcome.CANCELLED
-    assert short.message == "the hub: Too many open files"
+    assert (short.outcome, short.message) == (Outcome.CANCELLED, "the hub: Too many open files")
     assert probed == "cancelled: the hub: Too many open files"
     assert enough.outcome is Outcome.DNS

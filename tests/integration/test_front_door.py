@@ -134,9 +134,7 @@ async def test_an_organiser_edits_the_page_with_a_preview(door: Door) -> None:
     assert (await visitor.post(path, form, announced="2027-13-01")).status == 422
 
 
-async def test_before_it_is_announced_a_challenge_is_known_to_organisers_alone(
-    door: Door,
-) -> None:
+async def test_before_it_is_announced_a_challenge_is_known_to_organisers_alone(door: Door) -> None:
     running, visitor, nobody = door.running, door.visitor, Caller()
     blue = running.team("blue")
     await running.do("teams.create", team="blue")
@@ -342,9 +340,7 @@ async def test_without_mail_the_organiser_hands_links_out_from_the_page(tmp_path
         assert (await visitor.post(f"{path}/7/decline")).status == 404
 
 
-async def test_sign_ups_survive_a_restart(
-    tmp_path: Path,
-) -> None:
+async def test_sign_ups_survive_a_restart(tmp_path: Path) -> None:
     async with mailbox() as mail:
         closed = await sent_to(tmp_path, Mailbox(port=9))  # nobody listens there
         async with at_work(closed) as running, visiting(running) as visitor:

@@ -50,10 +50,7 @@ async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
         return find(*args, **given)
 
     monkeypatch.setattr(throttle, "LOOP_SHARE", 1e-4)
-    async with (
-        scripted(["a"]) as servers,
-        at_work(await settings(tmp_path)) as running,
-    ):
+    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
         await plan_phase(running)
         await register(running, servers)
         ana, bob = await heads_of(running, "ana", "bob")
@@ -91,10 +88,7 @@ async def test_the_reading_of_files_that_are_refused_is_charged(
     monkeypatch.setattr(throttle, "LOOP_SHARE", 1e-4)
     monkeypatch.setattr(throttle, "LOOP_BURST", BURST)
     monkeypatch.setattr(texts, "read_file", slow)
-    async with (
-        at_work(await settings(tmp_path)) as running,
-        client_of(running) as client,
-    ):
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
         await plan_phase(running)
         [ana] = await heads_of(running, "ana")
 

@@ -70,11 +70,7 @@ async def test_an_attack_ends_in_its_outcome_and_disturbs_nobody(name: str) -> N
 @pytest.mark.parametrize("name", ["endless", "a byte now and then", "a gzip bomb"])
 async def test_a_probe_is_attacked_no_less(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metaserver.exchange.http.caller.PROBE_SECONDS", 0.5)
-    async with (
-        article_caller() as caller,
-        peer(ATTACKS[name].script) as there,
-        undisturbed(caller),
-    ):
+    async with article_caller() as caller, peer(ATTACKS[name].script) as there, undisturbed(caller):
         await caller.probe(server(there.url))
 
 
@@ -256,10 +252,7 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("host", SPELLINGS.values(), ids=SPELLINGS)
 async def test_the_hubs_own_machine_is_refused_in_every_spelling(host: str) -> None:
-    async with (
-        peer(answering(GOOD)) as canary,
-        article_caller(guard=AddressGuard()) as caller,
-    ):
+    async with peer(answering(GOOD)) as canary, article_caller(guard=AddressGuard()) as caller:
         url = canary.url.replace("127.0.0.1", host)
         ended, _ = await caller.call(server(url), 0, 1)
         failure = await caller.probe(server(url))

@@ -37,10 +37,7 @@ SIZE = 6 * 2**20  # of a raw answer
 @asynccontextmanager
 async def hub(folder: Path, **web: Any) -> AsyncIterator[tuple[Running, TestClient[Any, Any]]]:
     given = await settings(folder, web=WebSettings(**web))
-    async with (
-        at_work(given) as running,
-        client_of(running) as client,
-    ):
+    async with at_work(given) as running, client_of(running) as client:
         await running.do("teams.create", team="blue")
         yield running, client
 
@@ -235,10 +232,7 @@ async def test_the_newest_changes_of_a_server_are_read_alone(tmp_path: Path) -> 
 
 @pytest.fixture
 async def address(tmp_path: Path) -> AsyncIterator[str]:
-    async with (
-        at_work(await settings(tmp_path)) as running,
-        site_of(running) as server,
-    ):
+    async with at_work(await settings(tmp_path)) as running, site_of(running) as server:
         yield str(server.make_url("/")).rstrip("/")
 
 

@@ -89,8 +89,7 @@ async def test_the_article_is_data_between_markers_and_the_shape_is_asked_for() 
     assert first == last
     assert first not in TEXT
     assert "accession" in system
-    assert body["response_format"]["json_schema"]["strict"] is True
-    assert body["temperature"] == 0
+    assert (body["response_format"]["json_schema"]["strict"], body["temperature"]) == (True, 0)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +106,7 @@ async def test_what_a_model_invents_is_dropped(invented: dict[str, Any]) -> None
     found = {**FOUND, "proteins": [invented], "pairs": [{"a": "p53", "b": invented["name"]}]}
     async with llm_endpoint(completion(found)) as fake:
         answer = await annotated(fake)
-    assert answer["normalizations"] == []
-    assert answer["pairs"] == []
-    assert answer["meta"]["dropped"] == 2
+    assert (answer["normalizations"], answer["pairs"], answer["meta"]["dropped"]) == ([], [], 2)
 
 
 async def test_a_quote_that_is_in_no_article_halves_the_confidence() -> None:
@@ -274,9 +271,7 @@ async def test_a_refusal_that_repeats_the_key_is_told_without_it(
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-async def test_words_that_are_cut_have_no_part_of_the_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_words_that_are_cut_have_no_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_KEY", KEY)
     async with llm_endpoint(status(400, "x" * 290 + KEY)) as fake:
         with pytest.raises(EndpointError) as caught:

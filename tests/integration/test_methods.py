@@ -97,8 +97,7 @@ async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(
     files = await made(running, tmp_path / "package")
     told = {row["run"]: row for row in rows(files["tables/methods.csv"])}
     assert told["blue-1"]["summary"] == f"'{SUMMARY}"  # no formula
-    assert told["blue-1"]["contact"] == "ana@blue.example"
-    assert told["file"]["summary"] == "By hand."
+    assert (told["blue-1"]["contact"], told["file"]["summary"]) == ("ana@blue.example", "By hand.")
     report = files["report.html"].decode()
     assert "=A &lt;b&gt;dictionary&lt;/b&gt; of names." in report
 

@@ -109,8 +109,7 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
     expected = hmac.new(asked.secret.encode(), signed, hashlib.sha256).hexdigest()
     assert headers["X-Metaserver-Signature"] == f"sha256={expected}"
     sent = msgspec.json.decode(body)
-    assert sent["team"] == "blue"
-    assert sent["notices"][0]["server"] == "blue-1"
+    assert (sent["team"], sent["notices"][0]["server"]) == ("blue", "blue-1")
     assert sent["notices"][0]["id"] > 0
     assert len(headers["Idempotency-Key"]) == 32
     assert sent["notices"][0]["message"].startswith("blue-1 is down in phase test: connect: ")

@@ -112,10 +112,7 @@ async def test_the_other_tasks_take_their_files(running: Running) -> None:
     blue = running.team("blue")
     documents = (SENTENCES + OTHER_SENTENCES).count("<document")
     pairs = len(LABELS.splitlines())
-    for task, content, whole in (
-        ("DDI-NER", NAMES, documents),
-        ("PPI-3D", CONFIDENCES, pairs),
-    ):
+    for task, content, whole in (("DDI-NER", NAMES, documents), ("PPI-3D", CONFIDENCES, pairs)):
         await running.do(
             "runs.upload", blue, phase="bb3", task=task, run=f"my-{task}", content=content.encode()
         )
@@ -222,8 +219,7 @@ async def test_a_results_package_has_the_boards_and_the_runs_as_they_came(
     await running.do("phases.freeze", phase="bb3")
     await running.frozen(len(TASKS), "bb3")
     plain = await made(running, tmp_path / "plain", phase="bb3")
-    assert plain["runs/BB-event/one.zip"] == HALF
-    assert plain["runs/BB-event/two.zip"] == WHOLE
+    assert (plain["runs/BB-event/one.zip"], plain["runs/BB-event/two.zip"]) == (HALF, WHOLE)
     board = list(csv.DictReader(plain["tables/BB-event/raw.csv"].decode().splitlines()))
     assert [(row["run"], row["place"], row["f1"]) for row in board] == [
         ("two", "1", "1.0"),

@@ -82,10 +82,7 @@ async def frame(response: ClientResponse) -> dict[str, Any]:
 
 @pytest.fixture
 async def pages(tmp_path: Path) -> AsyncIterator[Pages]:
-    async with (
-        at_work(await settings(tmp_path)) as running,
-        client_of(running) as client,
-    ):
+    async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
         pages = Pages(running, client)
         token = await running.do("tokens.create", role="organiser", label="o")
         pages.tokens["organiser"] = token.token
@@ -325,8 +322,7 @@ async def test_health_is_for_all_and_metrics_for_who_may_read_them(pages: Pages)
     async with pages.client.get(
         "/metrics", headers={**behind, **pages.headers("organiser")}
     ) as response:
-        assert response.status == 200
-        assert response.content_type == "text/plain"
+        assert (response.status, response.content_type) == (200, "text/plain")
 
 
 async def test_a_stream_ends_with_the_token_that_it_began_with(

@@ -49,10 +49,7 @@ async def test_a_machine_that_is_cut_off_twenty_times_changes_nothing(tmp_path: 
         database.admit(f"{far.there}/32", f"{far.here}/32")
         database.ask("CREATE DATABASE metaserver")
         url = f"postgresql://{stores.USER}@{far.here}:5432/metaserver"
-        async with (
-            AsyncExitStack() as stack,
-            fleet(tmp_path, SECONDS, TEAMS, url) as hub,
-        ):
+        async with AsyncExitStack() as stack, fleet(tmp_path, SECONDS, TEAMS, url) as hub:
             doors = []
             for asked in hub.asked.values():
                 doors.append(await stack.enter_async_context(door_to(asked.url, far.services_here)))

@@ -24,12 +24,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.publications import plain_id
 from metaserver.base.records import Article, ArticleId, ServerName, ServerReport, TeamName
 from metaserver.base.states import ReportedState
-from metaserver.config import (
-    ArticleSource,
-    CurationSettings,
-    SecuritySettings,
-    ServersForCurators,
-)
+from metaserver.config import ArticleSource, CurationSettings, SecuritySettings, ServersForCurators
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.store import requests
 from metaserver.operations.caller import Caller
@@ -70,8 +65,7 @@ async def test_what_is_not_scored_is_shown_to_curators(tmp_path: Path) -> None:
         )
         assert asked.state is RequestState.ANSWERED
         [candidate] = asked.candidates
-        assert candidate.item == (ACCESSIONS[0],)
-        assert candidate.score == pytest.approx(1.5)
+        assert (candidate.item, candidate.score) == ((ACCESSIONS[0],), pytest.approx(1.5))
         by_server = {vote.server: vote for vote in candidate.votes}
         assert (by_server["a"].evidence, by_server["a"].taxid) == ("EGFR binds GRB2", 9606)
         assert (by_server["b"].evidence, by_server["b"].taxid) == ("", None)
@@ -113,8 +107,7 @@ async def test_articles_of_open_phases_are_refused(tmp_path: Path) -> None:
         assert (await refusal(running, ana, text=text)).refusal is Refusal.STATE
         await running.do("phases.close", phase="test")
         asked = await running.do("consensus.ask", ana, article="PMID:sample01", wait=20.0)
-        assert asked.state is RequestState.ANSWERED
-        assert asked.length == len(servers["a"].texts[0])
+        assert (asked.state, asked.length) == (RequestState.ANSWERED, len(servers["a"].texts[0]))
         assert servers["a"].contexts[0]["article_id"] == "sample01"
         assert (await refusal(running, ana, article="nowhere")).refusal is Refusal.UNKNOWN
 
@@ -255,8 +248,7 @@ async def test_articles_come_from_sources_within_bounds(
             ana = await curator(running)
             found = await running.do("consensus.ask", ana, article="PMID: 1", wait=20.0)
             assert (found.state, found.article) == (RequestState.ANSWERED, "1")
-            assert servers["a"].texts == [TEXT]
-            assert servers["a"].contexts[0]["article_id"] == "1"
+            assert (servers["a"].texts, servers["a"].contexts[0]["article_id"]) == ([TEXT], "1")
             for article, word in (
                 ("2", "abstracts: too_large"), ("3", "abstracts: http"), ("4", "no XML"),
                 ("5", "abstracts: http"), ("10.1000/x", "dois: http"), ("../1", ""), ("PMC5", ""),

@@ -77,8 +77,7 @@ async def test_a_later_version_makes_the_package_of_a_board_that_lacks_its_colum
     }
     assert "precision_at_full_recall" not in shown
     again = json.loads(files["boards/ACT.json"])
-    assert again["columns"] == kept["columns"]
-    assert again["order"] == kept["order"]
+    assert (again["columns"], again["order"]) == (kept["columns"], kept["order"])
 
     row["values"]["mcc"] += 1e-9
     async with frozen.service.store.writing() as connection:

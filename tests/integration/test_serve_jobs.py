@@ -15,14 +15,7 @@ import aiohttp
 import pytest
 
 from tests.hubs.command import GOLD_FILES
-from tests.hubs.process import (
-    Api,
-    RefusedRequestError,
-    enrol,
-    hub_at,
-    lane,
-    new_token,
-)
+from tests.hubs.process import Api, RefusedRequestError, enrol, hub_at, lane, new_token
 from tests.hubs.stored import held, stored
 from tests.integration.kits import asked_server
 from tests.waiting import patience

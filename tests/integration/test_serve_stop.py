@@ -19,15 +19,7 @@ from metaserver.base.states import Control
 from metaserver.store import servers, teams
 from metaserver.store.store import open_store
 from tests.hubs.command import DEMO, metaserver
-from tests.hubs.process import (
-    Api,
-    Hub,
-    enrol,
-    hub_at,
-    lane,
-    new_token,
-    write_config,
-)
+from tests.hubs.process import Api, Hub, enrol, hub_at, lane, new_token, write_config
 from tests.hubs.stored import held, place_in, require_sound, stored
 from tests.integration.kits import Asked, asked_server
 from tests.waiting import until

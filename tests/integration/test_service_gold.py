@@ -85,8 +85,7 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
         ("sample01", (hit,)),
     ]
     [run] = seen.runs
-    assert run.before == dict(before)
-    assert run.after["tp"] == before["tp"] + 1
+    assert (run.before, run.after["tp"]) == (dict(before), before["tp"] + 1)
     assert boards.board("INT").rows[0].values == before  # a preview changes nothing
     assert len(await running.do("gold.list", phase="test")) == 3
 

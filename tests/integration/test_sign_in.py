@@ -36,8 +36,7 @@ async def test_a_token_says_who_asks(tmp_path: Path) -> None:
             status, message = await me(web, token=wrong)
             assert (status, message) == (401, "this token is invalid or expired: ask for a new one")
         async with web.client.get("/api/v1/me", headers={"Authorization": "Basic YTpi"}) as basic:
-            assert basic.status == 401
-            assert basic.headers["WWW-Authenticate"] == "Bearer"
+            assert (basic.status, basic.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
 async def test_revoking_a_token_holds_from_the_next_request_on(tmp_path: Path) -> None:

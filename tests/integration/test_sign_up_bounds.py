@@ -141,9 +141,7 @@ async def test_sign_ups_whose_link_is_over_are_deleted(tmp_path: Path) -> None:
         assert [one.team for one in await door.known()] == ["new", "handed"]
 
 
-async def test_teams_come_in_by_themselves_a_few_a_day_and_organisers_are_told(
-    door: Door,
-) -> None:
+async def test_teams_come_in_by_themselves_a_few_a_day_and_organisers_are_told(door: Door) -> None:
     running, states = door.running, []
     for number in range(AUTOMATIC_A_DAY + 1):
         await door.begin(f"10.0.0.{number}")
@@ -208,9 +206,7 @@ async def test_all_spellings_of_a_mailbox_count_as_one(tmp_path: Path) -> None:
         assert mail.to == [*spellings[: front_door.OF_ADDRESS], *others]
 
 
-async def test_a_message_that_cannot_be_sent_puts_off_itself_alone(
-    tmp_path: Path,
-) -> None:
+async def test_a_message_that_cannot_be_sent_puts_off_itself_alone(tmp_path: Path) -> None:
     poison = ["=?utf-8?q??=@x", "a@b,c@d", "ada@x.example\nBcc: b@y.example", ""]
     async with mailbox() as mail:
         mail.refused = "refused@x.example"

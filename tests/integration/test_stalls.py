@@ -132,8 +132,7 @@ async def test_a_step_is_taken_again_a_few_times_only() -> None:
     run = await conform(Blocking(*range(2, 2 + MAX_QUERIES)))
     assert not run.passed
     (failed,) = [step for step in run.steps if step.state is StepState.FAILED]
-    assert failed.name == "short article"
-    assert failed.outcome is Outcome.CANCELLED
+    assert (failed.name, failed.outcome) == ("short article", Outcome.CANCELLED)
     assert failed.message.startswith("the hub stood still for")
 
 

@@ -106,8 +106,7 @@ async def test_results_have_score_place_change_coverage_and_curve(running: Runni
         ("blue-run", True), ("blue-1", False),
     ]  # fmt: skip
     assert (first.answered, first.articles, first.runs) == (32, 32, 3)
-    assert newest.before == "blue-1"
-    assert newest.change == pytest.approx(newest.score - first.score)
+    assert (newest.before, newest.change) == ("blue-1", pytest.approx(newest.score - first.score))
     counts = [count for count, _ in first.curve]
     assert counts == sorted(set(counts))
     assert first.curve[-1] == (32, pytest.approx(first.score))

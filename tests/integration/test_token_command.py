@@ -177,8 +177,7 @@ async def test_what_a_token_made_ends_with_it(tmp_path: Path) -> None:
         assert shorter.expires_at < short.expires_at
 
         listed = {one.id: one for one in await running.do("tokens.list")}
-        assert listed[shorter.id].parent == green.id
-        assert listed[green.id].parent == lasting.id
+        assert (listed[shorter.id].parent, listed[green.id].parent) == (green.id, lasting.id)
         seen = await running.do("tokens.list", holder(green))
         assert [(one.id, one.parent) for one in seen] == [  # nothing of organisers' tokens
             (green.id, None), (shorter.id, green.id),

@@ -125,10 +125,7 @@ def scored_with_files(release: Release, task: str, out: Path) -> list[Scorecard]
 
 @pytest.mark.one_store("the store of the command is a file")
 async def test_secondary_accessions_are_rejected_or_mapped_as_the_phase_is_set(
-    inputs: list[object],
-    release: Release,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    inputs: list[object], release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Q15086 was merged into P04637; P29358 was split, and nobody chooses for the team."""
     config = tmp_path / "config.yaml"
