@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,11 +81,10 @@ def selected(page: Page) -> str:
 
 def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
     page = opened(hub, visits, viewport={"width": 1360, "height": 900})
-    keys, begun, each = page.keyboard, time.perf_counter(), []
+    keys = page.keyboard
     expect(page.locator("#list-INT > li").first).to_be_focused()
     order = page.locator("#list-INT .acc").all_inner_texts()
     for number in range(COUNT):
-        since = time.perf_counter()
         assert selected(page) == order[number]
         if number % 3 == 0:
             keys.press("n")
@@ -98,7 +95,6 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
             keys.press("f")
         else:
             keys.press("x" if number % 5 == 1 else "a")
-        each.append(time.perf_counter() - since)
     expect(page.locator("#announce")).to_contain_text("Every candidate of this task")
     rejected = {(order[number],) for number in range(COUNT) if number % 5 == 1}
     saved(page)
@@ -162,14 +158,9 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
     keys.press("Enter")
     page.wait_for_url(re.compile(r"/curations/[0-9a-f]{16}$"))
     expect(page.locator("#told")).to_contain_text("submitted")
-    seconds = time.perf_counter() - begun
     with page.expect_download() as download:
         page.get_by_role("link", name="JSON, all that is known").click()
     assert other[0] in Path(download.value.path()).read_text("utf-8")
-    print(
-        f"\n{COUNT} candidates by keys: {sum(each):.1f} s in all,"
-        f" {1000 * statistics.median(each):.0f} ms a candidate (median); article {seconds:.1f} s"
-    )
 
 
 def test_offline_and_back(hub: CuratorHub, visits: Visits) -> None:
@@ -438,15 +429,11 @@ def test_what_servers_and_articles_say_is_text(hub: CuratorHub, visits: Visits) 
 
 
 WATCH = """() => {
-  window.painted = [];
-  window.touched = 0;
+  window.touched = window.painted = 0;
   const channel = new MessageChannel();
-  let pressed = 0;
-  channel.port1.onmessage = () => painted.push(performance.now() - pressed);
-  addEventListener("keydown", (event) => {
-    pressed = event.timeStamp;
-    requestAnimationFrame(() => channel.port2.postMessage(0));
-  }, true);
+  channel.port1.onmessage = () => (painted += 1);
+  const told = () => channel.port2.postMessage(0);
+  addEventListener("keydown", () => requestAnimationFrame(told), true);
   new MutationObserver((changes) => (touched += changes.length))
     .observe(document.getElementById("article"), { subtree: true, attributes: true });
 }"""
@@ -457,8 +444,7 @@ def test_a_long_article_with_many_marks(hub: CuratorHub, visits: Visits) -> None
     hub.answers(text, {"fast": range(COUNT), "slow": range(5, COUNT)})
     page = opened(hub, visits, text, viewport={"width": 1360, "height": 900})
     page.reload()
-    marks = page.locator("#article mark").count()
-    assert marks > 1_800
+    assert page.locator("#article mark").count() > 1_800
     largest = max(
         page.locator(f'#article mark[data-c="{accession}"]').count()
         for accession, _ in PROTEINS[:COUNT]
@@ -467,17 +453,11 @@ def test_a_long_article_with_many_marks(hub: CuratorHub, visits: Visits) -> None
     keys = "ananeaxuUjjkkanppaxanaaxa"
     for number, key in enumerate(keys, 1):
         page.keyboard.press(key)
-        page.wait_for_function("count => painted.length >= count", arg=number)
+        page.wait_for_function("count => painted >= count", arg=number)
     # Those of the candidate that was left, and of the next; a frame for the mention.
     assert page.evaluate("touched") <= len(keys) * (2 * largest + 2)
     assert page.locator("#article mark.on").count() <= largest
-    painted = sorted(page.evaluate("painted"))
     saved(page)
-    print(
-        f"\n{len(text):,} characters, {marks:,} marks: from key to paint"
-        f" {statistics.median(painted):.0f} ms (median),"
-        f" {painted[int(0.95 * len(painted))]:.0f} ms (95 %)"
-    )
 
 
 def test_rows_by_their_decision(hub: CuratorHub, visits: Visits) -> None:

@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 from metaserver.base.states import ServerState
 
+pytestmark = pytest.mark.slow
+
 MARKUP = '<img src=x onerror="window.hacked = true">'
 FIRST = "Team 7 · S01"
 
@@ -15,7 +17,6 @@ def state_of(page, name=FIRST):
     return page.locator("#servers tr", has_text=name).locator(".pill")
 
 
-@pytest.mark.slow
 def test_a_change_arrives_without_a_reload_and_is_announced(site, visits):
     page = visits.open(f"{site.url}/monitor")
     expect(page.locator("#live")).to_have_text("live")
@@ -28,7 +29,6 @@ def test_a_change_arrives_without_a_reload_and_is_announced(site, visits):
     assert page.evaluate("window.sameDocument")
 
 
-@pytest.mark.slow
 def test_new_errors_come_on_top_of_the_log(site, visits):
     page = visits.open(f"{site.url}/monitor")
     expect(page.locator("#live")).to_have_text("live")
@@ -39,7 +39,6 @@ def test_new_errors_come_on_top_of_the_log(site, visits):
     expect(page.locator("#errors li")).to_have_count(len(site.source.monitor().errors))
 
 
-@pytest.mark.slow
 def test_pause_holds_the_page_and_resume_brings_it_up_to_date(site, visits):
     paused, other = (visits.open(f"{site.url}/monitor") for _ in range(2))
     expect(paused.locator("#live")).to_have_text("live")
@@ -53,7 +52,6 @@ def test_pause_holds_the_page_and_resume_brings_it_up_to_date(site, visits):
     expect(paused.locator("#live")).to_have_text("live")
 
 
-@pytest.mark.slow
 def test_a_hidden_tab_lets_go_of_its_stream(site, visits):
     hidden, other = (visits.open(f"{site.url}/monitor") for _ in range(2))
     expect(hidden.locator("#live")).to_have_text("live")
@@ -69,7 +67,6 @@ def test_a_hidden_tab_lets_go_of_its_stream(site, visits):
     expect(state_of(hidden)).to_have_text("down")
 
 
-@pytest.mark.slow
 def test_a_lost_stream_is_told_and_regained(site, visits):
     page = visits.open(f"{site.url}/monitor")
     expect(page.locator("#live")).to_have_text("live")
@@ -83,7 +80,6 @@ def test_a_lost_stream_is_told_and_regained(site, visits):
     visits.problems = [told for told in visits.problems if "net::ERR_" not in told]
 
 
-@pytest.mark.slow
 def test_a_page_of_another_release_is_loaded_again(site, visits):
     page = visits.open(f"{site.url}/monitor")
     expect(page.locator("#live")).to_have_text("live")
@@ -99,7 +95,6 @@ def test_a_page_of_another_release_is_loaded_again(site, visits):
     expect(page.locator("#live")).to_have_text("live")
 
 
-@pytest.mark.slow
 def test_a_page_of_another_release_is_left_where_something_was_typed(site, visits):
     page = visits.open(f"{site.url}/monitor")
     page.locator("input[type=search]").first.fill("blue")
@@ -112,7 +107,6 @@ def test_a_page_of_another_release_is_left_where_something_was_typed(site, visit
     assert page.locator("input[type=search]").first.input_value() == "blue"
 
 
-@pytest.mark.slow
 def test_a_server_name_made_of_markup_is_inert(make_site, visits):
     site = make_site([MARKUP, "plain"])
     monitor, board = (visits.open(f"{site.url}{path}") for path in ("/monitor", "/board/INT"))
@@ -127,7 +121,6 @@ def test_a_server_name_made_of_markup_is_inert(make_site, visits):
         assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.slow
 def test_rows_of_a_leaderboard_do_not_jump_until_asked(site, visits):
     page = visits.open(f"{site.url}/board/INT?sort=run")
     expect(page.locator("#live")).to_have_text("live")
@@ -144,7 +137,6 @@ def test_rows_of_a_leaderboard_do_not_jump_until_asked(site, visits):
     assert page.url.endswith("/board/INT?sort=run")
 
 
-@pytest.mark.slow
 def test_figures_of_a_leaderboard_are_refreshed_in_place(site, visits):
     page = visits.open(f"{site.url}/board/INT?sort=run")
     expect(page.locator("#live")).to_have_text("live")
@@ -159,7 +151,6 @@ def test_figures_of_a_leaderboard_are_refreshed_in_place(site, visits):
     expect(row.locator(".few")).to_have_count(0)
 
 
-@pytest.mark.slow
 def test_the_first_results_fill_an_empty_board(make_site, visits):
     seed = make_site().source.lanes[0]
     site = make_site([])
@@ -173,7 +164,6 @@ def test_the_first_results_fill_an_empty_board(make_site, visits):
     expect(page.locator("#scatter svg.plot")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_a_page_stays_live_in_its_view_and_choice(site, visits):
     page = visits.open(f"{site.url}/board/INT?view=mapped&show=best&sort=run")
     expect(page.locator("#live")).to_have_text("live")
@@ -187,7 +177,6 @@ def test_a_page_stays_live_in_its_view_and_choice(site, visits):
     expect(page.locator("#runs tr", has_text="Team 7")).to_contain_text("offline")
 
 
-@pytest.mark.slow
 def test_intervals_come_when_they_are_computed_and_are_marked_while_they_are_not(site, visits):
     site.source.compared = False
     page = visits.open(f"{site.url}/board/INT")
@@ -208,7 +197,6 @@ def test_intervals_come_when_they_are_computed_and_are_marked_while_they_are_not
     expect(page.locator("#runs tr", has_text="n/a").locator(".interval")).to_have_count(0)
 
 
-@pytest.mark.slow
 def test_the_chart_of_quality_and_cost_comes_when_a_run_declares_something(site, visits):
     page = visits.open(f"{site.url}/board/INT?chart=all")
     expect(page.locator("#usage svg")).to_have_count(0)

@@ -121,13 +121,6 @@ async def test_the_kit_passes_and_each_step_is_told_as_it_ends() -> None:
     assert "<methodResponse>" in step(run, "short article").raw
 
 
-async def test_a_run_is_kept_as_json() -> None:
-    async with served(faulty(Turns(FAULTS))) as url:
-        run = await probed(url)
-    assert any(step.problems for step in run.steps)
-    assert msgspec.json.decode(msgspec.json.encode(run), type=Conformance) == run
-
-
 async def test_no_secret_of_the_address_is_kept() -> None:
     async with peer(answering(GOOD)) as there:
         run = await probed(there.url.replace("//", "//me:secret@") + "?key=secret")

@@ -142,7 +142,7 @@ async def test_the_recipe_of_the_documents_scores_articles_with_dois(
             assert await asyncio.to_thread(annotators_main, words) == 0
     card = evaluate_files("INT", Path("train/gold/INT.tsv"), Path("runs/INT.tsv")).to_dict()
     assert card["articles_in_gold"] == 22
-    assert card["macro"]["f_score"] > 0.5
+    assert 0.5 < card["macro"]["f_score"] < 0.95  # neither hopeless nor trivial
     assert capfd.readouterr().out.count("micro AUC") == 2
 
 

@@ -98,30 +98,21 @@ async def _done(running: Running, job: JobDetail, count: int) -> bool:
     return (await look(running, job)).done == count
 
 
-async def test_a_job_that_fails_says_so_everywhere(tmp_path: Path) -> None:
+async def test_a_job_fails_and_is_cancelled_for_all_processes(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         gated = Gated(MetaserverError("no such thing"))
         gated.gate.set()
-        job = await begin(one.service, gated)
-        ended = await look(other, job, wait=30.0)
+        ended = await look(other, await begin(one.service, gated), wait=30.0)
         assert (ended.state, ended.error) == (JobState.FAILED, "no such thing")
-
-
-async def test_a_job_is_cancelled_from_any_process(tmp_path: Path) -> None:
-    async with two(tmp_path) as (one, other):
         job = await begin(one.service, Gated())
         assert (await other.do("jobs.cancel", job=job.job)).state is JobState.CANCELLED
         assert (await look(one, job)).state is JobState.CANCELLED
         with pytest.raises(RefusedError, match="it has ended"):
             await other.do("jobs.cancel", job=job.job)
-
-
-async def test_one_that_is_stored_already_is_not_cancelled(tmp_path: Path) -> None:
-    async with two(tmp_path) as (one, other):
         gated = Gated()
         gated.fixed = True
         job = await begin(one.service, gated)
-        await until(lambda: _step(other, job, "storing"))
+        await until(lambda: _step(other, job, "storing"))  # it is stored already
         with pytest.raises(RefusedError, match="cannot be cancelled"):
             await other.do("jobs.cancel", job=job.job)
         gated.gate.set()

@@ -251,32 +251,25 @@ async def test_a_reply_that_is_no_answer_is_a_failure(
     assert len(fake.asked) == asked
 
 
-async def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LLM_KEY", KEY)
-    async with llm_endpoint(echoing_key) as fake:
-        with pytest.raises(EndpointError, match=r"bad request by Bearer \*\*\*"):
-            await annotated(fake, key_env="LLM_KEY")
-    assert fake.authorizations == [f"Bearer {KEY}"]
+REFUSAL = '{{"choices": [{{"message": {{"refusal": "no, {}"}}}}]}}'
+REPEATED: list[tuple[Any, str]] = [
+    (echoing_key, r"bad request by Bearer \*\*\*"),
+    (raw(REFUSAL.format(KEY).encode()), r"refusal: no, \*\*\*"),
+    (raw(REFUSAL.format(KEY.replace("-", "\\u002d")).encode()), r"refusal: no, \*\*\*"),
+    (status(400, "x" * 290 + KEY), r"x\*\*\*$"),  # words that are cut
+]
 
 
-@pytest.mark.parametrize("written", [KEY, "sk-secret-0123456789".replace("-", "\\u002d")])
-async def test_a_refusal_that_repeats_the_key_is_told_without_it(
-    monkeypatch: pytest.MonkeyPatch, written: str
+@pytest.mark.parametrize(("reply", "said"), REPEATED)
+async def test_the_key_is_sent_and_never_shown(
+    monkeypatch: pytest.MonkeyPatch, reply: Any, said: str
 ) -> None:
     monkeypatch.setenv("LLM_KEY", KEY)
-    refusal = f'{{"choices": [{{"message": {{"refusal": "no, {written}"}}}}]}}'
-    async with llm_endpoint(raw(refusal.encode())) as fake:
-        with pytest.raises(EndpointError, match=r"refusal: no, \*\*\*") as caught:
+    async with llm_endpoint(reply) as fake:
+        with pytest.raises(EndpointError, match=said) as caught:
             await annotated(fake, key_env="LLM_KEY")
+    assert set(fake.authorizations) == {f"Bearer {KEY}"}
     assert KEY not in "".join(traceback.format_exception(caught.value))
-
-
-async def test_words_that_are_cut_have_no_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LLM_KEY", KEY)
-    async with llm_endpoint(status(400, "x" * 290 + KEY)) as fake:
-        with pytest.raises(EndpointError) as caught:
-            await annotated(fake, key_env="LLM_KEY")
-    assert str(caught.value).endswith("x***")
 
 
 async def test_a_redirect_takes_no_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
