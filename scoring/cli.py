@@ -64,7 +64,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return 0, or 2 for bad input, which is reported on stderr line by line."""
+    """Run one command; return its status: 0, or 1 if some of the runs are faulty.
+
+    2 is for bad input, which is reported on stderr line by line.
+    """
     args = build_parser().parse_args(argv)
     try:
         return int(args.command(args))

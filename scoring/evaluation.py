@@ -58,11 +58,13 @@ def evaluate_runs(
     lenient_ranks: bool = False,
     beta: float = 1.0,
     views: Sequence[View] = (RAW,),
+    faults: list[FormatError] | None = None,
 ) -> list[Scorecard]:
     """Score result files, each in every view (`scoring.views`).
 
     Scorecards come run by run in the order given. Arguments are those of `evaluate_files`; raises
-    one `FormatError` with the problems of all files.
+    one `FormatError` with the problems of all files. With a list `faults`, the error of each file
+    that is not in its format is added to it, and its run is scored as one without an answer.
     """
     if isinstance(gold, (str, Path)):
         gold = read_gold(task, gold)
@@ -84,7 +86,12 @@ def evaluate_runs(
         try:
             scorecards += _evaluate_file(gold, rereadable(run), signature, views)
         except FormatError as error:
-            problems += error.problems
+            if faults is None or not Path(run).exists():
+                problems += error.problems
+                continue
+            faults.append(error)
+            empty = Run(task=signature.task, name=run_name(rereadable(run)), answers={})
+            scorecards += [evaluate(gold, empty, signature, view) for view in views]
     if problems:
         raise FormatError(problems)
     return scorecards

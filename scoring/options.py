@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from scoring.errors import FileProblem, OptionError
+from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.evaluation import evaluate_runs
 from scoring.files import run_name
 from scoring.gold import Gold, ItemGold
@@ -109,8 +109,13 @@ def framed(args: argparse.Namespace, report: str) -> str:
     return latex_float(report, args.caption, args.label)
 
 
-def scorecards_of(args: argparse.Namespace, gold: Gold) -> list[Scorecard]:
-    """Score the runs, in each view, as the shared options say; warnings go to stderr."""
+def scorecards_of(
+    args: argparse.Namespace, gold: Gold, faults: list[FormatError] | None = None
+) -> list[Scorecard]:
+    """Score the runs, in each view, as the shared options say; warnings go to stderr.
+
+    `faults` is that of `evaluate_runs`.
+    """
     check_names(args.runs)
     scorecards = evaluate_runs(
         args.task,
@@ -121,6 +126,7 @@ def scorecards_of(args: argparse.Namespace, gold: Gold) -> list[Scorecard]:
         lenient_ranks=args.lenient_ranks,
         beta=args.beta,
         views=views_of(args, gold),
+        faults=faults,
     )
     warn(warning for scorecard in scorecards for warning in scorecard.warnings)
     return scorecards

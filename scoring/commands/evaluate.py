@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
+from scoring.errors import FormatError, in_short
 from scoring.files import read_gold
 from scoring.options import (
     add_format,
@@ -30,9 +32,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def evaluate(args: argparse.Namespace) -> int:
-    """Print a scorecard a run and view, or every problem of all files and nothing else."""
+    """Print a scorecard per run and view; return 1 if some runs are faulty, which score 0.
+
+    Their problems go to stderr. If all runs are faulty, `FormatError` is raised with these.
+    """
     check_measures(args.measures)
     gold = read_gold(args.task, args.gold)
-    scorecards = scorecards_of(args, gold)
+    faults: list[FormatError] = []
+    scorecards = scorecards_of(args, gold, faults)
+    problems = [problem for fault in faults for problem in fault.problems]
+    if len(faults) == len(args.runs):
+        raise FormatError(problems)
+    print(*in_short(problems), sep="\n", end="\n" * bool(problems), file=sys.stderr)
     print(framed(args, scores_report(scorecards, args.format, args.measures)))
-    return 0
+    return 1 if faults else 0

@@ -76,10 +76,26 @@ def test_views_in_one_call(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [one["view"] for one in json.loads(capsys.readouterr().out)] == ["both"]
 
 
+@pytest.mark.parametrize("policy", ["answered", "all"])
+def test_faulty_run_among_others_scores_zero(folder, capsys, policy):
+    (folder / "bad.tsv").write_text("a\tP1\t0\t0.9\n\n")
+    command = ("evaluate", *INT, "--articles", policy)
+    assert run(folder, *command, "run.tsv", "bad.tsv", "--json") == 1
+    output = capsys.readouterr()
+    assert len(output.err.splitlines()) == 2
+    good, bad = json.loads(output.out)
+    assert run(folder, *command, "run.tsv", "--json") == 0
+    assert good == json.loads(capsys.readouterr().out)[0]
+    assert (bad["run"], bad["tp"], bad["macro"]["auc_ipr"]) == ("bad", 0, 0.0)
+    assert bad["articles_scored"] == {"answered": 0, "all": 2}[policy]
+    assert run(folder, *command, "run.tsv", "nowhere.tsv") == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_problems_of_all_files_are_told_and_no_score(folder, capsys):
     (folder / "bad.tsv").write_text("a\tP1\t0\t0.9\n\n")
     (folder / "worse.tsv").write_text("a\tP1\t1\n")
-    assert run(folder, "evaluate", *INT, "run.tsv", "bad.tsv", "worse.tsv") == 2
+    assert run(folder, "evaluate", *INT, "bad.tsv", "worse.tsv") == 2
     output = capsys.readouterr()
     assert output.out == ""
     assert [line.removeprefix(str(folder)) for line in output.err.splitlines()] == [
