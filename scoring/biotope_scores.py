@@ -17,6 +17,7 @@ from scoring.alignment import best_pairing, overlaps
 from scoring.intervals import RESAMPLES, Values, on_resamples
 from scoring.standoff import Entity
 
+_ROUNDED = 1e-9  # what a product of similarities may lack of 1
 _SAME_KIND = 1e-11  # far less than a further pair is worth (`scoring.alignment`)
 
 
@@ -55,6 +56,7 @@ class Sums(NamedTuple):
     predictions: int = 0
     pairs: int = 0
     similarity: float = 0.0  # sum of S_p over the pairs
+    matches: int = 0  # pairs whose S_p is 1; the others are partial matches
 
     @property
     def recall(self) -> float:
@@ -122,6 +124,8 @@ class BiotopeScores:
             "references": total.references,
             "predictions": total.predictions,
             "pairs": total.pairs,
+            "matches": total.matches,
+            "partial": total.pairs - total.matches,
             "insertions": total.insertions,
             "deletions": total.deletions,
         }
@@ -182,6 +186,7 @@ def score(
                 predictions=pair.prediction is not None,
                 pairs=pair.reference is not None and pair.prediction is not None,
                 similarity=pair.similarity,
+                matches=pair.similarity > 1 - _ROUNDED,
             )
             article = pair.item.article
             sums[article] = Sums(*map(add, sums[article], one))

@@ -145,6 +145,41 @@ def simulate(
     return labels, np.where(sure, labels, spread)
 
 
+TABLES: Sequence[tuple[str, float, float, float]] = (
+    *(("a", share, 0.10, 0.10) for share in (0.05, 0.10, 0.15, 0.20, 0.25)),
+    *(("b", 0.10, alpha, 0.10) for alpha in (0.05, 0.10, 0.15, 0.20, 0.25)),
+    *(("c", 0.10, 0.10, beta) for beta in (0.45, 0.40, 0.35, 0.30, 0.25)),
+    *(("d", 0.10, alpha, round(0.50 - alpha, 2)) for alpha in (0.05, 0.10, 0.15, 0.20, 0.25)),
+)
+"""The cells of the paper's Tables 2 to 4: set, share of interacting pairs, alpha, beta."""
+
+
+def simulated_tables(pairs: int, *, seed: int = 2009) -> list[dict[str, str | float]]:
+    """Return the cells of Tables 2 to 4 from simulated predictors of so many pairs.
+
+    `limit` is the score of infinitely many pairs. Raises `OptionError` for too few pairs.
+    """
+    rows: list[dict[str, str | float]] = []
+    for number, (name, share, alpha, beta) in enumerate(TABLES):
+        drawn = simulate(
+            alpha=alpha, beta=beta, positive_share=share, pairs=pairs, seed=seed + number
+        )
+        card = evaluate(*drawn)
+        rows.append(
+            {
+                "set": name,
+                "positive share": share,
+                "alpha": alpha,
+                "beta": beta,
+                "AUPRC": card.auprc,
+                "AUROC": card.auroc,
+                "score": card.score,
+                "limit": expected_score(alpha=alpha, beta=beta),
+            }
+        )
+    return rows
+
+
 def expected_score(*, alpha: float, beta: float) -> float:
     """Return the score of P(alpha, beta) over infinitely many pairs (beta < 1), in closed form."""
     a1 = (1 + 2 * alpha) / 3

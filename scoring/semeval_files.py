@@ -27,10 +27,10 @@ _TABLE = "article, charOffset, text, type"
 
 
 class Sentence(NamedTuple):
-    """A sentence of the corpus: its document, and its length in characters where it is known."""
+    """A sentence of the corpus: its document, and its text, which a table does not have."""
 
     document: str
-    length: int | None
+    text: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -228,8 +228,8 @@ def _faults(
     except ValueError as error:
         yield 2, str(error)
     else:
-        if sentence and sentence.length is not None and end > sentence.length:
-            yield 2, f"offset {end - 1} is after the sentence's last, {sentence.length - 1}"
+        if sentence and sentence.text is not None and end > len(sentence.text):
+            yield 2, f"offset {end - 1} is after the sentence's last, {len(sentence.text) - 1}"
     if fields[3] not in types and gold.complete:
         yield 4, f"type {fields[3]!r}; expected {', '.join(types)}"
 
@@ -291,7 +291,7 @@ class _Corpus:
             self._problem("<sentence> without id or text")
         elif self._sentence in self.sentences:
             self._problem(f"sentence {self._sentence!r} comes twice")
-        self.sentences[self._sentence] = Sentence(self._document, len(attributes.get("text", "")))
+        self.sentences[self._sentence] = Sentence(self._document, attributes.get("text", ""))
 
     def _add_entity(self, attributes: dict[str, str]) -> None:
         try:

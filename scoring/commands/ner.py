@@ -24,7 +24,7 @@ from scoring.semeval_ner import (
     list_pairs,
 )
 from scoring.semeval_program import evaluate as evaluate_as_program
-from scoring.tables import text_table
+from scoring.tables import styled_table, table_of, text_table
 from scoring.text import Source, rereadable
 
 _COUNTS = ("cor", "inc", "par", "mis", "spu", "pos", "act")
@@ -81,18 +81,21 @@ def score_names(args: argparse.Namespace) -> int:
     }
     pairs = {path: _pairs(gold, path) for path in runs if args.pairs}
     if args.format == "json":
-        print(json.dumps([_values(p, cards[p], bounds[p], pairs.get(p)) for p in cards], indent=2))
+        values = [_values(gold, p, cards[p], bounds[p], pairs.get(p)) for p in cards]
+        print(json.dumps(values, indent=2))
     elif args.format == "text" and len(cards) == 1:
         print(*(_report(card, bounds[path]) for path, card in cards.items()))
     else:
         ranked = [_ranked(path, card, bounds[path]) for path, card in cards.items()]
         table = ranking_table(ranked, _FIRST)
         print(framed(args, ranking_report(table, args.format, _FIRST)))
-    if args.format == "text":
-        for path, listed in pairs.items():
-            header = ["place", "gold", "type", "predicted", "type", *Criterion]
-            rows = [list(_pair_values(pair).values()) for pair in listed]
-            print(f"\n{run_name(path)}\n{text_table([header, *rows])}")
+    if pairs and args.format != "json":
+        listed = [
+            {"run": run_name(path), **_pair_values(gold, pair)}
+            for path, of_run in pairs.items()
+            for pair in of_run
+        ]
+        print(f"\n{styled_table(table_of(listed), args.format)}" if listed else "\nno pairs")
     return 0
 
 
@@ -110,14 +113,16 @@ def _pairs(gold: MentionCorpus, path: Source) -> list[MentionPair]:
     return sorted(pairs, key=lambda pair: pair.reference or pair.prediction or ())
 
 
-def _pair_values(pair: MentionPair) -> dict[str, str]:
+def _pair_values(gold: MentionCorpus, pair: MentionPair) -> dict[str, str]:
     one = pair.reference or pair.prediction
     assert one is not None
     return {
         "place": one.place,
         "gold": _offsets(pair.reference),
+        "gold_words": _words(gold, pair.reference),
         "gold_type": pair.reference.type if pair.reference else "-",
         "predicted": _offsets(pair.prediction),
+        "predicted_words": _words(gold, pair.prediction),
         "predicted_type": pair.prediction.type if pair.prediction else "-",
         **{str(criterion): pair.outcome(criterion) for criterion in Criterion},
     }
@@ -130,7 +135,16 @@ def _offsets(mention: MentionSpan | None) -> str:
     return ";".join(f"{start}-{end - 1}" for start, end in mention.span)
 
 
+def _words(gold: MentionCorpus, mention: MentionSpan | None) -> str:
+    """Return a mention's words, pieces with `...` between; a table of gold has no text."""
+    text = gold.sentences[mention.place].text if mention else None
+    if mention is None or text is None:
+        return "-"
+    return " ... ".join(text[start:end] for start, end in mention.span)
+
+
 def _values(
+    gold: MentionCorpus,
     path: Source,
     card: NerScorecard,
     bounds: dict[Criterion, Bounds | None],
@@ -139,7 +153,7 @@ def _values(
     intervals = {str(criterion): found for criterion, found in bounds.items()}
     values = {"run": run_name(path), **card.to_dict(), "f_score_intervals": intervals}
     if pairs is not None:
-        values["pairs"] = [_pair_values(pair) for pair in pairs]
+        values["pairs"] = [_pair_values(gold, pair) for pair in pairs]
     return values
 
 

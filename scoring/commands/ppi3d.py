@@ -7,14 +7,23 @@ import json
 from pathlib import Path
 
 from scoring import figures
+from scoring.errors import OptionError
 from scoring.files import run_name
 from scoring.intervals import Bounds
-from scoring.options import add_format, add_interval_resamples, check_names, framed
+from scoring.options import add_format, add_interval_resamples, check_names, framed, positive
 from scoring.pair_files import read_labels, scored_pairs
 from scoring.pictures import add_pictures, check_pictures, save_pictures
-from scoring.ppi3d import RESAMPLES, Ppi3dScorecard, curves, evaluate, intervals, read_scores
+from scoring.ppi3d import (
+    RESAMPLES,
+    Ppi3dScorecard,
+    curves,
+    evaluate,
+    intervals,
+    read_scores,
+    simulated_tables,
+)
 from scoring.rankings import RankedRun, ranking_report, ranking_table
-from scoring.tables import Cell, text_table
+from scoring.tables import Cell, styled_table, table_of, text_table
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,11 +31,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("ppi3d", help="score 3-D protein interaction predictors")
     parser.add_argument(
         "--scores",
-        required=True,
         nargs="+",
         type=Path,
         metavar="TSV",
         help="label (0 or 1), confidence; with --gold pair, confidence; several files are ranked",
+    )
+    parser.add_argument(
+        "--simulate",
+        type=positive,
+        metavar="PAIRS",
+        help="in place of --scores: the paper's Tables 2 to 4 from its simulated predictors",
     )
     parser.add_argument(
         "--gold", type=Path, metavar="TSV", help="pair, label (0 or 1): every pair to be scored"
@@ -39,6 +53,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def score_pairs(args: argparse.Namespace) -> int:
     """Print the measures of one list of scored pairs, or the ranking of several."""
+    if bool(args.scores) == bool(args.simulate):
+        raise OptionError("expected either --scores or --simulate")
+    if args.simulate:
+        return _simulate(args)
     check_pictures(args)
     check_names(args.scores)
     labels = read_labels(args.gold) if args.gold else None
@@ -66,6 +84,23 @@ def score_pairs(args: argparse.Namespace) -> int:
         table = ranking_table([_ranked(p, card, bounds[p]) for p, card in cards.items()], "score")
         print(framed(args, ranking_report(table, args.format, "score")))
     return 0
+
+
+def _simulate(args: argparse.Namespace) -> int:
+    """Print the cells of the paper's tables."""
+    if args.gold or args.out or args.html:
+        raise OptionError("--gold, --out and --html do not go with --simulate")
+    if args.simulate > _MOST_PAIRS:
+        raise OptionError(f"{args.simulate} pairs; expected at most {_MOST_PAIRS:,}")
+    rows = simulated_tables(args.simulate)
+    if args.format == "json":
+        print(json.dumps(rows, indent=2))
+    else:
+        print(framed(args, styled_table(table_of(rows), args.format)))
+    return 0
+
+
+_MOST_PAIRS = 10_000_000
 
 
 def _ranked(path: Path, card: Ppi3dScorecard, bounds: dict[str, tuple[float, float]]) -> RankedRun:

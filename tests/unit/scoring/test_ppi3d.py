@@ -14,6 +14,7 @@ from scoring.cli import main
 from scoring.errors import OptionError
 from scoring.pair_files import read_labels, scored_pairs
 from scoring.ppi3d import curves, evaluate, expected_score, intervals, simulate
+from tests.shared import shared
 
 _PAIRS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30)
 
@@ -138,3 +139,20 @@ def test_intervals_do_not_depend_on_the_order_of_the_gold(tmp_path: Path) -> Non
         read = scored_pairs(tmp_path / "run", read_labels(tmp_path / "gold"))
         found.append(intervals(*read, resamples=20))
     assert found[0] == found[1]
+
+
+def test_tables_of_the_paper_are_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each cell lies near the printed AUROC and AUPRC, and the score near its own limit."""
+    assert main(["ppi3d", "--simulate", "20000", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    cells = json.loads(shared("golden/metric3d.json").read_text())["cells"]
+    for row, cell in zip(rows, cells, strict=True):
+        assert (row["set"], row["positive share"]) == (cell["set"], cell["positive"])
+        assert (row["alpha"], row["beta"]) == (cell["alpha"], cell["beta"])
+        assert row["AUROC"] == pytest.approx(cell["auroc_published"], abs=0.02)
+        assert row["AUPRC"] == pytest.approx(cell["auprc_published"], abs=0.04)
+        assert row["limit"] == pytest.approx(cell["score_literal_limit"], abs=1e-12)
+        assert row["score"] == pytest.approx(row["limit"], abs=0.05)
+    assert main(["ppi3d", "--simulate", "20", "--scores", "x.tsv"]) == 2
+    assert main(["ppi3d"]) == 2
+    assert main(["ppi3d", "--simulate", "20000", "--gold", "x.tsv"]) == 2

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -359,9 +360,17 @@ def test_pairs_are_listed_with_their_outcomes(files, capsys):
             counts[name] for name in ("cor", "inc", "par", "mis", "spu")
         ]
     assert main([*words, "--resamples", "0"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["D1.s0", "127-134", "drug", "124-134", "drug", "INC", "INC", "PAR", "COR"] in rows
-    assert ["D1.s0", "-", "-", "24-30", "brand", "SPU", "SPU", "SPU", "SPU"] in rows
+    rows = [re.split("  +", line) for line in capsys.readouterr().out.splitlines()]
+    text = re.search('text="([^"]*)"', gold.read_text())[1]
+    spurious = ["run", "D1.s0", "-", "-", "-", "24-30", text[24:31], "brand"]
+    assert [*spurious, "SPU", "SPU", "SPU", "SPU"] in rows
+    assert main([*words, "--resamples", "0", "--format", "csv"]) == 0
+    listed = csv.DictReader(io.StringIO(capsys.readouterr().out.split("\n\n")[1]))
+    (longer,) = [row for row in listed if row["predicted"] == "124-134"]
+    assert (longer["gold"], longer["strict"], longer["type"]) == ("127-134", "INC", "COR")
+    assert (longer["gold_words"], longer["predicted_words"]) == (text[127:135], text[124:135])
+    assert main([*words, "--resamples", "0", "--format", "latex"]) == 0
+    assert capsys.readouterr().out.count("begin{tabular}") == 2
     assert main([*words, "--compat", "semeval2013"]) == 2
     assert "pairs nothing" in capsys.readouterr().err
 
