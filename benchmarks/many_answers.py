@@ -26,14 +26,13 @@ import msgspec
 from benchmarks import sized
 from benchmarks.filled import PHASE, fill, gold_of, settings
 from metaserver.base.states import Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.cli.process import prepare_process
-from metaserver.cli.serve import open_service
+from metaserver.cli.serve import open_service, service_app
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.web.server import serve_app
-from metaserver.web.service import make_service_app
 
 LANES = 10
 BEAT = 0.01  # seconds
@@ -84,7 +83,7 @@ async def _timed(service: HubContext, address: str, name: str, **values: Any) ->
     async with _watched(address) as times:
         begun, spent = time.perf_counter(), time.process_time()
         started = await perform(OPERATIONS[name], service, ANA, values)
-        job = service.jobs.get(started.job)
+        job = service.jobs.own.get(started.job)
         assert job is not None
         await job.ended()
         took, core = time.perf_counter() - begun, time.process_time() - spent
@@ -94,7 +93,7 @@ async def _timed(service: HubContext, address: str, name: str, **values: Any) ->
 
 async def _catch_up(service: HubContext) -> None:
     """Give the boards all stored answers, as a hub does after its start: a job waits for it."""
-    for running in service.scheduler.phases.values():
+    for running in service.phases.scheduler.phases.values():
         async with running.scoring:
             await running.catch_up()
 
@@ -108,7 +107,7 @@ def changed(folder: Path, articles: int, names: Sequence[str] = ("gold.set",)) -
         web = msgspec.structs.replace(given.web, port=0)
         async with (
             open_service(given) as service,
-            serve_app(make_service_app(service), web) as address,
+            serve_app(service_app(service), web) as address,
         ):
             await _catch_up(service)
             content = gold_of("INT", articles, 1)

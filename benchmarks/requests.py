@@ -25,6 +25,7 @@ from metaserver.cli.single_phase import work_to_end
 from metaserver.config import ServersForCurators
 from metaserver.curation.operations import requests
 from metaserver.curation.operations.requests import NewRequest
+from metaserver.curation.parts import CurationParts
 from metaserver.operations import tokens
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -60,9 +61,9 @@ async def challenge(url: str, folder: Path, policy: ServersForCurators | None) -
             nonlocal took
             took = time.perf_counter() - began
             for request in await asking:
-                live = await hub.requests.get(request)
+                live = await hub.part(CurationParts).requests.get(request)
                 if live is not None and not live.settled:
-                    await hub.requests.forget(live)
+                    await hub.part(CurationParts).requests.forget(live)
 
         began = time.perf_counter()
         await work_to_end(hub, running, end)

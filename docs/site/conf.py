@@ -12,7 +12,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.reference import to_markdown
 
 ROOT = Path(__file__).parents[2]

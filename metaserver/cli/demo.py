@@ -32,6 +32,7 @@ from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.curation.operations.requests import RequestDetail
+from metaserver.publication.pages import PAGES
 from metaserver.uniprot import build_release
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
@@ -116,7 +117,7 @@ async def _demo(
         articles = read_articles([data / "articles"])
         opened = open_phase(phase, articles, settings, settings.address_guard())
         hub, running = await stack.enter_async_context(opened)
-        pages = serve_app(make_pages_app(hub), settings.web)
+        pages = serve_app(make_pages_app(hub, [PAGES]), settings.web)
         address = await stack.enter_async_context(pages)
         console.print(f"{len(running.corpus)} articles; watch it live at [bold]{address}[/]\n")
         asked: list[RequestDetail] = []

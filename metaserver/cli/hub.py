@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -21,20 +20,13 @@ from metaserver.base.states import ProcessRole
 from metaserver.boards.metrics import HubProcesses, Metrics, Sources
 from metaserver.cli.folder import make_folder
 from metaserver.config import Settings
-from metaserver.curation import psi_mi
-from metaserver.curation.candidates import read_models
-from metaserver.curation.desk import RequestDesk
-from metaserver.curation.models import ActiveModels
-from metaserver.curation.operations.curation_rules import ChallengeRules
-from metaserver.curation.texts import GuardedArticles
-from metaserver.curation.vocabulary import read_obo
+from metaserver.curation.parts import CurationParts, add_curation
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.http.guard import AddressGuard
-from metaserver.operations.context import HubContext
-from metaserver.operations.recent import RecentCounts
-from metaserver.operations.sign_ups import OF_ORIGIN, ORIGIN_SECONDS
-from metaserver.operations.uploads import READS, READS_SECONDS
+from metaserver.operations.context import HubContext, JobParts, NoticeParts, PhaseParts, ServerParts
+from metaserver.operations.sign_ups import SignUpCounts
+from metaserver.operations.uploads import FileReads
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.callbacks import CallbackDesk
@@ -50,6 +42,7 @@ from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.sign_up_mail import SignUpMailer
 from metaserver.phases.state_log import ServerStateRecorder
+from metaserver.publication.operations.data_packages import add_publication
 from metaserver.store.place import PostgresUrl
 from metaserver.store.store import open_store
 from metaserver.uniprot import Release
@@ -116,50 +109,41 @@ async def open_hub(
         state_recorder = ServerStateRecorder(
             led, scheduler.phases.values, clock, alone=member.is_alone
         )
-        rules = ChallengeRules(scheduler, settings, clock)
-        guarded = GuardedArticles(store, rules)
-        file = settings.curation.psi_mi
-        psi_mi.use(await asyncio.to_thread(read_obo, Path(file)) if file else None)
-        models = ActiveModels(read_models(settings.curation.models))
-        await models.load(store)
-        requests = RequestDesk(store, client, rules, guarded, models, settings, clock, member)
-        follower.listeners += [partial(models.load, store), requests.follow]
         jobs = Jobs(clock)
         notifier = Notifier(led, client, settings.notices, clock)
         state_recorder.listeners.append(notifier.seen)
         hub = HubContext(
             store=store,
-            client=client,
-            callbacks=callbacks,
             settings=settings,
-            scheduler=scheduler,
-            member=member,
-            leader=leader,
-            state_recorder=state_recorder,
-            archiver=BoardArchiver(led, scheduler, clock),
-            keeper=AggregateKeeper(scheduler.phases.values, writes=lambda: leader.leads),
-            follower=follower,
-            notifier=notifier,
-            alerts=AlertSender(led, client, scheduler, settings, clock),
-            metrics=metrics,
-            conformance=ConformanceRunner(store, client),
-            jobs=jobs,
-            job_board=JobBoard(store, jobs, member, clock),
-            sign_up_mailer=SignUpMailer(led, settings, clock),
-            sign_ups=RecentCounts(OF_ORIGIN, ORIGIN_SECONDS, clock),
-            file_reads=RecentCounts(READS, READS_SECONDS, clock),
-            curves=ScoreCurves(store),
-            rules=rules,
-            requests=requests,
-            guarded=guarded,
-            models=models,
             clock=clock,
+            phases=PhaseParts(scheduler=scheduler, member=member, leader=leader, follower=follower),
+            servers=ServerParts(
+                client=client, callbacks=callbacks, conformance=ConformanceRunner(store, client)
+            ),
+            jobs=JobParts(own=jobs, board=JobBoard(store, jobs, member, clock)),
+            notices=NoticeParts(
+                notifier=notifier,
+                alerts=AlertSender(led, client, scheduler, settings, clock),
+                sign_ups=SignUpMailer(led, settings, clock),
+            ),
         )
+        for part in (
+            metrics,
+            state_recorder,
+            BoardArchiver(led, scheduler, clock),
+            AggregateKeeper(scheduler.phases.values, writes=lambda: leader.leads),
+            ScoreCurves(store),
+            SignUpCounts(clock),
+            FileReads(clock),
+        ):
+            hub.add(part)
+        await add_curation(hub)
+        add_publication(hub)
         try:
             yield hub
         finally:
-            await hub.jobs.close()
-            await hub.conformance.close()
+            await hub.jobs.own.close()
+            await hub.servers.conformance.close()
 
 
 async def work(hub: HubContext, *, notices: bool = True) -> None:
@@ -170,38 +154,38 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
     """
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(hub.scheduler.run(), name="scheduler")
-            group.create_task(hub.member.run(), name="membership")
-            group.create_task(hub.leader.run(lambda: _lead(hub, notices)), name="leader")
-            if not hub.member.is_alone:
-                group.create_task(hub.follower.run(), name="follower")
-                group.create_task(hub.job_board.run(), name="job board")
+            group.create_task(hub.phases.scheduler.run(), name="scheduler")
+            group.create_task(hub.phases.member.run(), name="membership")
+            group.create_task(hub.phases.leader.run(lambda: _lead(hub, notices)), name="leader")
+            if not hub.phases.member.is_alone:
+                group.create_task(hub.phases.follower.run(), name="follower")
+                group.create_task(hub.jobs.board.run(), name="job board")
             elif isinstance(hub.store.place, PostgresUrl):
-                group.create_task(hub.follower.mend(), name="follower")
-            group.create_task(hub.keeper.run(), name="keeper")
-            group.create_task(hub.requests.run(), name="requests")
-            group.create_task(hub.metrics.watch_loop(), name="loop lag")
+                group.create_task(hub.phases.follower.mend(), name="follower")
+            group.create_task(hub.part(AggregateKeeper).run(), name="keeper")
+            group.create_task(hub.part(CurationParts).requests.run(), name="requests")
+            group.create_task(hub.part(Metrics).watch_loop(), name="loop lag")
     finally:
-        await hub.jobs.close()
-        await hub.conformance.close()  # who waits for a test would hold up the site
-        await hub.keeper.close()
+        await hub.jobs.own.close()
+        await hub.servers.conformance.close()  # who waits for a test would hold up the site
+        await hub.part(AggregateKeeper).close()
         with suppress(UnavailableError):
-            await hub.job_board.flush()
+            await hub.jobs.board.flush()
         with suppress(UnavailableError):
-            await hub.leader.resign()
-            await hub.member.leave()
+            await hub.phases.leader.resign()
+            await hub.phases.member.leave()
 
 
 async def _lead(hub: HubContext, notices: bool) -> None:
     """Do what one process of the hub does for all."""
-    hub.scheduler.lead()
+    hub.phases.scheduler.lead()
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(hub.state_recorder.run(), name="states")
-            group.create_task(hub.archiver.run(), name="archiver")
+            group.create_task(hub.part(ServerStateRecorder).run(), name="states")
+            group.create_task(hub.part(BoardArchiver).run(), name="archiver")
             if notices:
-                group.create_task(hub.sign_up_mailer.run(), name="sign-ups")
-                group.create_task(hub.notifier.run(), name="notices")
-                group.create_task(hub.alerts.run(), name="alerts")
+                group.create_task(hub.notices.sign_ups.run(), name="sign-ups")
+                group.create_task(hub.notices.notifier.run(), name="notices")
+                group.create_task(hub.notices.alerts.run(), name="alerts")
     finally:
-        hub.scheduler.follow()
+        hub.phases.scheduler.follow()

@@ -20,6 +20,7 @@ from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings, read_settings
 from metaserver.corpus import read_articles
 from metaserver.lanes.events import LaneEnd
+from metaserver.publication.pages import PAGES
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import Release
 from metaserver.web.public.open_pages import make_pages_app
@@ -88,7 +89,7 @@ async def _run(
         if shortage := allowed.shortage(sum(server.concurrency for server in phase.servers)):
             say(console, shortage)
         if web:
-            pages = serve_app(make_pages_app(hub), settings.web)
+            pages = serve_app(make_pages_app(hub, [PAGES]), settings.web)
             say(console, f"live at {await stack.enter_async_context(pages)}")
         async with shown(running.boards, console):
             ends = await work_to_end(hub, running)

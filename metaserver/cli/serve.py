@@ -11,17 +11,21 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+from aiohttp import web
+
 from metaserver.base.errors import InputError
 from metaserver.base.states import ProcessRole
-from metaserver.cli import logs
+from metaserver.cli import configured, logs
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.cli.folder import hub_settings
 from metaserver.cli.hub import open_hub, work
 from metaserver.cli.lane_worker import work_lanes
 from metaserver.cli.process import prepare_process, run_to_end, say_ready
 from metaserver.config import Settings
+from metaserver.curation import pages as curation
 from metaserver.exchange.http import tracing
-from metaserver.operations import configured
 from metaserver.operations.context import HubContext
+from metaserver.publication import pages as publication
 from metaserver.store import tokens
 from metaserver.store.opening import wait_for
 from metaserver.web.server import serve_app
@@ -59,13 +63,18 @@ async def _serve(settings: Settings, role: ProcessRole) -> int:
             return 0
         async with (
             open_service(settings, role=role) as hub,
-            serve_app(make_service_app(hub), settings.web) as address,
+            serve_app(service_app(hub), settings.web) as address,
         ):
             if not await _has_tokens(hub):
                 print(NOBODY, file=sys.stderr)
             say_ready(f"serving at {address}")
             await work(hub)
     return 0
+
+
+def service_app(hub: HubContext) -> web.Application:
+    """Return the application of a running service: all operations, and all pages."""
+    return make_service_app(hub, OPERATIONS, (publication.PAGES, curation.PAGES))
 
 
 async def _has_tokens(hub: HubContext) -> bool:
@@ -86,9 +95,10 @@ async def open_service(
     Of several processes the one that leads takes in the settings.
     """
     async with open_hub(settings, settings.address_guard(), clock=clock, role=role) as hub:
-        await hub.follower.begin()
-        await hub.scheduler.load()
-        if hub.member.is_alone or await hub.leader.take():
+        await hub.phases.follower.begin()
+        await hub.phases.scheduler.load()
+        if hub.phases.member.is_alone or await hub.phases.leader.take():
             await configured.apply(hub)
-        await hub.scheduler.advance_all()  # who asks first must not be told that no phase is open
+        # who asks first must not be told that no phase is open
+        await hub.phases.scheduler.advance_all()
         yield hub

@@ -23,6 +23,7 @@ from metaserver.lanes.events import LaneEnd
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import phases, runs, servers
 from metaserver.store.articles import pack_articles, store_articles
 from metaserver.uniprot import Release, ReleaseVocabulary
@@ -82,7 +83,7 @@ async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article
         await _set_controls(connection, given, phase_id, named, place)
         phase = await phases.get(connection, given.name)
     assert phase is not None
-    return await hub.scheduler.take_over(phase)
+    return await hub.phases.scheduler.take_over(phase)
 
 
 async def work_to_end(
@@ -98,7 +99,7 @@ async def work_to_end(
     """
     async with asyncio.TaskGroup() as group:
         working = group.create_task(work(hub, notices=False), name="hub")
-        ended = await hub.scheduler.lanes.ended(running)
+        ended = await hub.phases.scheduler.lanes.ended(running)
         async with running.scoring:
             await running.catch_up()
             running.end()
@@ -106,7 +107,8 @@ async def work_to_end(
             await then()
         working.cancel()
     with suppress(UnavailableError):
-        await hub.state_recorder.record()  # the last states: the recorder looks once a second
+        # the last states: the recorder looks once a second
+        await hub.part(ServerStateRecorder).record()
     for name, lane in ended.items():
         if lane.failure is not None:
             message = f"lane {name} stopped by a fault of the hub: {lane.failure!r}"

@@ -99,7 +99,7 @@ async def _sealed(hub: HubContext, secret: str) -> str:
     async with hub.store.reading() as connection:
         known = await servers.has_secrets(connection)
     try:
-        return hub.client.keyring.seal(secret, first=not known)
+        return hub.servers.client.keyring.seal(secret, first=not known)
     except HubError as error:
         log.error("a secret cannot be stored: %s", error)
         message = "the hub cannot store secrets now: tell the organisers, whose log says why"

@@ -123,7 +123,7 @@ async def test_channel(hub: HubContext, caller: Caller, request: OneChannel) -> 
     """Send a channel a message now, to see that it arrives; refused with the reason if not."""
     channel = await _channel(hub, request.channel)
     try:
-        await hub.alerts.deliver(channel, [f"A test message, asked for by {caller.name}"])
+        await hub.notices.alerts.deliver(channel, [f"A test message, asked for by {caller.name}"])
     except FAILURES as error:
         raise RefusedError(Refusal.STATE, f"it was not sent: {error}", field="channel") from error
 

@@ -86,7 +86,7 @@ class Callbacks:
     @classmethod
     def of(cls, hub: HubContext) -> Callbacks:
         """Return those of a hub."""
-        return cls(hub.store, hub.client, hub.callbacks)
+        return cls(hub.store, hub.servers.client, hub.servers.callbacks)
 
     def limits(self, communication: Communication) -> Limits:
         """Return the limits of a callback: its phase's, or the hub's where nobody waits."""

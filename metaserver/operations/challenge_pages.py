@@ -209,4 +209,4 @@ async def _take_over(hub: HubContext, challenge: str) -> None:
         known = await phases.list_all(connection)
     for phase in known:
         if phase.challenge == challenge:
-            await hub.scheduler.take_over(phase)
+            await hub.phases.scheduler.take_over(phase)

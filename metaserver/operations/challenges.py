@@ -65,7 +65,7 @@ async def set_challenge(hub: HubContext, caller: Caller, request: NewChallenge) 
             if phase.challenge == request.challenge
         ]
     for phase in its_phases:  # the dates are the same moments, shown in another zone
-        await hub.scheduler.take_over(phase)
+        await hub.phases.scheduler.take_over(phase)
     return ChallengeDetail(
         challenge=request.challenge, title=request.title, timezone=request.timezone
     )

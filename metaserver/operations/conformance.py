@@ -99,7 +99,7 @@ def tests(hub: HubContext, registered: RegisteredServer) -> Sequence[Tested]:
 def newest_test(hub: HubContext, registered: RegisteredServer) -> Tested:
     """Return the state of a server's newest test, for any phase."""
     made = [
-        tested_for(hub, registered, hub.scheduler.phases.get(PhaseName(phase)))
+        tested_for(hub, registered, hub.phases.scheduler.phases.get(PhaseName(phase)))
         for phase in registered.verdicts
     ]
     return max(made, key=lambda one: one.at or 0.0, default=Tested(phase="", state=TestState.NEVER))
@@ -139,19 +139,19 @@ async def test(hub: HubContext, caller: Caller, request: ServerTest) -> JobDetai
     def is_of_server(job: StoredJob) -> bool:
         return job.kind == KIND and job.subject.split()[0] == name
 
-    if (other := await hub.job_board.elsewhere(team, is_of_server)) is not None:
+    if (other := await hub.jobs.board.elsewhere(team, is_of_server)) is not None:
         return _joined(other, subject)
-    found = hub.conformance.begin(registered, conditions)
-    if (known := hub.jobs.get(found.job)) is not None:
+    found = hub.servers.conformance.begin(registered, conditions)
+    if (known := hub.jobs.own.get(found.job)) is not None:
         return JobDetail.of(known)
     try:
-        job = hub.jobs.begin(KIND, subject, caller.name, found.ended, team=team)
+        job = hub.jobs.own.begin(KIND, subject, caller.name, found.ended, team=team)
     except RefusedError:
         found.task.cancel()
         raise
     found.job = job.id
     when_ended(hub, job.id, found.task.cancel)  # a job that was cancelled ends its test
-    if (other := await hub.job_board.post(job, is_of_server)) is not None:  # of the same moment
+    if (other := await hub.jobs.board.post(job, is_of_server)) is not None:  # of the same moment
         return _joined(other, subject)
     return JobDetail.of(job)
 
@@ -175,8 +175,8 @@ async def get_status(hub: HubContext, caller: Caller, request: ServerTest) -> Te
     found = likely_phases(hub) if asked is None else [require_servers(hub.phase(asked))]
     running = next(iter(found), None)
     phase = running.name if running else NO_PHASE
-    running_test = hub.conformance.under_way(registered.server.name)
-    last = await hub.conformance.report(registered, running.phase.id if running else None)
+    running_test = hub.servers.conformance.under_way(registered.server.name)
+    last = await hub.servers.conformance.report(registered, running.phase.id if running else None)
     known = last.steps if last else ()
     return TestStatus(
         server=registered.server.name,
@@ -221,7 +221,7 @@ def require_servers(running: RunningPhase) -> RunningPhase:
 
 def likely_phases(hub: HubContext) -> Sequence[RunningPhase]:
     """Return the phases that a server may be started in: the open ones, then by their opening."""
-    now, phases = hub.clock(), hub.scheduler.phases.values()
+    now, phases = hub.clock(), hub.phases.scheduler.phases.values()
     found = [
         running
         for running in phases

@@ -34,5 +34,6 @@ async def serve_curators(hub: HubContext, caller: Caller, request: Consent) -> S
             connection, caller, "servers.serve-curators", request.server, serve=request.serve
         )
     if not request.serve:
-        hub.requests.withdraw(registered.server.name)
+        for hook in hub.servers.withdrawn:
+            hook(registered.server.name)
     return detail(hub, await hub.server(caller, request.server))

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import PhaseName, RegisteredServer, ServerName, TeamName
 from metaserver.base.states import OPEN_STATES
-from metaserver.boards.metrics import Metrics
 from metaserver.config import Settings
-from metaserver.curation.desk import RequestDesk
-from metaserver.curation.models import ActiveModels
-from metaserver.curation.operations.curation_logs import CurationLogs
-from metaserver.curation.operations.curation_rules import ChallengeRules
-from metaserver.curation.pdf import PdfReader
-from metaserver.curation.proteins import ReleaseProteins
-from metaserver.curation.texts import GuardedArticles
 from metaserver.exchange.http.client import HttpClient
 from metaserver.operations.caller import Caller
-from metaserver.operations.recent import RecentCounts
 from metaserver.phases.alerting import AlertSender
-from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.callbacks import CallbackDesk
 from metaserver.phases.conformance import ConformanceRunner
-from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.job_board import JobBoard
-from metaserver.phases.jobs import Job, Jobs
-from metaserver.phases.keeper import AggregateKeeper
+from metaserver.phases.jobs import Jobs
 from metaserver.phases.leader import Leader
 from metaserver.phases.membership import HubMember
 from metaserver.phases.notifications import Notifier
@@ -40,56 +27,91 @@ from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.sign_up_mail import SignUpMailer
-from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import audit, servers, teams
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
-from metaserver.uniprot.vocabulary import Policies, split_name
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseParts:
+    """The parts that work phases, in this process and between the processes of a hub.
+
+    Each of `deleted` is called after a phase was deleted.
+    """
+
+    scheduler: Scheduler
+    member: HubMember
+    leader: Leader
+    follower: StoreFollower
+    deleted: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerParts:
+    """The parts that call servers, and are called back.
+
+    Each of `withdrawn` is called with a server that no longer serves curators.
+    """
+
+    client: HttpClient
+    callbacks: CallbackDesk
+    conformance: ConformanceRunner
+    withdrawn: list[Callable[[ServerName], None]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobParts:
+    """The background jobs of this process, and the board on which those of all are."""
+
+    own: Jobs
+    board: JobBoard
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoticeParts:
+    """The senders of notices, alerts and the mail of sign-ups."""
+
+    notifier: Notifier
+    alerts: AlertSender
+    sign_ups: SignUpMailer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HubContext:
-    """The parts of the running hub that operations use; `clock` returns Unix seconds."""
+    """The parts of the running hub that operations use; `clock` returns Unix seconds.
+
+    What only one subject needs is added under its type: `hub.part(Metrics)`.
+    """
 
     store: Store
-    client: HttpClient
-    callbacks: CallbackDesk
     settings: Settings
-    scheduler: Scheduler
-    member: HubMember
-    leader: Leader
-    state_recorder: ServerStateRecorder
-    archiver: BoardArchiver
-    keeper: AggregateKeeper
-    follower: StoreFollower
-    notifier: Notifier
-    alerts: AlertSender
-    metrics: Metrics
-    conformance: ConformanceRunner
-    jobs: Jobs
-    job_board: JobBoard
-    sign_up_mailer: SignUpMailer
-    sign_ups: RecentCounts
-    file_reads: RecentCounts  # of result files, by team
-    curves: ScoreCurves
-    rules: ChallengeRules
-    requests: RequestDesk
-    guarded: GuardedArticles
-    models: ActiveModels
-    pdfs: PdfReader = field(default_factory=PdfReader)
-    curation_logs: CurationLogs = field(default_factory=CurationLogs)
-    last_packages: dict[PhaseName, Job] = field(default_factory=dict)
+    phases: PhaseParts
+    servers: ServerParts
+    jobs: JobParts
+    notices: NoticeParts
     clock: Callable[[], float] = time.time
+    _parts: dict[type, Any] = field(default_factory=dict)
 
-    def proteins(self, release: str) -> ReleaseProteins:
-        """Return the proteins of a release by the name of a vocabulary."""
-        name, _ = split_name(release, Policies())
-        return ReleaseProteins(Path(self.settings.uniprot.releases), name)
+    def add(self, part: object) -> None:
+        """Add the part of one subject, to be had by its type."""
+        self._parts[type(part)] = part
+
+    def part(self, kind: type[P]) -> P:
+        """Return the part of a type; `KeyError` if the hub has none."""
+        part: P = self._parts[kind]
+        return part
+
+    @property
+    def webs(self) -> int:
+        """The number of the hub's processes that serve its pages."""
+        return self.phases.member.webs
 
     async def freshen(self) -> None:
         """Take in what other processes of the hub have changed, if there are others."""
-        if not self.member.is_alone:
-            await self.follower.freshen()
+        if not self.phases.member.is_alone:
+            await self.phases.follower.freshen()
 
     def address_for(self, caller: Caller) -> str:
         """Return the hub's address without a slash at its end, or else the caller's way to it.
@@ -131,18 +153,18 @@ class HubContext:
 
     def require_announced(self, caller: Caller, phase: str) -> None:
         """Raise `RefusedError`, as for an unknown phase, for one that the caller may not know."""
-        running = self.scheduler.phases.get(PhaseName(phase))
+        running = self.phases.scheduler.phases.get(PhaseName(phase))
         if running is not None and not caller.organiser and self.is_embargoed(running):
             raise RefusedError(Refusal.UNKNOWN, f"there is no phase {phase!r}", field="phase")
 
     def seen_phases(self, caller: Caller) -> Sequence[RunningPhase]:
         """Return the phases that the caller may know."""
-        known = self.scheduler.phases.values()
+        known = self.phases.scheduler.phases.values()
         return [one for one in known if caller.organiser or not self.is_embargoed(one)]
 
     def phase(self, name: str | None) -> RunningPhase:
         """Return a phase by name; without a name the only one that is open; else `RefusedError`."""
-        phases = self.scheduler.phases
+        phases = self.phases.scheduler.phases
         if name is not None:
             if name not in phases:
                 raise RefusedError(Refusal.UNKNOWN, f"there is no phase {name!r}", field="phase")

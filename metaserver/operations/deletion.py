@@ -13,7 +13,6 @@ from metaserver.operations.fields import OneChallenge, OnePhase
 from metaserver.operations.table import operation
 from metaserver.operations.turns import turn
 from metaserver.phases.runtime import RunningPhase
-from metaserver.publication.operations.data_packages import sweep_data
 from metaserver.store import deletion
 
 
@@ -23,7 +22,7 @@ async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> No
 
     One with answers or uploaded runs is refused: close it instead.
     """
-    async with turn(hub, request.phase) as running, hub.scheduler.lanes.lock:
+    async with turn(hub, request.phase) as running, hub.phases.scheduler.lanes.lock:
         await _delete(hub, caller, running)
 
 
@@ -41,7 +40,7 @@ async def delete_challenge(hub: HubContext, caller: Caller, request: OneChalleng
 
 
 def _phases_of(hub: HubContext, challenge: str) -> Sequence[RunningPhase]:
-    known = hub.scheduler.phases.values()
+    known = hub.phases.scheduler.phases.values()
     return [running for running in known if running.phase.challenge == challenge]
 
 
@@ -52,7 +51,7 @@ async def _require_empty(hub: HubContext, running: RunningPhase) -> None:
     if found:
         message = f"phase {running.name} has {found}: it can be closed, not deleted"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    lanes = hub.scheduler.lanes
+    lanes = hub.phases.scheduler.lanes
     if any(lanes.is_at_work(running.key(server)) for server in running.servers.values()):
         message = f"servers are at work in phase {running.name}: freeze it first"
         raise RefusedError(Refusal.STATE, message, field="phase")
@@ -66,5 +65,6 @@ async def _delete(hub: HubContext, caller: Caller, running: RunningPhase) -> Non
             raise RefusedError(Refusal.STATE, "it has answers by now", field="phase")
         await deletion.delete_phase(connection, running.phase.id)
         await audit_log(connection, caller, "phases.delete", running.name)
-    hub.scheduler.forget(running)
-    await sweep_data(hub)
+    hub.phases.scheduler.forget(running)
+    for hook in hub.phases.deleted:
+        await hook()

@@ -106,8 +106,8 @@ async def begun(
     hub: HubContext, caller: Caller, kind: str, subject: str, work: Work, *, team: str = ""
 ) -> JobDetail:
     """Begin a job for a caller; return its state. One of a `team` is shown to the team too."""
-    job = hub.jobs.begin(kind, subject, caller.name, work, team=team)
-    await hub.job_board.post(job)
+    job = hub.jobs.own.begin(kind, subject, caller.name, work, team=team)
+    await hub.jobs.board.post(job)
     return JobDetail.of(job)
 
 
@@ -122,8 +122,8 @@ async def begun_alone(
     def is_alike(job: StoredJob) -> bool:
         return job.kind == kind
 
-    other = await hub.job_board.elsewhere("", is_alike)
-    if (own := hub.jobs.at_work(kind)) is not None:
+    other = await hub.jobs.board.elsewhere("", is_alike)
+    if (own := hub.jobs.own.at_work(kind)) is not None:
         return JobDetail.of(own), False
     if other is not None:
         return JobDetail.of_stored(other), False
@@ -134,8 +134,8 @@ async def begun_alone(
         await posted.wait()
         return await work(progress)
 
-    job = hub.jobs.begin(kind, subject, caller.name, work_once_posted)
-    if (other := await hub.job_board.post(job, is_alike)) is not None:  # of the same moment
+    job = hub.jobs.own.begin(kind, subject, caller.name, work_once_posted)
+    if (other := await hub.jobs.board.post(job, is_alike)) is not None:  # of the same moment
         return JobDetail.of_stored(other), False
     posted.set()
     return JobDetail.of(job), True
@@ -149,9 +149,9 @@ async def newest(hub: HubContext, kind: str, subject: str) -> JobDetail | None:
 
 async def _all(hub: HubContext, team: str, kind: str | None = None) -> Sequence[JobDetail]:
     """Return an owner's jobs of all processes, newest first; those of this one as they are now."""
-    own = [job for job in hub.jobs.list_all(team) if kind is None or job.kind == kind]
+    own = [job for job in hub.jobs.own.list_all(team) if kind is None or job.kind == kind]
     ids = {job.id for job in own}
-    others = [job for job in await hub.job_board.newest(team, kind) if job.id not in ids]
+    others = [job for job in await hub.jobs.board.newest(team, kind) if job.id not in ids]
     found = [*map(JobDetail.of, own), *map(JobDetail.of_stored, others)]
     return (
         sorted(found, key=lambda job: job.began_at, reverse=True)[:MOST_KEPT] if others else found
@@ -160,13 +160,13 @@ async def _all(hub: HubContext, team: str, kind: str | None = None) -> Sequence[
 
 def when_done(hub: HubContext, job: str, then: Callable[[], None]) -> None:
     """Call `then` once a job is done; never where it fails, is cancelled or is kept no longer."""
-    if (known := hub.jobs.get(job)) is not None:
+    if (known := hub.jobs.own.get(job)) is not None:
         known.when_done(then)
 
 
 def when_ended(hub: HubContext, job: str, then: Callable[[], object]) -> None:
     """Call `then` once a job has ended, however."""
-    if (known := hub.jobs.get(job)) is not None and known.task is not None:
+    if (known := hub.jobs.own.get(job)) is not None and known.task is not None:
         known.task.add_done_callback(lambda _: then())
 
 
@@ -191,7 +191,7 @@ async def get(hub: HubContext, caller: Caller, request: JobQuery) -> JobDetail:
         await job.ended(request.wait)
     if job.ended_at is not None:  # what one process has said, all say
         with suppress(UnavailableError):
-            await hub.job_board.flush()
+            await hub.jobs.board.flush()
     return JobDetail.of(job)
 
 
@@ -200,10 +200,10 @@ async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
     """Cancel a background job, which then has changed nothing. One that is being stored goes on."""
     job = await _known(hub, caller, request.job)
     if isinstance(job, StoredJob):
-        await hub.job_board.cancel(job)
+        await hub.jobs.board.cancel(job)
         cancelled = await _ended(hub, job, CANCEL_SECONDS)
     else:
-        hub.jobs.cancel(job)
+        hub.jobs.own.cancel(job)
         await job.ended()
         cancelled = JobDetail.of(job)
     async with hub.store.writing() as connection:
@@ -220,12 +220,12 @@ async def _ended(hub: HubContext, job: StoredJob, seconds: float) -> JobDetail:
         if left <= 0:
             break
         await asyncio.sleep(min(LOOK_SECONDS, left))
-        job, known = known, await hub.job_board.find(job.id)
+        job, known = known, await hub.jobs.board.find(job.id)
     return JobDetail.of_stored(known or job)
 
 
 async def _known(hub: HubContext, caller: Caller, key: str) -> Job | StoredJob:
-    job = hub.jobs.get(key) or await hub.job_board.find(key)
+    job = hub.jobs.own.get(key) or await hub.jobs.board.find(key)
     if job is None or not caller.viewer.owns(job.team):
         message = "there is no such job: it ended long ago, or the hub was started again since"
         raise RefusedError(Refusal.UNKNOWN, message, field="job")

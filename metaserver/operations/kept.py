@@ -18,12 +18,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import HubError
 from metaserver.base.files import FOLDER_MODE, is_at_work
+from metaserver.base.phases import DataPackage
+from metaserver.base.states import PhaseState
 from metaserver.operations.context import HubContext
+from metaserver.phases.archiver import OVER
 from metaserver.phases.jobs import Progress
+from metaserver.phases.runtime import RunningPhase
 from metaserver.store import data_packages, kept_files
 from metaserver.store.kept_files import KeptFile
 
 FOLDER = "kept"
+DATA_FOLDER = "data"
+"""The folder of data packages, which are named by their checksums."""
 PART = 2**20
 MOST_BYTES = 2**30
 """The most bytes of a file that a store keeps for several processes."""
@@ -37,7 +43,9 @@ DATA = "data/"
 def workplace(hub: HubContext, kind: str) -> Path:
     """Return the folder in which this process makes files of a kind, which no other one clears."""
     folder = Path(hub.settings.folder) / kind
-    return folder if hub.member.is_alone else folder / f"{socket.gethostname()}-{os.getpid()}"
+    return (
+        folder if hub.phases.member.is_alone else folder / f"{socket.gethostname()}-{os.getpid()}"
+    )
 
 
 def clear_workplaces(hub: HubContext, kind: str) -> None:
@@ -55,7 +63,7 @@ async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> K
 
     `HubError` for one that is too large.
     """
-    if hub.member.is_alone:
+    if hub.phases.member.is_alone:
         return None
     size = await asyncio.to_thread(os.path.getsize, path)
     if size > MOST_BYTES:
@@ -147,3 +155,27 @@ def _append(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab") as file:
         file.write(content)
+
+
+def data_file(hub: HubContext, sha256: str) -> Path:
+    """Return the path of a data package by its checksum, whether it is there or not."""
+    return Path(hub.settings.folder) / DATA_FOLDER / f"{sha256}.zip"
+
+
+def guarded(running: RunningPhase, now: float) -> bool:
+    """Return whether a phase is a test phase that is not over."""
+    return running.phase.plan.kind is PhaseState.TEST and running.phase.state(now) not in OVER
+
+
+def offered(hub: HubContext, running: RunningPhase) -> DataPackage | None:
+    """Return a phase's released package; None without its file, or while it is a secret again.
+
+    A phase can become a test phase, be opened again, or be given another corpus. A hub that was
+    restored from a copy of its store has no files until packages are released again.
+    """
+    package = running.data
+    if package is None or package.corpus_id != running.phase.corpus_id:
+        return None
+    if guarded(running, hub.clock()) and (package.gold or not package.confirmed):
+        return None
+    return package if data_file(hub, package.sha256).is_file() else None

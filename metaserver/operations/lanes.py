@@ -78,7 +78,7 @@ async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
     """
     registered, running = await _ready(hub, caller, request)
     note = _audit_writer(caller, "servers.start", running, registered)
-    await hub.scheduler.lanes.start(running, registered, note)
+    await hub.phases.scheduler.lanes.start(running, registered, note)
     return detail(hub, registered)
 
 
@@ -87,7 +87,7 @@ async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
     """Send a paused server only the next article of its queue."""
     registered, running = await _ready(hub, caller, request)
     note = _audit_writer(caller, "servers.next", running, registered)
-    await hub.scheduler.lanes.start_next(running, registered, note)
+    await hub.phases.scheduler.lanes.start_next(running, registered, note)
     return detail(hub, registered)
 
 
@@ -96,7 +96,7 @@ async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
     """Send a server no more articles; what is in flight is finished and counted."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.pause", running, registered)
-    await hub.scheduler.lanes.pause(running, registered, note)
+    await hub.phases.scheduler.lanes.pause(running, registered, note)
     return detail(hub, registered)
 
 
@@ -105,7 +105,7 @@ async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDeta
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.cancel", running, registered)
-    await hub.scheduler.lanes.cancel(running, registered, caller.name, note)
+    await hub.phases.scheduler.lanes.cancel(running, registered, caller.name, note)
     return detail(hub, registered)
 
 
@@ -114,7 +114,7 @@ async def suspend(hub: HubContext, caller: Caller, request: Suspension) -> Serve
     """Send a server no more articles until an organiser resumes it."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.suspend", running, registered, reason=request.reason)
-    await hub.scheduler.lanes.suspend(running, registered, request.reason, note)
+    await hub.phases.scheduler.lanes.suspend(running, registered, request.reason, note)
     return detail(hub, registered)
 
 
@@ -123,7 +123,7 @@ async def resume(hub: HubContext, caller: Caller, request: InLane) -> ServerDeta
     """Lift a suspension: the server is sent articles again."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.resume", running, registered)
-    await hub.scheduler.lanes.resume(running, registered, note)
+    await hub.phases.scheduler.lanes.resume(running, registered, note)
     return detail(hub, registered)
 
 
@@ -133,7 +133,7 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
     registered, running = await lane_of(hub, caller, request)
     positions = [position_of(running, article) for article in request.articles] or None
     note = _audit_writer(caller, "servers.requeue", running, registered)
-    count = await hub.scheduler.lanes.requeue(running, registered, positions, note)
+    count = await hub.phases.scheduler.lanes.requeue(running, registered, positions, note)
     return Requeued(articles=count)
 
 

@@ -48,7 +48,8 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
         found = await leases.processes(connection)
         leader = await leadership.current(connection)
         census = await leases.census(connection)
-    own = {hub.member.id: hub.scheduler.lanes.holder.engine.count} if hub.member.is_alone else {}
+    member, held = hub.phases.member, hub.phases.scheduler.lanes.holder.engine.count
+    own = {member.id: held} if member.is_alone else {}
     return MachinesDetail(
         processes=tuple(
             ProcessDetail(
@@ -66,5 +67,5 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
         ),
         lanes_due=census.due,
         lanes_unheld=census.unheld,
-        follower_lag=0.0 if hub.member.is_alone else round(min(hub.follower.lag, 1e6), 1),
+        follower_lag=0.0 if member.is_alone else round(min(hub.phases.follower.lag, 1e6), 1),
     )

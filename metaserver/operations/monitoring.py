@@ -123,18 +123,18 @@ class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
 async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail:
     """Return the state of the hub itself."""
     blocked = hub.store.blocked or ""
-    phases = hub.scheduler.phases.values()
+    phases = hub.phases.scheduler.phases.values()
     disk = shutil.disk_usage(hub.settings.folder)
-    recent = [one for one in hub.client.watchdog.stalls if one.at > hub.clock() - RECENT]
+    recent = [one for one in hub.servers.client.watchdog.stalls if one.at > hub.clock() - RECENT]
     return HubDetail(
         ready=not blocked,
         blocked=blocked,
         phases=len(phases),
         servers=len({name for running in phases for name in running.servers}),
-        lanes=hub.scheduler.lanes.count,
+        lanes=hub.phases.scheduler.lanes.count,
         lanes_behind=sum(running.boards.monitor().behind for running in phases),
         version=version("biocreative-metaserver"),
-        lag=_lag(hub.metrics),
+        lag=_lag(hub.part(Metrics)),
         disk_free=disk.free,
         disk_size=disk.total,
         stalls=tuple(StallDetail(at=one.at, seconds=one.seconds) for one in recent),
@@ -143,7 +143,7 @@ async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail
 
 def is_ready(hub: HubContext) -> bool:
     """Return whether this process can do its work: answers can be stored, others are followed."""
-    follows = hub.member.is_alone or hub.follower.lag < LAG_ALLOWED
+    follows = hub.phases.member.is_alone or hub.phases.follower.lag < LAG_ALLOWED
     return follows and not hub.store.blocked
 
 
@@ -156,10 +156,10 @@ async def metrics_for(hub: HubContext, caller: Caller) -> tuple[bytes, str]:
     if caller.team is not None:
         async with hub.store.reading() as connection:
             own = await servers.list_all(connection, caller.team)
-        return hub.metrics.render_of({registered.server.name for registered in own})
+        return hub.part(Metrics).render_of({registered.server.name for registered in own})
     if caller.role is None or caller.organiser:
-        return hub.metrics.render()
-    return hub.metrics.render_hub()
+        return hub.part(Metrics).render()
+    return hub.part(Metrics).render_hub()
 
 
 def _lag(metrics: Metrics) -> float:

@@ -118,13 +118,13 @@ class PhaseView:
     @classmethod
     def find(cls, hub: HubContext, phase: str) -> PhaseView | None:
         """Return a view of a phase by name; None where there is none."""
-        running = hub.scheduler.phases.get(PhaseName(phase))
+        running = hub.phases.scheduler.phases.get(PhaseName(phase))
         return None if running is None else cls(hub, running)
 
     @property
     def current(self) -> bool:
         """True while the hub works this phase: a new plan may have put another in its place."""
-        return self._hub.scheduler.phases.get(self.name) is self._running
+        return self._hub.phases.scheduler.phases.get(self.name) is self._running
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a view of the same phase."""
@@ -377,7 +377,7 @@ class PhaseView:
 
 def list_views(hub: HubContext) -> Sequence[PhaseView]:
     """Return the views of all phases, oldest first."""
-    known = sorted(hub.scheduler.phases.values(), key=lambda running: running.phase.id)
+    known = sorted(hub.phases.scheduler.phases.values(), key=lambda running: running.phase.id)
     return [PhaseView(hub, running) for running in known]
 
 

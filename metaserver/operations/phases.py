@@ -30,6 +30,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
+from metaserver.operations.kept import offered
 from metaserver.operations.planning import (
     checked,
     known_corpus,
@@ -40,7 +41,6 @@ from metaserver.operations.planning import (
 from metaserver.operations.rounded import FINAL, warning
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.runtime import RunningPhase
-from metaserver.publication.operations.data_rules import offered
 from metaserver.store import phases
 
 Date = Annotated[
@@ -264,7 +264,7 @@ def warnings_of(phase: PhaseDetail) -> tuple[str, ...]:
 async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDetail:
     """Plan a phase. Import its corpus before, set its gold after."""
     challenge = await challenge_named(hub, request.challenge)
-    if request.phase in hub.scheduler.phases:
+    if request.phase in hub.phases.scheduler.phases:
         message = f"there is a phase {request.phase!r} already"
         raise RefusedError(Refusal.STATE, message, field="phase")
     corpus = await known_corpus(hub, request.corpus)
@@ -294,7 +294,7 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
             plan,
             corpus_id=corpus.corpus_id,
             release=request.release,
-            after=hub.scheduler.last_id,
+            after=hub.phases.scheduler.last_id,
         )
         await audit_log(
             connection, caller, "phases.create", request.phase, **_audit_details(request)
@@ -429,7 +429,7 @@ async def reopened(hub: HubContext, name: str) -> RunningPhase:
     async with hub.store.reading() as connection:
         phase = await phases.get(connection, PhaseName(name))
     assert phase is not None
-    return await hub.scheduler.take_over(phase)
+    return await hub.phases.scheduler.take_over(phase)
 
 
 def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:

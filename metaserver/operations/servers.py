@@ -214,7 +214,7 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         tested_for=newest.phase,
         reasons=newest.reasons,
         tests=tuple(tests(hub, registered)),
-        testing=hub.conformance.under_way(server.name) is not None,
+        testing=hub.servers.conformance.under_way(server.name) is not None,
         phases=tuple(_progress(hub, server.name)),
     )
 
@@ -238,7 +238,7 @@ def _progress(hub: HubContext, name: ServerName) -> Sequence[LaneProgress]:
             in_flight=status.in_flight,
             eta=status.eta,
         )
-        for running in hub.scheduler.phases.values()
+        for running in hub.phases.scheduler.phases.values()
         if name in running.servers
         for status in [running.boards.server_monitor.status(name)]
     ]
@@ -310,7 +310,7 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     *** in the given URL keeps the stored secrets, if scheme, host and port are the same.
     """
     registered = await hub.server_in_use(caller, request.server)
-    if hub.scheduler.lanes.at_work(registered):
+    if hub.phases.scheduler.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
     values = {name: value for name in CHANGED if (value := getattr(request, name)) is not None}
     if request.url is not None:
@@ -329,7 +329,7 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
         await servers.change(connection, registered.id, server)
         await audit_log(connection, caller, "servers.update", server.name, **_audit_details(server))
     changed = await hub.server(caller, request.server)
-    await hub.scheduler.lanes.changed(changed)
+    await hub.phases.scheduler.lanes.changed(changed)
     return detail(hub, changed)
 
 
@@ -340,7 +340,7 @@ async def retire(hub: HubContext, caller: Caller, request: OneServer) -> None:
     note = functools.partial(
         audit_log, caller=caller, action="servers.pause", subject=request.server
     )
-    await hub.scheduler.lanes.leave(registered, note)
+    await hub.phases.scheduler.lanes.leave(registered, note)
     async with hub.store.writing() as connection:
         await servers.retire(connection, registered.id)
         await audit_log(connection, caller, "servers.retire", request.server)
@@ -386,7 +386,7 @@ def _servers_a_team(hub: HubContext) -> int:
     """Return the largest number of servers a team that any phase which is not over allows."""
     plans = [
         running.phase.plan.limits.servers
-        for running in hub.scheduler.phases.values()
+        for running in hub.phases.scheduler.phases.values()
         if running.state is not PhaseState.CLOSED
     ]
     return max(plans, default=PhaseLimits().servers)

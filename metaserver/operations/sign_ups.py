@@ -6,7 +6,7 @@ later, by `phases.sign_up_mail`. `sign_up_links` has what is done with a link.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from ipaddress import ip_network
 from typing import Annotated
@@ -40,6 +40,7 @@ from metaserver.operations.fields import (
     NewName,
     OneChallenge,
 )
+from metaserver.operations.recent import RecentCounts
 from metaserver.operations.table import operation
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS, canonical
 from metaserver.store import sign_ups, teams
@@ -60,6 +61,14 @@ KEPT = 7 * DAY
 """Seconds for which a sign-up is kept whose link was not sent: an organiser may hand it out."""
 LISTED = 1_000
 INVITED = 200
+
+
+class SignUpCounts(RecentCounts):
+    """The sign-ups that each network address has tried lately."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(OF_ORIGIN, ORIGIN_SECONDS, clock)
+
 
 _WAITS = (SignUpState.INVITED, SignUpState.UNCONFIRMED, SignUpState.WAITING)
 _LINE = rf"^[^\x00-\x1f\x7f]*{END}"  # one line: it stands in headers of mail, and in tables
@@ -143,7 +152,7 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
     """
     challenge = await seen_challenge(hub, caller, request.challenge)
     site = _site(caller.origin)
-    if wait := hub.sign_ups.take(site):
+    if wait := hub.part(SignUpCounts).take(site):
         message = f"too many sign-ups from here: try again in {wait / 60:.0f} min"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
     _require_open(challenge, request)
@@ -169,10 +178,10 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
                 terms_version=challenge.page.terms_version,
                 origin=origin,
                 code=digest(request.code) if request.code else None,
-                mail_due=hub.sign_up_mailer.able,
+                mail_due=hub.notices.sign_ups.able,
             )
-    hub.sign_up_mailer.wake()
-    return SignUpAnswer(message=_words(able=hub.sign_up_mailer.able))
+    hub.notices.sign_ups.wake()
+    return SignUpAnswer(message=_words(able=hub.notices.sign_ups.able))
 
 
 def _site(origin: Hashable) -> str:
@@ -254,13 +263,13 @@ async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Seque
                 hub.clock(),
                 state=SignUpState.INVITED,
                 email=email,
-                mail_due=hub.sign_up_mailer.able,
+                mail_due=hub.notices.sign_ups.able,
             )
             for email in {one.lower(): one for one in request.emails}.values()
         ]
         known = [await sign_ups.get(connection, one) for one in ids]
         await audit_log(connection, caller, "sign-ups.invite", challenge.name, people=len(ids))
-    hub.sign_up_mailer.wake()
+    hub.notices.sign_ups.wake()
     return [one for one in known if one]
 
 
@@ -270,10 +279,10 @@ async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUp:
     async with hub.store.writing() as connection:
         one = await _waiting(connection, request.id)
         name = request.team or one.team
-        await let_in(connection, one, name, hub.clock(), mail_due=hub.sign_up_mailer.able)
+        await let_in(connection, one, name, hub.clock(), mail_due=hub.notices.sign_ups.able)
         await audit_log(connection, caller, "sign-ups.approve", f"sign-up {one.id}", team=name)
         done = await sign_ups.get(connection, one.id)
-    hub.sign_up_mailer.wake()
+    hub.notices.sign_ups.wake()
     assert done is not None
     return done
 

@@ -60,7 +60,7 @@ class Operation:
 
 
 OPERATIONS: dict[str, Operation] = {}
-"""Every operation by name; filled when `operations.catalogue` is imported."""
+"""Every operation by name; filled when `cli.catalogue` is imported."""
 
 _BY_FUNCTION: dict[Handler, Operation] = {}
 

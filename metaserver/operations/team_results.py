@@ -22,6 +22,7 @@ from metaserver.operations.phase_view import PhaseView
 from metaserver.operations.table import operation
 from metaserver.operations.uploads import team_of
 from metaserver.operations.visibility import sees_curves
+from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import TaskPlugin
 
@@ -143,7 +144,7 @@ async def _results(
             in_gold=row.articles_in_gold if row and exact else 0,
             change=score - before[1] if before is not None and score is not None else None,
             before=before[0] if before is not None and score is not None else "",
-            curve=await hub.curves.curve(running, task.name, one.run)
+            curve=await hub.part(ScoreCurves).curve(running, task.name, one.run)
             if may_see and score is not None
             else (),
             usage=usages.get(one.run),

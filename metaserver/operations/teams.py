@@ -134,7 +134,7 @@ async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDe
             await teams.change(connection, TeamName(request.team), **values)
             await audit_log(connection, caller, "teams.update", request.team, **values)
     team = await hub.team(request.team)
-    for running in hub.scheduler.phases.values():
+    for running in hub.phases.scheduler.phases.values():
         await running.reload(Part.TEAMS, team.name)
     return TeamDetail.of(team)
 
@@ -192,7 +192,7 @@ async def retire(hub: HubContext, caller: Caller, request: OneTeam) -> None:
     for registered in await _servers(hub, team):
         name = registered.server.name
         note = functools.partial(audit_log, caller=caller, action="servers.pause", subject=name)
-        await hub.scheduler.lanes.leave(registered, note)
+        await hub.phases.scheduler.lanes.leave(registered, note)
     async with hub.store.writing() as connection:
         await teams.change(connection, team.name, retired_at=hub.clock())
         await audit_log(connection, caller, "teams.retire", request.team)

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -23,6 +23,7 @@ from metaserver.base.zones import in_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TeamField
+from metaserver.operations.recent import RecentCounts
 from metaserver.operations.table import operation
 from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.store import uploads
@@ -38,6 +39,13 @@ nothing, such as previews and files with faults. Reading one can take seconds of
 
 Print: TypeAlias = str | int
 """The compared part of an answer: its digest, or its place in an order."""
+
+
+class FileReads(RecentCounts):
+    """The result files of each team that were read lately."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(READS, READS_SECONDS, clock)
 
 
 class UploadsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -166,7 +174,7 @@ def count_read(hub: HubContext, caller: Caller, team: Team) -> None:
     """Count a result file that is read for a team; `RefusedError` where they were too many."""
     if caller.organiser:
         return
-    if wait := hub.file_reads.take(team.name):
+    if wait := hub.part(FileReads).take(team.name):
         message = f"team {team.name} has sent {READS} result files in an hour: try again"
         message += f" in {math.ceil(wait / 60)} min"
         raise RefusedError(Refusal.TOO_MANY, message, field="content", retry_after=wait)

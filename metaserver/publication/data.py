@@ -29,7 +29,6 @@ from metaserver.tasks.plugin import CorpusTask, installed_tasks
 from scoring import ActGold, ItemGold
 from scoring.files import gold_lines
 
-FOLDER = "data"
 BATCH = 50
 _DRAFT = ".draft"
 
@@ -55,10 +54,6 @@ class DataMaker:
     def __init__(self, store: StorePlace, folder: Path) -> None:
         self._store = store
         self._folder = folder
-
-    def place(self, sha256: str) -> Path:
-        """Return the path of a package."""
-        return self._folder / f"{sha256}.zip"
 
     def keep(self, checksums: set[str]) -> None:
         """Delete all but some packages."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from aiohttp import web
 
-from metaserver.curation.pages import CuratorPages
-from metaserver.curation.pages.curation_files import CurationFiles
-from metaserver.curation.pages.request_events import RequestEvents
 from metaserver.operations.callbacks import Callbacks
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.sessions import Sessions
+from metaserver.operations.table import Operation
 from metaserver.web.access import auth
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.freshness import freshened
@@ -26,36 +25,37 @@ from metaserver.web.public.open_pages import mount_open_pages
 from metaserver.web.public.sign_up import SignUpPages
 from metaserver.web.team import TeamConsole
 from metaserver.web.ui.assets import Assets
-from metaserver.web.ui.console import open_console
+from metaserver.web.ui.console import Slice, open_console
 from metaserver.web.ui.templates import Templates
 
 
-def make_service_app(hub: HubContext) -> web.Application:
-    """Return the application of a running service."""
-    assets = Assets.shipped()
+def make_service_app(
+    hub: HubContext, operations: Mapping[str, Operation], slices: Sequence[Slice]
+) -> web.Application:
+    """Return the application of a running service: its operations, and the pages of `slices`."""
+    assets = Assets.of(*(one.package for one in slices))
     templates = Templates.of(assets)
     errors = [error_pages(templates), without_slash, api_errors, rpc_faults, callback_errors]
     app = web.Application(middlewares=[compressed, *errors])
-    gate = auth.setup(app, Sessions.of(hub), hub.settings.web, sharers=lambda: hub.member.webs)
+    gate = auth.setup(app, Sessions.of(hub), hub.settings.web, sharers=lambda: hub.webs)
     app.middlewares.append(freshened(hub))
-    app.add_routes(Api(hub=hub, operations=OPERATIONS).routes())
+    app.add_routes(Api(hub=hub, operations=operations).routes())
     rpc = Rpc(
         hub=hub,
-        operations=OPERATIONS,
+        operations=operations,
         read_token=auth.token_caller,
         count_call=auth.count_call,
     )
     app.add_routes(rpc.routes())
-    app.add_routes([Document(OPERATIONS).route()])
+    app.add_routes([Document(operations).route()])
     app.add_routes(CallbackApi(callbacks=Callbacks.of(hub)).routes())
-    RequestEvents(hub=hub).mount(app)
-    app.add_routes(CurationFiles(hub=hub).routes())
-    app.add_routes(ReferencePages(operations=OPERATIONS, rpc=rpc, templates=templates).routes())
+    app.add_routes(ReferencePages(operations=operations, rpc=rpc, templates=templates).routes())
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
-    mount_open_pages(app, hub, templates, assets)
+    mount_open_pages(app, hub, templates, assets, slices)
     console = open_console(app, hub, templates)
     app.add_routes(SignUpPages(console=console).routes())
     app.add_routes(TeamConsole(console=console).routes())
-    app.add_routes(CuratorPages(console=console).routes())
     OrganiserPages(console=console).mount(app)
+    for one in slices:
+        one.mount(app, console)
     return app

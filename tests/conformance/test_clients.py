@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from tests.conformance.foreign import Language, param, running
 from tests.conformance.foreign_clients import PAIRS, Client
 from tests.hubs.process import Api, hub_at, new_token, write_config

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import inspect
 
 from metaserver.base.plans import YEAR
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.config import Settings
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline
 from metaserver.operations.reference import linked
 

@@ -1,6 +1,6 @@
 """Every operation explains itself and its fields."""
 
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline
 
 

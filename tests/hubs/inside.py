@@ -13,6 +13,7 @@ from typing import Any
 from metaserver.base.plans import LimitSettings
 from metaserver.base.records import TaskName, TeamName
 from metaserver.base.states import JobState, Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service
 from metaserver.config import (
@@ -23,7 +24,6 @@ from metaserver.config import (
 )
 from metaserver.corpus import read_articles
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.store import phases
@@ -46,7 +46,7 @@ class Running:
         done = await perform(OPERATIONS[name], self.service, caller, values)
         if OPERATIONS[name].report is None:
             return done
-        job = self.service.jobs.get(done.job)
+        job = self.service.jobs.own.get(done.job)
         assert job is not None
         await job.ended()
         assert job.state is JobState.DONE, job.error
@@ -58,7 +58,7 @@ class Running:
 
     async def caught_up(self) -> None:
         """Wait until the boards of all phases have the stored answers."""
-        phases = self.service.scheduler.phases
+        phases = self.service.phases.scheduler.phases
         await until(lambda: not any(running.is_behind for running in phases.values()))
 
     async def frozen(self, count: int, phase: str = "test") -> Any:
@@ -121,5 +121,5 @@ async def plan_phase(running: Running, name: str = "test", **values: Any) -> Non
         path = DEMO / f"gold_{task.lower()}.tsv"
         phase_id = running.service.phase(name).phase.id
         await store.set_gold(phase_id, TaskName(task), path.name, path.read_bytes())
-    scheduler = running.service.scheduler
+    scheduler = running.service.phases.scheduler
     await scheduler.take_over(running.service.phase(name).phase)

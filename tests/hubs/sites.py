@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import FormData
 from aiohttp.test_utils import TestClient, TestServer
 
-from metaserver.web.service import make_service_app
+from metaserver.cli.serve import service_app
 from tests.hubs.inside import Running
 
 Form = Mapping[str, Any]
@@ -85,7 +85,7 @@ async def _page(response: Any) -> Page:
 
 def site_of(running: Running) -> TestServer:
     """Return a server of the service's site, to enter."""
-    return TestServer(make_service_app(running.service))
+    return TestServer(service_app(running.service))
 
 
 def client_of(running: Running) -> TestClient[Any, Any]:

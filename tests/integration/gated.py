@@ -81,7 +81,7 @@ async def gated_site(
     """
     known = WebSettings(**settings)
     async with open_store(place_in(folder)) as store:
-        assets = Assets.shipped()
+        assets = Assets.of()
         templates = Templates.of(assets)
         app = web.Application(middlewares=[error_pages(templates)])
         app.on_response_prepare.append(add_headers)

@@ -22,12 +22,14 @@ from metaserver.base.records import ServerName, TaskName
 from metaserver.boards.scoreboard import Scoreboard
 from metaserver.boards.windows import Window
 from metaserver.cli.hub import work
-from metaserver.cli.serve import open_service
+from metaserver.cli.serve import open_service, service_app
 from metaserver.config import Settings
 from metaserver.phases import checkpoints, followed, follower, log_reader
+from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.checkpoints import DIGEST_BYTES, Content, encode
+from metaserver.phases.keeper import AggregateKeeper
+from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import logs
-from metaserver.web.service import make_service_app
 from tests import stores
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -52,7 +54,7 @@ async def worked(folder: Path) -> tuple[Settings, Any]:
     async with asked_server() as server, at_work(given) as running:
         await plan_phase(running, visibility="public")
         await run_to_end(running, server.url)
-        await running.until(lambda: not running.service.scheduler.lanes.holder.engine.count)
+        await running.until(lambda: not running.service.phases.scheduler.lanes.holder.engine.count)
         shown = what_is_shown(running)
     if stores.chosen[0] == stores.SQLITE:
         kept = Path(mkdtemp())
@@ -140,7 +142,7 @@ async def test_a_restart_reads_what_its_checkpoint_lacks(
         with monkeypatch.context() as patch:
             patch.setattr(log_reader, "CHUNK", 20)
             await hub.phase("test").catch_up()
-        await hub.keeper.close()
+        await hub.part(AggregateKeeper).close()
     assert counted == list(range(1, 21))
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
@@ -214,7 +216,7 @@ async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(
         alter(given, "UPDATE checkpoints SET content = $1", broken(content_of(given)))
         async with reopened(given) as running:
             assert what_is_shown(running) == shown, name
-            await running.service.keeper.close()
+            await running.service.part(AggregateKeeper).close()
         [line] = warnings(caplog)
         assert line.startswith(f"the checkpoint of {ONE} is not used")
         assert reason in line
@@ -227,7 +229,7 @@ async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(
         caplog.clear()
         async with reopened(given) as running:
             assert what_is_shown(running) == shown
-            await running.service.keeper.close()
+            await running.service.part(AggregateKeeper).close()
         assert f"the checkpoint of {ONE} is not used" in caplog.text
 
 
@@ -286,7 +288,7 @@ async def test_an_answer_that_could_not_be_scored_is_counted_once(
     async with asked_server() as server, at_work(given) as running:
         await plan_phase(running, visibility="public")
         answering = asyncio.create_task(run_to_end(running, server.url))
-        engine = running.service.scheduler.lanes.holder.engine
+        engine = running.service.phases.scheduler.lanes.holder.engine
         await running.until(lambda: not faults and not engine.count)
         await running.caught_up()
         await running.do("servers.start", running.team("blue"), server=ONE)
@@ -311,7 +313,7 @@ async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(
         monkeypatch.setattr(follower, "encode", fault)
         await plan_phase(running, visibility="public")
         await run_to_end(running, server.url)
-        await running.until(lambda: not running.service.scheduler.lanes.holder.engine.count)
+        await running.until(lambda: not running.service.phases.scheduler.lanes.holder.engine.count)
         caplog.clear()
     assert "checkpoints of phase test cannot be stored" in caplog.text
 
@@ -322,7 +324,7 @@ async def test_pages_say_that_they_are_catching_up(
     given, shown = await worked(tmp_path)
     words = "catching up: 0 of 1 servers"
     async with held(given, monkeypatch) as (running, release):
-        app = make_service_app(running.service)
+        app = service_app(running.service)
         async with TestClient(TestServer(app)) as client:
 
             async def page(path: str) -> str:
@@ -358,14 +360,14 @@ async def test_nothing_is_decided_by_boards_that_are_behind(
     async with held(given, monkeypatch) as (running, release):
         await running.do("phases.freeze", phase="test")
         phase = running.service.phase("test")
-        await running.service.archiver.look(phase)
-        await running.service.state_recorder.record()
+        await running.service.part(BoardArchiver).look(phase)
+        await running.service.part(ServerStateRecorder).record()
         assert await running.do("boards.frozen", phase="test") == []
         assert ask(given, query) == known
         content = (DEMO / "gold_int.tsv").read_bytes().splitlines(keepends=True)[:-1]
         wanted = {"phase": "test", "task": "INT", "content": b"".join(content), "source": "g.tsv"}
         setting = asyncio.create_task(running.do("gold.set", **wanted))
-        jobs = running.service.jobs
+        jobs = running.service.jobs.own
         async with patience():
             while not any("catching up" in job.progress.step for job in jobs.list_all()):
                 await asyncio.sleep(0.01)

@@ -15,7 +15,7 @@ from annotators.server import Kit
 from metaserver.base.conformance import Conformance
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import LimitSettings
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import perform
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -173,7 +173,9 @@ async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(
         await running.do("servers.update", blue, server="blue-1", url=slow)
         assert await states_of_tests(running) == {"late": "never", "early": "never"}
         under_way = asyncio.create_task(try_out(running, "early"))
-        await running.until(lambda: running.service.conformance.under_way("blue-1") is not None)
+        await running.until(
+            lambda: running.service.servers.conformance.under_way("blue-1") is not None
+        )
         with pytest.raises(RefusedError, match="it is being tested for phase early: wait"):
             await try_out(running, "late")
         for change in ({"concurrency": 3}, {"tasks": ["INT"]}):
@@ -230,7 +232,7 @@ async def test_a_test_that_is_cancelled_stores_nothing(running: Running) -> None
         await registered(running, url)
         begun = await begin(running)
         assert (await running.do("jobs.cancel", blue, job=begun.job)).state == "cancelled"
-        await running.until(lambda: running.service.conformance.under_way("blue-1") is None)
+        await running.until(lambda: running.service.servers.conformance.under_way("blue-1") is None)
         held.set()
     assert await states_of_tests(running) == {"late": "never", "early": "never"}
 
@@ -266,7 +268,7 @@ async def test_tests_outlive_the_hub(tmp_path: Path) -> None:
             [kept] = await running.do("servers.list")
             assert [one.state for one in kept.tests] == ["passed"]
             known = await running.service.server(running.team("blue"), "blue-1")
-            report = await running.service.conformance.report(known, phase.phase.id)
+            report = await running.service.servers.conformance.report(known, phase.phase.id)
             assert msgspec.to_builtins(report) == msgspec.to_builtins(before)
             await start(running, "test")
 
@@ -284,7 +286,7 @@ async def test_the_console_tests_for_the_phase_that_is_chosen(running: Running) 
         assert "answers up to 100,000 bytes" in page.said
         page = await blue.post("/team/servers/blue-1/test", phase="late")
         assert page.path == "/team/servers/blue-1/test?phase=late"
-        await running.until(lambda: running.service.conformance.under_way("blue-1") is None)
+        await running.until(lambda: running.service.servers.conformance.under_way("blue-1") is None)
         page = await blue.get("/team/servers/blue-1/test?phase=late")
         assert "It can be started once phase late is open." in page.said
         assert "late test passed" in page.said

@@ -15,9 +15,10 @@ from annotators.contract import Answer, Context
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ServerName
 from metaserver.base.states import JobState
+from metaserver.cli.catalogue import OPERATIONS
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import consensus_models
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import perform
 from metaserver.publication.training import COMPARED
 from metaserver.store import audit
@@ -81,7 +82,7 @@ async def answered(folder: Path) -> AsyncIterator[Running]:
 async def failure(running: Running, **values: object) -> str:
     """Return why a training fails."""
     begun = await perform(OPERATIONS["consensus.train"], running.service, ORGANISER, values)
-    job = running.service.jobs.get(begun.job)
+    job = running.service.jobs.own.get(begun.job)
     assert job is not None
     await job.ended()
     assert job.state is JobState.FAILED
@@ -150,14 +151,14 @@ async def test_a_model_is_learned_from_a_closed_phase_and_used(tmp_path: Path) -
         await running.do("consensus.use", model=again.model, active=False)
         await running.do("consensus.delete-model", model=again.model)
         await running.do("consensus.use", model=made.model)
-        assert "INT" in running.service.models
+        assert "INT" in running.service.part(CurationParts).models
         async with running.service.store.writing() as connection:  # as another process does
             stored = await consensus_models.get(connection, made.model)
             assert stored is not None
             await consensus_models.use(connection, stored, False)
             await audit.add(connection, actor="x", action="x", subject="x")
-        await running.service.follower.freshen()
-        assert "INT" not in running.service.models
+        await running.service.phases.follower.freshen()
+        assert "INT" not in running.service.part(CurationParts).models
 
 
 async def test_stored_answers_are_combined_for_those_who_may_read_them(tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ async def test_organisers_train_and_use_a_model_on_their_page(tmp_path: Path) ->
         await running.do("phases.close", phase="test")
         assert "No model of INT has learned from" in await page()
         await page(task="INT", method="auto")
-        job = running.service.jobs.at_work("consensus.train")
+        job = running.service.jobs.own.at_work("consensus.train")
         if job is not None:
             await job.ended()
         [known] = (await running.do("consensus.models")).models
@@ -291,7 +292,10 @@ async def test_no_model_learns_from_gold_of_a_phase_that_is_not_closed(tmp_path:
 async def test_a_model_is_older_than_a_server_that_reports_another_version(tmp_path: Path) -> None:
     async with answered(tmp_path) as running:
         await running.do("phases.close", phase="test")
-        desk, versions = running.service.requests, running.service.client.versions
+        desk, versions = (
+            running.service.part(CurationParts).requests,
+            running.service.servers.client.versions,
+        )
         await desk.keep_versions()  # as the tests of the servers reported them
         made = await running.do("consensus.train", task="INT")
         assert all(one.version for one in made.members)

@@ -11,9 +11,9 @@ import pytest
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import JobState
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.curation.exports.json_ import read_json
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import perform
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
@@ -339,8 +339,8 @@ async def test_sets_published_together_lose_no_gold(tmp_path: Path) -> None:
                 for name in names
             ]
         for one in begun:
-            await running.service.jobs.get(one.job).ended()  # type: ignore[union-attr]
-        first, second = (running.service.jobs.get(one.job) for one in begun)
+            await running.service.jobs.own.get(one.job).ended()  # type: ignore[union-attr]
+        first, second = (running.service.jobs.own.get(one.job) for one in begun)
         assert first is not None
         assert second is not None
         assert (first.state, second.state) == (JobState.DONE, JobState.FAILED)

@@ -19,6 +19,7 @@ from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.exports.json_ import read_json
 from metaserver.curation.operations.curation_logs import CurationLogs
 from metaserver.curation.operations.curation_view import CurationDetail
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curations
 from metaserver.curation.texts import GUARDED
 from metaserver.operations.caller import Caller
@@ -330,7 +331,7 @@ async def test_a_curation_is_kept_when_its_request_expires(tmp_path: Path) -> No
     async with asked(tmp_path, clock=clock) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)
         later = 91 * 86_400.0
-        await running.service.requests.sweep()
+        await running.service.part(CurationParts).requests.sweep()
         gone = await refusal(running, "consensus.get", ana, request=request)
         assert gone.refusal is Refusal.UNKNOWN
         found = await running.do("curation.get", ana, curation=opened.curation)
@@ -345,7 +346,7 @@ async def test_new_answers_come_in_when_the_curator_wants(tmp_path: Path) -> Non
         servers["b"].open.clear()
         servers["b"].answer = {"normalizations": [{"dbid": RAS, "rank": 1, "confidence": 0.9}]}
         asked_ = await running.do("consensus.ask", ana, text=TEXT, tasks=("INT",), cutoff=2)
-        live = await running.service.requests.get(asked_.request)
+        live = await running.service.part(CurationParts).requests.get(asked_.request)
         assert live is not None
         await running.until(lambda: len(live.answers) == 1)
         opened = await running.do("curation.open", ana, request=asked_.request)
@@ -427,7 +428,7 @@ async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
         small = CurationLogs(most=1)  # it keeps the last one alone
         async with running.service.store.reading() as connection:
             entries = [await curations.get(connection, one) for one in (key, second, key)]
-            for logs in (running.service.curation_logs, small, small):
+            for logs in (running.service.part(CurationParts).logs, small, small):
                 read = [await logs.read(connection, one) for one in entries if one is not None]
                 assert [len(one) for one in read] == [60, 0, 60]
                 assert list(read[0]) == list(read[2]) == [one.event for one in log]

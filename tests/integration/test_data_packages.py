@@ -25,7 +25,7 @@ from metaserver.base.records import ArticleId
 from metaserver.cli import main
 from metaserver.corpus import read_articles
 from metaserver.operations.caller import Caller
-from metaserver.publication.data import FOLDER
+from metaserver.operations.kept import DATA_FOLDER
 from metaserver.publication.operations.data_packages import KeptData
 from metaserver.store import phases
 from scoring import evaluate_files
@@ -63,7 +63,7 @@ async def content(running: Running, caller: Caller | None = None, phase: str = "
 
 
 def kept(running: Running) -> set[str]:
-    folder = Path(running.service.settings.folder) / FOLDER
+    folder = Path(running.service.settings.folder) / DATA_FOLDER
     return {path.name for path in folder.iterdir()}
 
 
@@ -273,7 +273,7 @@ async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Runni
         assert "would have these test articles beforehand" in page.said
         page = await ana.post(path, test_articles="true", terms=TERMS)
         assert page.path.startswith("/organise/jobs/")
-        job = running.service.jobs.get(page.path.rpartition("/")[2])
+        job = running.service.jobs.own.get(page.path.rpartition("/")[2])
         assert job is not None
         await job.ended()
         assert "without gold" in (await ana.get(path)).said
@@ -290,7 +290,7 @@ async def test_a_release_whose_file_is_gone_is_linked_nowhere(running: Running) 
     """As where the store was restored from a copy."""
     await running.do("data-package.release", phase="test")
     assert (await running.do("phases.get", phase="test")).data
-    [file] = (Path(running.service.settings.folder) / FOLDER).iterdir()
+    [file] = (Path(running.service.settings.folder) / DATA_FOLDER).iterdir()
     file.unlink()
     assert not (await running.do("phases.get", phase="test")).data
     assert not (await running.do("data-package.get", ANYBODY, phase="test")).outdated

@@ -89,7 +89,10 @@ async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(
         monitor = running.service.phase("test").boards.server_monitor
         await running.until(lambda: sum(monitor.status("blue-1").outcomes.values()) > 0)
         await running.do("phases.freeze", phase="test")
-        engine, phase = running.service.scheduler.lanes.holder.engine, running.service.phase("test")
+        engine, phase = (
+            running.service.phases.scheduler.lanes.holder.engine,
+            running.service.phase("test"),
+        )
         key = phase.key(phase.servers[ServerName("blue-1")])
         await running.until(lambda: not engine.at_work(key))
     assert "attempts" in await rows(running, "phase_id")

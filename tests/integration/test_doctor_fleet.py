@@ -83,7 +83,7 @@ def test_connections_of_their_own_have_processes_of_their_own() -> None:
 
 async def test_processes_and_releases_are_those_of_the_store(tmp_path: Path) -> None:
     async with process(tmp_path) as running:
-        await until(lambda: running.service.member.seconds_since_renewal < 1.0)
+        await until(lambda: running.service.phases.member.seconds_since_renewal < 1.0)
         await plan_phase(running)
         found = await examined(running)
         assert any(str(one).startswith("ok       processes: 1 at work") for one in found)

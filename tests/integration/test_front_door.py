@@ -188,7 +188,7 @@ async def test_an_announcement_is_on_the_page_and_is_sent_to_teams(door: Door) -
     await running.do("teams.notices", team="blue", email=True)
     await running.do("challenges.announce", challenge="bc", title="Two days more", text="*Good*")
     assert "<em>Good</em>" in (await door.visitor.get("/c/bc")).text
-    await running.service.notifier.send()
+    await running.service.notices.notifier.send()
     assert "A challenge: Two days more" in door.mail.text()
     assert door.mail.to == ["blue@x.example"]
     await door.visitor.sign_in((await running.do("tokens.create", team="blue")).token)

@@ -24,6 +24,7 @@ from metaserver.base.findings import FindingKind
 from metaserver.base.records import Article, ArticleId, PhaseName, TaskName
 from metaserver.config import WebSettings
 from metaserver.operations.caller import Caller
+from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import phases
 from scoring import evaluate_files
 from tests.fakes.clock import FakeClock
@@ -211,7 +212,7 @@ async def seen_in(folder: Path, hub: HubOfRoles, at: float) -> Mapping[str, str]
     given = await settings(folder.parent, web=WebSettings(requests_a_minute=10**6))
     given = msgspec.structs.replace(given, folder=str(folder))
     async with at_work(given, clock=FakeClock(at)) as running, client_of(running) as client:
-        await running.service.state_recorder.record()  # it looks once a second
+        await running.service.part(ServerStateRecorder).record()  # it looks once a second
         again = replace(hub, running=running, client=client)
         return {
             f"{who} {place}": CHANGING.sub("", text)
@@ -255,7 +256,7 @@ async def half_public(folder: Path) -> AsyncIterator[Running]:
 
 def drawn(running: Running) -> Collection[ArticleId]:
     """Return the articles of ACT's gold that are public."""
-    part = running.service.scheduler.phases[PhaseName("test")].part
+    part = running.service.phases.scheduler.phases[PhaseName("test")].part
     assert part is not None
     return part.draw(map(ArticleId, ARTICLES))
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from metaserver.base.states import Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.config import WebSettings
 from metaserver.exchange.wire.values import EncodeError
 from metaserver.exchange.wire.xmlrpc import encode_call
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, Parameter, ValueKind
 from metaserver.store import tokens
 from tests.hubs.inside import plan_phase

@@ -18,8 +18,8 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.base.errors import MetaserverError, RefusedError, UnavailableError
 from metaserver.base.states import JobState, Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.jobs import LOST, JobDetail, begun, begun_alone
 from metaserver.operations.table import perform
@@ -165,7 +165,7 @@ async def test_of_two_processes_asked_at_once_one_begins_a_job_of_a_kind(tmp_pat
                 asyncio.create_task(begun_alone(hub.service, ORGANISER, "test", "subject", gated))
                 for hub, gated in zip((one, other), work, strict=True)
             ]
-            await until(lambda: all(hub.service.jobs.at_work("test") for hub in (one, other)))
+            await until(lambda: all(hub.service.jobs.own.at_work("test") for hub in (one, other)))
             assert not any(gated.begun for gated in work)
         (job, is_new), (again, is_newer) = await asyncio.gather(*asked)
         assert is_new != is_newer
@@ -229,7 +229,7 @@ async def test_a_server_is_tested_by_one_process_at_a_time(tmp_path: Path) -> No
         begun = await begin_test(one, blue, "early")
         again = await begin_test(other, blue, "early")
         assert again.job == begun.job
-        assert other.service.conformance.under_way("blue-1") is None
+        assert other.service.servers.conformance.under_way("blue-1") is None
         with pytest.raises(RefusedError, match="tested for another phase"):
             await begin_test(other, blue, "late")
         held.set()

@@ -17,8 +17,8 @@ from annotators.server import Kit
 from metaserver.base.errors import RefusedError
 from metaserver.base.plans import LogLevel
 from metaserver.base.states import Visibility
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.cli.logs import configure
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.store.copies import copy_store
 from metaserver.web.public.monitor import server_id
 from scoring import ActGold

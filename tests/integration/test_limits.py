@@ -19,8 +19,8 @@ from aiohttp.test_utils import TestClient
 from metaserver.base.compression import pack
 from metaserver.base.errors import RefusedError
 from metaserver.base.states import Control, Role, ServerState
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.config import WebSettings
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.phases.runtime import Part
 from metaserver.publication.operations.data_packages import data_of
 from metaserver.publication.operations.results import package_of

@@ -33,6 +33,7 @@ from metaserver.exchange.http.client import open_client
 from metaserver.phases import alerting
 from metaserver.phases.alerting import ALERTED, DISK, SIGN_UPS
 from metaserver.phases.conspicuous import BURST
+from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.phases.webhooks import signature
 from metaserver.store import notices, teams
 from metaserver.store.notices import Notice
@@ -101,7 +102,9 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
         async with served(Kit(annotate)) as url:
             await registered(running, url)
             await running.do("servers.next", blue, server="blue-1")
-            await running.until(lambda: not running.service.scheduler.lanes.holder.engine.count)
+            await running.until(
+                lambda: not running.service.phases.scheduler.lanes.holder.engine.count
+            )
         await running.do("servers.start", blue, server="blue-1")
         await running.until(lambda: "down" in posted.events())
     headers, body = posted.headers[0], posted.bodies[0]
@@ -136,7 +139,7 @@ async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
             assert len(set(keys)) == len(set(posted.bodies))  # the same of the same message
             await until(lambda: none_waits(running))
             count = len(posted.bodies)
-            await running.service.notifier.send()
+            await running.service.notices.notifier.send()
     assert posted.events() == ["finished"] * count
     assert len(posted.bodies) == count
 
@@ -160,8 +163,8 @@ async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> 
             watch = running.service.phase("test").boards.server_monitor
             tried = watch.status("blue-2").outcomes
             await running.until(lambda: watch.state("blue-2")[0] == "down")
-            await running.service.state_recorder.record()
-            await running.service.notifier.send()
+            await running.service.part(ServerStateRecorder).record()
+            await running.service.notices.notifier.send()
             assert watch.status("blue-2").outcomes == tried  # probed, sent no article
     assert posted.events() == told == ["finished", "down"]
 
@@ -224,8 +227,8 @@ async def watched(folder: Path, **smtp: Any) -> AsyncIterator[Running]:
         circuit=CircuitSettings(failures=1, probe_base=0.05, probe_cap=0.1),
     )
     async with at_work(given) as running:
-        running.service.alerts.hold = {}
-        if "test" not in running.service.scheduler.phases:
+        running.service.notices.alerts.hold = {}
+        if "test" not in running.service.phases.scheduler.phases:
             await plan_phase(running)
             await running.do("teams.create", team="blue")
             await running.do("phases.open", phase="test")
@@ -301,7 +304,7 @@ async def test_no_alert_is_found_again_by_the_next_look(
         await running.do("phases.update", phase="test", tasks=["ACT", "NER"], freezes=freezes)
         await running.do("phases.open", phase="test")
         await go_down(running)
-        phase, alerts = running.service.phase("test"), running.service.alerts
+        phase, alerts = running.service.phase("test"), running.service.notices.alerts
         state = phase.boards.server_monitor.status
         await running.until(lambda: state(ServerName("blue-1")).state is ServerState.DOWN)
         slow = MeasuredPace(articles=10, seconds=1e6)

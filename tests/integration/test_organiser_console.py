@@ -98,8 +98,8 @@ def addresses(running: Running) -> list[tuple[str, str]]:
         "run": "run-1",
         "version": "1",
         "id": "1",
-        "job": running.service.jobs.list_all()[0].id
-        if running.service.jobs.list_all()
+        "job": running.service.jobs.own.list_all()[0].id
+        if running.service.jobs.own.list_all()
         else "0" * 16,
     }
     found = []
@@ -599,7 +599,7 @@ async def test_the_processes_of_the_hub_are_shown(running: Running, ana: Visitor
         while "leads" not in (page := await ana.get("/organise/machines")).said:
             await asyncio.sleep(0.05)
     assert "pages and servers" in page.said
-    assert running.service.member.id in page.said
+    assert running.service.phases.member.id in page.said
     page = await ana.get("/organise")
     assert 'href="/organise/machines"' in page.text
 
@@ -624,7 +624,7 @@ async def test_the_overview_tells_how_the_hub_is(
     running: Running, ana: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metaserver.web.organise.health.LATE", math.inf)  # on a busy machine
-    running.service.client.watchdog._stalls.clear()
+    running.service.servers.client.watchdog._stalls.clear()
     page = await ana.get("/organise")
     assert "well version" in page.said
     assert "takes all" in page.said

@@ -106,7 +106,7 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
     page = await pages.get("/organise/phases/test", "organiser")
     assert page.count("changes nothing: it is frozen already") == 2
     clock.now = after(1.5)  # its date to open has passed
-    await running.service.scheduler.advance(running.service.phase("test"))  # it does nothing
+    await running.service.phases.scheduler.advance(running.service.phase("test"))  # it does nothing
     assert running.service.phase("test").state is PhaseState.FROZEN
     assert await announced(pages) == "closes 2030-05-01 15:00"
     await running.do("phases.open", phase="test")  # again
@@ -130,23 +130,23 @@ async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
         await _meddle(running, rng)
         hours += rng.choice([-3.0, 0.0, 1.0])
         clock.now = after(hours)
-        await running.service.scheduler.advance(running.service.phase("test"))
+        await running.service.phases.scheduler.advance(running.service.phase("test"))
         detail = await running.do("phases.get", phase="test")
         running_phase = running.service.phase("test")
         assert detail.state is running_phase.state
         assert detail.state not in OPEN_STATES or detail.state is detail.kind
         if not detail.coming:
             clock.now = after(hours + 1_000)
-            await running.service.scheduler.advance(running_phase)
+            await running.service.phases.scheduler.advance(running_phase)
             assert running_phase.state is detail.state
             clock.now = after(hours)
             continue
         change = detail.coming[0]
         clock.now = change.at.timestamp() - 1
-        await running.service.scheduler.advance(running_phase)
+        await running.service.phases.scheduler.advance(running_phase)
         assert running_phase.state is detail.state
         clock.now = change.at.timestamp()
-        await running.service.scheduler.advance(running_phase)
+        await running.service.phases.scheduler.advance(running_phase)
         assert running_phase.state is change.state
         hours = (clock.now - BEGIN.timestamp()) / 3_600
 
@@ -333,7 +333,7 @@ async def test_a_date_in_the_past_is_to_be_confirmed(pages: Pages) -> None:
     assert "2021-01-01 09:00 is past: confirm it, or write another date" in page.said
     assert "Yes, opens is past: the hub does it at once" in page.said
     assert 'value="Kept"' in page.text
-    assert "past" not in running.service.scheduler.phases
+    assert "past" not in running.service.phases.scheduler.phases
     page = await visitor.post("/organise/new-phase", form | {"opens-reading": "true"})
     assert page.path == "/organise/phases/past"
     assert running.service.phase("past").state is PhaseState.TEST
@@ -355,7 +355,7 @@ async def test_corpus_and_gold_are_given_in_the_form_of_the_phase(pages: Pages) 
     assert "The corpus was not imported" in page.said
     page = await send(b"A title\n\nSome text.\n", b"a\t1\n", freezes="2020-01-01")
     assert page.text.count("Choose the file again: it was not kept.") == 4  # at each, and on top
-    assert "small" not in running.service.scheduler.phases
+    assert "small" not in running.service.phases.scheduler.phases
     page = await send(b"A title\n\nSome text.\n", b"a\t1\n", **{"limits.servers": "none"})
     assert re.search(r'<option value="small@1" selected', page.text)  # it is there by now
     page = await send(b"", b"nothing like gold", corpus="small@1")

@@ -281,7 +281,7 @@ async def test_all_requests_for_a_server_share_its_public_row(
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
         phase = pages.running.service.phase("test")
-        await pages.running.service.scheduler.lanes.ended(phase)  # no more changes
+        await pages.running.service.phases.scheduler.lanes.ended(phase)  # no more changes
         monkeypatch.setattr(PhaseView, "server", noted)
         await pages.get("/c/bc/test/servers/blue-1")
         await pages.get("/c/bc/test/servers/blue-1?window=7d")

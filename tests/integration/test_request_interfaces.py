@@ -16,6 +16,7 @@ from metaserver.base.curations import RequestState
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.config import CurationSettings
 from metaserver.curation import pdf
+from metaserver.curation.parts import CurationParts
 from metaserver.uniprot.build import build_release
 from scoring import Task
 from scoring.consensus import ConsensusModel, Member, write_model
@@ -150,7 +151,7 @@ async def test_four_interfaces_see_the_same_versions_of_seven_servers(tmp_path: 
             polled(client, path, head),
             asyncio.to_thread(called, address, token, key),
         )
-        live = await running.service.requests.get(key)
+        live = await running.service.part(CurationParts).requests.get(key)
         assert live is not None
         await running.until(lambda: "fast" in {one.server for one in live.answers})
         servers["slow"].open.set()
@@ -363,7 +364,7 @@ async def test_candidates_that_no_server_shows_are_found_by_evidence_or_name(
         }
         told = await running.do("consensus.explain", ana, request=asked.request, item=mdm2)
         assert told.mentions == asked.candidates[1].mentions
-        live = await running.service.requests.get(asked.request)
+        live = await running.service.part(CurationParts).requests.get(asked.request)
         assert live is not None
         places = live.named.places
         await running.do("consensus.get", ana, request=asked.request)

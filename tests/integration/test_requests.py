@@ -26,8 +26,10 @@ from metaserver.base.records import Article, ArticleId, ServerName, ServerReport
 from metaserver.base.states import ReportedState
 from metaserver.config import ArticleSource, CurationSettings, SecuritySettings, ServersForCurators
 from metaserver.curation.desk import RequestDesk
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import requests
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
 from metaserver.operations.names import SeenNames
 from metaserver.store import audit, leases, phases, servers
 from metaserver.store.leases import Process
@@ -345,7 +347,7 @@ async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:
         await register(running, servers)
         ana = await curator(running)
         asked = await running.do("consensus.ask", ana, text=TEXT, keep_days=1, wait=20.0)
-        desk = running.service.requests
+        desk = running.service.part(CurationParts).requests
         live = await desk.get(asked.request)
         assert live is not None
         assert [(one.accepted, one.raw) for one in live.answers] == [(True, None)]
@@ -403,7 +405,7 @@ async def test_a_server_that_refuses_the_hub_is_asked_once(tmp_path: Path) -> No
                 ana = await curator(running)
                 asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
                 await running.until(lambda: bool(refused) and bool(servers["b"].texts))
-                live = await running.service.requests.get(asked.request)
+                live = await running.service.part(CurationParts).requests.get(asked.request)
                 await running.until(lambda: live.servers["a"].state in ENDED)
             async with at_work(given) as running:
                 servers["b"].open.set()
@@ -450,7 +452,7 @@ async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path
             assert known is not None
             await servers.serve_curators(connection, known.id, False)
             await audit.add(connection, actor="x", action="x", subject="x", detail={})
-        await hub.follower.freshen()
+        await hub.phases.follower.freshen()
         found = await running.do("consensus.get", ana, request=cancelled.request)
         assert (found.state, found.settled) == (RequestState.CANCELLED, True)
         with pytest.raises(RefusedError) as caught:
@@ -476,7 +478,7 @@ async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
             servers["a"].open.clear()
             ana = await curator(running)
             asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
-            live = await running.service.requests.get(asked.request)
+            live = await running.service.part(CurationParts).requests.get(asked.request)
             assert live is not None
             await running.until(lambda: len(live.answers) == 1 and bool(servers["a"].texts))
             before = live.version
@@ -496,6 +498,12 @@ async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
             assert states(again) == states(found)
 
 
+def _with(hub: HubContext, desk: RequestDesk) -> HubContext:
+    """Return the context of a hub whose curators have another desk."""
+    parts = replace(hub.part(CurationParts), requests=desk)
+    return replace(hub, _parts=hub._parts | {CurationParts: parts})
+
+
 @dataclass
 class Aside:
     """A process of a hub in several processes."""
@@ -509,10 +517,10 @@ async def test_a_process_leaves_the_requests_of_a_living_one_alone(tmp_path: Pat
         await plan_phase(running)
         await register(running, servers)
         ana = await curator(running)
-        hub = running.service
+        hub, parts = running.service, running.service.part(CurationParts)
         one, two = (
-            RequestDesk(hub.store, hub.client, hub.rules, hub.guarded, hub.models, hub.settings,
-                        hub.clock, Aside(name))
+            RequestDesk(hub.store, hub.servers.client, parts.rules, parts.guarded, parts.models,
+                        hub.settings, hub.clock, Aside(name))
             for name in ("one", "two")
         )  # fmt: skip
         async with hub.store.writing() as connection:
@@ -521,7 +529,7 @@ async def test_a_process_leaves_the_requests_of_a_living_one_alone(tmp_path: Pat
                 alone=False,
             )  # fmt: skip
         servers["a"].open.clear()
-        by_one, by_two = (Running(replace(hub, requests=desk)) for desk in (one, two))
+        by_one, by_two = (Running(_with(hub, desk)) for desk in (one, two))
         first = asyncio.create_task(one.run())
         asked = await by_one.do("consensus.ask", ana, text=TEXT, deadline=20.0)
         await running.until(lambda: len(servers["a"].texts) == 1)
@@ -594,7 +602,7 @@ async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators)
         await running.do("servers.start", running.team("a"), server="a", phase="test")
         await running.until(lambda: len(servers["a"].texts) == 1)
         asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
-        live = await running.service.requests.get(asked.request)
+        live = await running.service.part(CurationParts).requests.get(asked.request)
         assert live is not None
         if policy is not ServersForCurators.SHARE:
             expected = "busy" if policy is ServersForCurators.IDLE else "not asked"
@@ -617,7 +625,7 @@ async def test_a_report_is_forgotten_when_no_lane_asks_for_it(tmp_path: Path) ->
         servers["a"].open.clear()
         await running.do("servers.start", running.team("a"), server="a", phase="test")
         await running.until(lambda: len(servers["a"].texts) == 2)
-        slots, name = running.service.client.slots, ServerName("a")
+        slots, name = running.service.servers.client.slots, ServerName("a")
         slots.report(name, ServerReport(state=ReportedState.OVERLOADED))
         servers["a"].open.set()
         lane = running.service.phase("test").boards.server_monitor

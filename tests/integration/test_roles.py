@@ -19,10 +19,10 @@ from aiohttp.test_utils import TestClient
 from annotators.server import Kit
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.config import WebSettings
 from metaserver.exchange.wire.xmlrpc import encode_call
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
 from metaserver.web.access import throttle
@@ -392,7 +392,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
         changed = GOLD.read_bytes().split(b"\n", 1)[1]  # boards are kept when the gold changes
         change = await running.do("gold.set", **{**FILED, "content": changed})
         hub.board = change.frozen
-        hub.job = running.service.jobs.list_all()[0].id
+        hub.job = running.service.jobs.own.list_all()[0].id
         yield hub
 
 

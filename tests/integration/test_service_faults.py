@@ -106,7 +106,7 @@ async def test_a_clock_that_is_set_back_opens_no_frozen_phase(tmp_path: Path) ->
             clock.ahead = ahead
             await running.until(lambda state=state: phase.state == state)
         clock.ahead = 0.0
-        await running.service.scheduler.advance(phase)
+        await running.service.phases.scheduler.advance(phase)
         assert phase.state is PhaseState.FROZEN
         async with running.service.store.reading() as connection:
             noted = await audit.entries(connection, subject="test", action="phase.state")

@@ -18,12 +18,12 @@ from metaserver.base.records import ServerName
 from metaserver.base.states import PhaseState
 from metaserver.boards.gold_diff import MOST_LABELS, MOST_TOLD, label_changes
 from metaserver.boards.scoreboard import Scoreboard
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.gold import NewGold, _proposal
 from metaserver.operations.regrading import Regrading
 from metaserver.operations.table import perform
 from metaserver.operations.turns import RETRY_SECONDS
-from metaserver.phases.archiver import LOOK_SECONDS
+from metaserver.phases.archiver import LOOK_SECONDS, BoardArchiver
 from metaserver.phases.jobs import Job, Progress
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
@@ -164,7 +164,7 @@ async def test_a_gold_change_scores_each_answer_of_its_task_once(
     seen.clear()
     await running.do("gold.set", **given, content=INT_GOLD + b"sample01\tP99999\n")
     assert seen == []  # the same file again scores nothing
-    job = running.service.jobs.list_all()[0]
+    job = running.service.jobs.own.list_all()[0]
     assert (job.kind, job.subject, job.asked_by) == ("gold.set", "test INT", "organiser ana")
 
 
@@ -191,7 +191,7 @@ async def test_gold_is_set_only_in_place_of_what_it_was_held_against(running: Ru
 async def begin_job(running: Running, **values: Any) -> Job:
     """Begin to set gold; return the job."""
     detail = await perform(OPERATIONS["gold.set"], running.service, ORGANISER, values)
-    job = running.service.jobs.get(detail.job)
+    job = running.service.jobs.own.get(detail.job)
     assert job is not None
     return job
 
@@ -315,7 +315,7 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
     }
     async with at_work(given) as running:  # it finds them kept
         await running.until(lambda: running.service.phase("test").state is PhaseState.FROZEN)
-        await running.service.archiver.look(running.service.phase("test"))
+        await running.service.part(BoardArchiver).look(running.service.phase("test"))
         assert await running.do("boards.frozen", phase="test") == kept
         # killed before they were kept: as if there were none
         async with running.service.store.writing() as connection:
@@ -348,7 +348,7 @@ async def test_runs_that_wait_for_a_gold_change_find_the_phase_as_it_is_then(
     async with running.service.phase("test").scoring:
         waiting.append(asyncio.create_task(running.do("runs.upload", blue, **one, run="a")))
         await asyncio.sleep(0.1)
-        await running.service.scheduler.open(running.service.phase("test").phase)
+        await running.service.phases.scheduler.open(running.service.phase("test").phase)
     await asyncio.gather(*waiting)
     phase = running.service.phase("test")
     assert list(phase.offline) == ["a"]  # not of the one that is shown no longer
@@ -370,7 +370,7 @@ async def test_a_change_of_a_phase_that_had_to_wait_keeps_what_took_part_meanwhi
 ) -> None:
     await running.do("teams.create", team="blue")
     await running.do("phases.open", phase="test")
-    first, scheduler = running.service.phase("test"), running.service.scheduler
+    first, scheduler = running.service.phase("test"), running.service.phases.scheduler
     one = {"phase": "test", "task": "INT", "content": run_file(), "run": "a"}
     async with first.scoring:  # as a gold change does
         changing = asyncio.create_task(scheduler.take_over(first.phase))

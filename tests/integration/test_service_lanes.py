@@ -33,7 +33,7 @@ async def test_next_sends_one_article(running: Running) -> None:
         await registered(running, url)
         await running.do("phases.open", phase="test")
         phase = running.service.phase("test")
-        engine = running.service.scheduler.lanes.holder.engine
+        engine = running.service.phases.scheduler.lanes.holder.engine
 
         def ended() -> bool:
             return not engine.at_work(phase.key(phase.servers["blue-1"]))

@@ -20,10 +20,11 @@ from metaserver.base.errors import RefusedError, UnavailableError
 from metaserver.base.plans import LimitSettings
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import JobState, ProcessRole
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.curation.asking import LiveRequest
+from metaserver.curation.parts import CurationParts
 from metaserver.operations import kept
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import perform
 from metaserver.publication.operations.data_packages import KeptData
 from metaserver.publication.operations.results import KeptPackages, package_of
@@ -65,17 +66,17 @@ async def test_a_phase_is_deleted_while_a_change_is_taken_in(tmp_path: Path) -> 
     async with two(tmp_path) as (one, other):
         for name in ("test", "other"):
             await plan_phase(one, name)
-        async with one.service.scheduler.lanes.lock:
+        async with one.service.phases.scheduler.lanes.lock:
             await other.do("challenges.set", challenge="bc", title="Another title")
             taking_in = asyncio.create_task(one.service.freshen())
-            lock = one.service.scheduler.lanes.lock  # which it has before the deletion
+            lock = one.service.phases.scheduler.lanes.lock  # which it has before the deletion
             await until(lambda: bool(lock._waiters))
             deleting = asyncio.create_task(one.do("phases.delete", phase="test"))
             await one.until(one.service.phase("test").scoring.locked)
         async with patience():
             await asyncio.gather(taking_in, deleting)
         await other.service.freshen()
-        assert list(other.service.scheduler.phases) == ["other"]
+        assert list(other.service.phases.scheduler.phases) == ["other"]
 
 
 async def test_requests_do_not_wait_for_a_gold_change(tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ async def test_two_processes_do_not_replace_the_same_gold(tmp_path: Path) -> Non
             second = asyncio.create_task(
                 other.do("gold.set", **given, content=gold_without(2), replaces=1)
             )
-            jobs = other.service.jobs
+            jobs = other.service.jobs.own
             await other.until(
                 lambda: [job.progress.step for job in jobs.list_all()] == ["waiting for its turn"]
             )
@@ -169,7 +170,7 @@ async def asking(folder: Path) -> AsyncIterator[tuple[LiveRequest, Running, Call
             server.open.clear()
         ana = await curator(one)
         asked = await one.do("consensus.ask", ana, text=TEXT, deadline=600.0)
-        live = await one.service.requests.get(asked.request)
+        live = await one.service.part(CurationParts).requests.get(asked.request)
         assert live is not None
         await until(lambda: all(server.texts for server in servers.values()))
         assert not any(task.done() for task in live.tasks.values())

@@ -18,6 +18,7 @@ from metaserver.base.errors import StaleLaneError, UnavailableError
 from metaserver.base.lanes import AttemptRecord, LaneKey, Ticket
 from metaserver.base.records import ServerName
 from metaserver.base.states import Control, ProcessRole, ServerState
+from metaserver.boards.metrics import Metrics
 from metaserver.boards.pace import KEPT, MeasuredPace
 from metaserver.boards.windows import ServerWindow, Window
 from metaserver.cli.lane_worker import work_lanes
@@ -196,7 +197,7 @@ async def due(
             )
             await leases.order(connection, key, due=is_due)
             await audit.add(connection, actor="a test", action="servers.start", subject=NAME)
-        await second.service.follower.freshen()
+        await second.service.phases.follower.freshen()
         yield first, second
 
 
@@ -220,9 +221,11 @@ async def lead(running: Running) -> None:
     """Let a process lead instead of the one that does."""
     async with running.service.store.writing() as connection:
         await connection.execute(
-            sa.update(leader).values(process=running.service.member.id, epoch=leader.c.epoch + 1)
+            sa.update(leader).values(
+                process=running.service.phases.member.id, epoch=leader.c.epoch + 1
+            )
         )
-    await until(lambda: running.service.leader.leads)
+    await until(lambda: running.service.phases.leader.leads)
 
 
 async def test_each_process_has_the_states_that_the_leader_stores(tmp_path: Path) -> None:
@@ -261,7 +264,9 @@ async def worker(running: Running, folder: Path) -> AsyncIterator[None]:
 def counted(running: Running) -> Mapping[str, float]:
     """Return the metrics of attempts, by name, all servers together."""
     found: Counter[str] = Counter()
-    for family in text_string_to_metric_families(running.service.metrics.render()[0].decode()):
+    for family in text_string_to_metric_families(
+        running.service.part(Metrics).render()[0].decode()
+    ):
         for sample in family.samples:
             found[sample.name] += sample.value
     return found

@@ -150,7 +150,7 @@ async def test_teams_come_in_by_themselves_a_few_a_day_and_organisers_are_told(d
     async with visiting(running) as ana:
         await ana.sign_in(await organiser_token(running))
         assert "20 teams came into bc without an organiser" in (await ana.get("/organise")).said
-    await running.service.alerts.look()
+    await running.service.notices.alerts.look()
     alerts = await running.do("alerts.list")
     assert [one.kind for one in alerts] == ["sign_ups"]
     assert "further ones wait for approval" in alerts[0].message
@@ -268,7 +268,7 @@ async def test_mail_is_tried_again_ever_later_whatever_others_ask_for(tmp_path: 
             return any(await failures())
 
         await until(failed)
-        mailer = door.running.service.sign_up_mailer
+        mailer = door.running.service.notices.sign_ups
         for _ in range(20):  # as often as others sign up
             await mailer.send()
         assert await failures() == [1]

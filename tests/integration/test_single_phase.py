@@ -22,7 +22,7 @@ from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import ServerState
 from metaserver.boards.result_files import boards_json
 from metaserver.cli.results import leave_package, write_results
-from metaserver.cli.serve import open_service
+from metaserver.cli.serve import open_service, service_app
 from metaserver.cli.single_phase import SinglePhase, work_to_end
 from metaserver.config import CircuitSettings, MetricsReaders, Settings, WebSettings
 from metaserver.lanes.events import LaneEnd
@@ -30,7 +30,6 @@ from metaserver.phases.notifications import Notifier
 from metaserver.store import audit, phases, states
 from metaserver.store.tables import articles, corpora
 from metaserver.web.public.open_pages import make_pages_app
-from metaserver.web.service import make_service_app
 from tests.hubs.command import DEMO, GOLD, boards, metaserver
 from tests.hubs.inside import at_work, settings
 from tests.hubs.process import write_config
@@ -95,7 +94,7 @@ async def test_a_folder_of_a_run_is_served_and_goes_on_as_a_run(tmp_path: Path) 
             await service.until(lambda: phase.boards.server_monitor.state("two")[0] == "down")
             details = {detail.server: detail for detail in await service.do("servers.list")}
             assert (details["one"].phases[0].done, details["two"].phases[0].done) == (ARTICLES, 0)
-            app = make_service_app(service.service)
+            app = service_app(service.service)
             async with TestClient(TestServer(app)) as client:
                 assert await runs(client) == []  # nobody has said that they may be seen
                 await service.do("phases.update", phase="run", visibility="public")
@@ -284,7 +283,7 @@ async def test_a_lane_that_our_fault_stops_is_told_when_the_others_have_ended(
                 await connection.execute(sa.update(articles).where(*text).values(text=b"not zstd"))
             with pytest.raises(HubError, match="lane one stopped by a fault of the hub"):
                 await work_to_end(hub, running)
-            assert (await hub.scheduler.lanes.ended(running))["two"].end is LaneEnd.ABANDONED
+            assert (await hub.phases.scheduler.lanes.ended(running))["two"].end is LaneEnd.ABANDONED
 
 
 async def test_the_last_state_of_each_server_is_stored(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ async def lead(running: Running, recorder: ServerStateRecorder, state: ServerSta
 async def test_a_leader_that_was_replaced_knows_what_the_other_one_told(running: Running) -> None:
     service = running.service
     first, second = (
-        ServerStateRecorder(service.store, service.scheduler.phases.values, service.clock)
+        ServerStateRecorder(service.store, service.phases.scheduler.phases.values, service.clock)
         for _ in range(2)
     )
     change(running, down="connect: refused")
@@ -123,7 +123,7 @@ async def test_a_server_that_was_paused_while_down_is_up_again_to_a_new_leader(
     phase = service.phase("test")
     monitor = phase.boards.server_monitor
     first, second = (
-        ServerStateRecorder(service.store, service.scheduler.phases.values, service.clock)
+        ServerStateRecorder(service.store, service.phases.scheduler.phases.values, service.clock)
         for _ in range(2)
     )
     change(running, down="connect: refused")
@@ -138,7 +138,7 @@ async def test_a_server_that_was_paused_while_down_is_up_again_to_a_new_leader(
 
 @pytest.mark.both_stores
 async def test_each_change_is_stored_once(running: Running) -> None:
-    recorder = running.service.state_recorder
+    recorder = running.service.part(ServerStateRecorder)
     expected = [ServerState.WAITING]
     for down in ("", "connect: refused", "connect: refused again", ""):
         change(running, down=down)
@@ -151,7 +151,7 @@ async def test_each_change_is_stored_once(running: Running) -> None:
 
 
 async def test_a_change_that_could_not_be_stored_is_stored_later(running: Running) -> None:
-    recorder = running.service.state_recorder
+    recorder = running.service.part(ServerStateRecorder)
     await recorder.record()
     failing = [True]
 
@@ -172,7 +172,7 @@ async def test_a_change_that_could_not_be_stored_is_stored_later(running: Runnin
 async def test_a_server_that_was_down_between_two_checks_was_not_up_all_the_time(
     running: Running,
 ) -> None:
-    recorder, phase = running.service.state_recorder, running.service.phase("test")
+    recorder, phase = running.service.part(ServerStateRecorder), running.service.phase("test")
     answered(running, 1, seconds=0.1)
     await recorder.record()
     for _ in range(2):  # what could not be stored is kept in its order

@@ -54,7 +54,7 @@ async def register(blue: Visitor, url: str, name: str = "blue-1", **fields: str)
 async def run_test(running: Running, blue: Visitor, name: str = "blue-1") -> None:
     page = await blue.post(f"/team/servers/{name}/test")
     assert (page.status, page.path) == (200, f"/team/servers/{name}/test?phase=test")
-    await running.until(lambda: running.service.conformance.under_way(name) is None)
+    await running.until(lambda: running.service.servers.conformance.under_way(name) is None)
 
 
 async def test_an_empty_console_says_what_to_do(blue: Visitor) -> None:

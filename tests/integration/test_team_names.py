@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from metaserver.base.viewer import ANYBODY, Viewer
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.phase_view import PhaseView
 from metaserver.web.public.monitor import server_id
 from metaserver.web.ui.formatting import element_id

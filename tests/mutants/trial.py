@@ -102,7 +102,7 @@ class Worker:
 def libraries(tree: Path) -> list[str]:
     """Return what the project's core imports of others."""
     code = (
-        "import metaserver.cli.serve, metaserver.operations.catalogue, scoring.cli\n"
+        "import metaserver.cli.serve, metaserver.cli.catalogue, scoring.cli\n"
         "import aiohttp.test_utils, json\n"
         "from tests.mutants.worker import libraries\n"
         "print(json.dumps(libraries()))"

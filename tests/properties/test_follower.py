@@ -30,6 +30,7 @@ from metaserver.cli.serve import open_service
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.phases import followed, log_reader, restore
+from metaserver.phases.keeper import AggregateKeeper
 from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.phases.verification import verify
 from metaserver.store import servers
@@ -278,14 +279,14 @@ async def play(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> No
                 case ("limit", seconds):
                     await scenario.limit(seconds)
                 case ("checkpoint",):
-                    await scenario.running.service.keeper.close()
+                    await scenario.running.service.part(AggregateKeeper).close()
                 case ("catch up",):
                     await scenario.check()
                 case ("wait", seconds):
                     scenario.clock.now += seconds
                 case ("restart", cleanly):
                     if cleanly:
-                        await scenario.running.service.keeper.close()
+                        await scenario.running.service.part(AggregateKeeper).close()
                     await stack.aclose()
                     stack = await outer.enter_async_context(AsyncExitStack())
                     await scenario.open(stack)

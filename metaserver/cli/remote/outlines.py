@@ -43,8 +43,8 @@ def outlines(file: Path = FILE) -> Sequence[Outline]:
 
 def made_outlines() -> Sequence[Outline]:
     """Return the outlines, made from the operations themselves."""
+    from metaserver.cli.catalogue import OPERATIONS
     from metaserver.operations import reference
-    from metaserver.operations.catalogue import OPERATIONS
 
     return reference.outlines(OPERATIONS)
 

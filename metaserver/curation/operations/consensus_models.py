@@ -17,6 +17,7 @@ from metaserver.base.records import PhaseName, ServerName, TaskName
 from metaserver.base.states import PhaseState, Role
 from metaserver.curation.candidates import RANKED
 from metaserver.curation.models import changed_members
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import consensus_models
 from metaserver.curation.store.consensus_models import StoredModel
 from metaserver.operations.boards import TaskField
@@ -112,7 +113,7 @@ async def train_(hub: HubContext, caller: Caller, request: NewModel) -> JobDetai
         task=request.task,
         method=request.method,
         phases=tuple(running.name for running in chosen),
-        guarded=tuple(corpus.id for corpus in hub.rules.guarded()),
+        guarded=tuple(corpus.id for corpus in hub.part(CurationParts).rules.guarded()),
     )
     work = partial(_train, hub, caller, order)
     job, is_new = await begun_alone(hub, caller, KIND, request.task, work)
@@ -169,7 +170,7 @@ async def use(hub: HubContext, caller: Caller, request: ModelUse) -> ModelDetail
         await audit_log(
             connection, caller, "consensus.use", model.task, model=model.id, active=request.active
         )
-    await hub.models.load(hub.store)
+    await hub.part(CurationParts).models.load(hub.store)
     return (await _details(hub, [await _model(hub, model.id)]))[0]
 
 
@@ -207,7 +208,7 @@ def _chosen(hub: HubContext, request: NewModel) -> Sequence[RunningPhase]:
 def _closed(hub: HubContext, task: str) -> list[RunningPhase]:
     return [
         running
-        for running in hub.scheduler.phases.values()
+        for running in hub.phases.scheduler.phases.values()
         if running.state is PhaseState.CLOSED and TaskName(task) in running.gold
     ]
 
@@ -215,7 +216,7 @@ def _closed(hub: HubContext, task: str) -> list[RunningPhase]:
 def _require_closed(hub: HubContext, order: TrainingOrder) -> None:
     """Raise `RefusedError` where a phase was opened, or one was planned, during the training."""
     closed = {one.name for one in _closed(hub, order.task)}
-    guarded = {corpus.id for corpus in hub.rules.guarded()}
+    guarded = {corpus.id for corpus in hub.part(CurationParts).rules.guarded()}
     if not (set(order.phases) <= closed and guarded <= set(order.guarded)):
         message = "phases were changed meanwhile: train it again"
         raise RefusedError(Refusal.STATE, message, field="phases")

@@ -27,6 +27,7 @@ from metaserver.curation.operations.curations import (
     own_curation,
     seen_curation,
 )
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curation_sets, curations
 from metaserver.curation.store.curations import CurationContent, CurationEntry, EventEntry
 from metaserver.exchange.wire.validation import Vocabulary
@@ -96,7 +97,7 @@ async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> App
     for _ in range(MOST_TURNS):
         async with hub.store.reading() as connection:
             entry = await open_entry(connection, entry.id)
-            log = await hub.curation_logs.read(connection, entry)
+            log = await hub.part(CurationParts).logs.read(connection, entry)
             content = await curations.content(connection, entry.id) if added.proteins else None
         made = await caller.aside(_prepared, entry, log, content, added, request)
         now = hub.clock()
@@ -180,7 +181,7 @@ async def _added(
     if of_set is not None:
         vocabulary = hub.phase(of_set.phase).vocabulary
     else:
-        vocabulary, _ = hub.rules.vocabulary()
+        vocabulary, _ = hub.part(CurationParts).rules.vocabulary()
     return await caller.aside(_look_up, hub, content, vocabulary, list(dict.fromkeys(named)))
 
 
@@ -200,4 +201,4 @@ def _look_up(
         message = f"{new[place]}: {ruling.note}"
         raise RefusedError(Refusal.INVALID, message, field="item")
     text = unpack(content.text).decode("utf-8", "surrogatepass")
-    return add_proteins(text, new, hub.proteins(shown.release))
+    return add_proteins(text, new, hub.part(CurationParts).proteins(shown.release))

@@ -26,6 +26,7 @@ from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.operations.curation_view import CurationWork, published
 from metaserver.curation.operations.curations import OneCuration, read_work, seen_curation
 from metaserver.curation.operations.withheld import require_shown
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curations
 from metaserver.curation.store.curations import CurationEntry
 from metaserver.curation.vocabulary import ROOTS
@@ -110,7 +111,10 @@ async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Se
 
     def found() -> Sequence[FoundEntry]:
         release = CurationWork.read(content, ()).basis.release
-        return [FoundEntry.of(one) for one in hub.proteins(release).orthologs(request.accession)]
+        return [
+            FoundEntry.of(one)
+            for one in hub.part(CurationParts).proteins(release).orthologs(request.accession)
+        ]
 
     return await caller.aside(found)
 

@@ -36,6 +36,7 @@ from metaserver.curation.operations.curation_view import (
 from metaserver.curation.operations.curator_names import CuratorNames
 from metaserver.curation.operations.requests import RequestField, own_request, token_of
 from metaserver.curation.operations.withheld import is_withheld, require_shown
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curation_sets, curations
 from metaserver.curation.store.curations import CurationContent, CurationEntry, EventEntry
 from metaserver.curation.texts import GUARDED
@@ -126,7 +127,7 @@ async def refresh(hub: HubContext, caller: Caller, request: OneCuration) -> Cura
     """Take in the answers that its request has got since; candidates that are gone stay, last."""
     entry = await own_curation(hub, caller, request.curation)
     await require_shown(hub, caller, entry)
-    live = await hub.requests.get(entry.request) if entry.request else None
+    live = await hub.part(CurationParts).requests.get(entry.request) if entry.request else None
     if live is None:
         raise RefusedError(Refusal.STATE, "it has no request, or no longer: no answer can come")
     async with hub.store.reading() as connection:
@@ -296,8 +297,10 @@ async def _opened(
 
 async def _basis(hub: HubContext, caller: Caller, live: LiveRequest) -> CurationBasis:
     version, answers = live.version, list(live.answers)
-    names = hub.proteins(live.stored.release)
-    return await caller.aside(find_basis, live.stored, answers, version, hub.models, names)
+    names = hub.part(CurationParts).proteins(live.stored.release)
+    return await caller.aside(
+        find_basis, live.stored, answers, version, hub.part(CurationParts).models, names
+    )
 
 
 def _version(content: CurationContent) -> int:
@@ -317,7 +320,7 @@ async def curation_detail(hub: HubContext, caller: Caller, entry: CurationEntry)
         content = await curations.content(connection, entry.id)
         events = await curations.log(connection, entry.id)
         of_set = await curation_sets.set_of(connection, entry.id)
-    newest = await hub.requests.version(entry.request) if entry.request else 0
+    newest = await hub.part(CurationParts).requests.version(entry.request) if entry.request else 0
     own = entry.token_id == caller.token_id
 
     work = await read_work(hub, caller, content, events)

@@ -49,7 +49,7 @@ class CuratorNames:
         cls, hub: HubContext, caller: Caller, teams: Mapping[ServerName, str]
     ) -> CuratorNames:
         """Return the names of these servers as the caller sees them now."""
-        phases = hub.scheduler.phases.values()
+        phases = hub.phases.scheduler.phases.values()
         hiding = [running for running in phases if SeenNames(running).hidden]
         if not hiding:
             return cls(None, teams, caller.viewer)

@@ -28,6 +28,7 @@ from metaserver.curation.candidates import (
 from metaserver.curation.named import NamedPlaces
 from metaserver.curation.operations.curator_names import SHOWN_NAME, CuratorNames
 from metaserver.curation.operations.withheld import is_withheld
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.pdf import NOTICE, UnreadPdfError
 from metaserver.curation.places import placed
 from metaserver.curation.sources import fetch, not_there, with_id
@@ -178,19 +179,19 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
     token_id = token_of(caller)
     options = await _options(hub, caller, request)
     given = normal(Publication(pmid=request.pmid, pmcid=request.pmcid, doi=request.doi))
-    await hub.requests.require_quota(token_id)
+    await hub.part(CurationParts).requests.require_quota(token_id)
     try:
         read = await _article(hub, caller, request)
         article = read.article
         known = (given.ids, read.publication.ids, Publication.named(article.id).ids)
-        await hub.guarded.require_free(article.text, article.id, *chain(*known))
+        await hub.part(CurationParts).guarded.require_free(article.text, article.id, *chain(*known))
     except RefusedError as error:
         if error.refusal in TELLING or isinstance(error, UnreadPdfError):
-            await hub.requests.charge(token_id, caller.name)
+            await hub.part(CurationParts).requests.charge(token_id, caller.name)
         raise
     publication = given.over(read.publication).over(Publication.named(article.id))
     now, settings = hub.clock(), hub.settings.curation
-    _, release = hub.rules.vocabulary()
+    _, release = hub.part(CurationParts).rules.vocabulary()
     days = min(request.keep_days or settings.keep_days, settings.keep_days)
     packed = await asyncio.to_thread(pack, article.text.encode("utf-8", "surrogatepass"))
     stored = StoredRequest(
@@ -206,7 +207,7 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
         release=release,
         expires_at=now + days * DAY,
     )
-    live = await hub.requests.begin(stored)
+    live = await hub.part(CurationParts).requests.begin(stored)
     if request.wait:
         await _ended(hub, live, request.wait)
     return await _detail(hub, caller, live)
@@ -215,11 +216,11 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
 @operation("Consensus.get", "GET /requests/{request}", Role.CURATOR)
 async def get(hub: HubContext, caller: Caller, request: RequestQuery) -> RequestDetail:
     """Return a request with the candidates so far; with `wait`, as soon as something changed."""
-    live = await own_request(hub, caller, request.request)
-    if request.wait and live.version <= request.since and not (live.settled or hub.requests.closed):
+    live, desk = await own_request(hub, caller, request.request), hub.part(CurationParts).requests
+    if request.wait and live.version <= request.since and not (live.settled or desk.closed):
         try:
             async with asyncio.timeout(request.wait):
-                live = await hub.requests.news(live, request.since)
+                live = await desk.news(live, request.since)
         except TimeoutError:
             pass
     return await _detail(hub, caller, live)
@@ -250,7 +251,7 @@ async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequen
 async def cancel(hub: HubContext, caller: Caller, request: OneRequest) -> RequestDetail:
     """Ask no more servers, and drop the calls under way; the answers so far stay."""
     live = await own_request(hub, caller, request.request)
-    await hub.requests.cancel(live)
+    await hub.part(CurationParts).requests.cancel(live)
     async with hub.store.writing() as connection:
         await audit_log(connection, caller, "consensus.cancel", live.key)
     return await _detail(hub, caller, live)
@@ -260,7 +261,7 @@ async def cancel(hub: HubContext, caller: Caller, request: OneRequest) -> Reques
 async def forget(hub: HubContext, caller: Caller, request: OneRequest) -> None:
     """Delete a request with its text and all answers to it."""
     live = await own_request(hub, caller, request.request)
-    await hub.requests.forget(live)
+    await hub.part(CurationParts).requests.forget(live)
     async with hub.store.writing() as connection:
         await audit_log(connection, caller, "consensus.forget", live.key)
 
@@ -295,7 +296,7 @@ async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> Requ
     deadline = min(DEADLINE, most) if request.deadline is None else request.deadline
     if deadline > most:
         raise RefusedError(Refusal.INVALID, f"at most {most:g} seconds", field="deadline")
-    check_method(request.method, request.threshold, hub.models)
+    check_method(request.method, request.threshold, hub.part(CurationParts).models)
     named = await _named(hub, caller, request)
     return RequestOptions(
         tasks=request.tasks,
@@ -314,7 +315,9 @@ async def _article(hub: HubContext, caller: Caller, request: NewRequest) -> File
     if request.article.strip():
         read = await _stored(hub, plain_id(request.article))
     elif request.content:
-        read = await read_article(hub.pdfs, request.content, request.source, most, caller.aside)
+        read = await read_article(
+            hub.part(CurationParts).pdfs, request.content, request.source, most, caller.aside
+        )
     else:
         text = request.text.replace("\r\n", "\n").replace("\r", "\n")
         read = FileArticle(article=Article(id=ArticleId(""), text=text))
@@ -331,14 +334,15 @@ async def _stored(hub: HubContext, article: str) -> FileArticle:
 
     One that is in another phase too is refused in the same words as one that is in no phase.
     """
-    found = hub.rules.published(article)
-    guarded = await hub.guarded.holds(frozenset(), article)
+    parts = hub.part(CurationParts)
+    found = parts.rules.published(article)
+    guarded = await parts.guarded.holds(frozenset(), article)
     sources = hub.settings.curation.sources
     if found is None and sources and not guarded:
         most = hub.settings.curation.text_bytes
-        fetched = await fetch(hub.client, hub.pdfs, sources, article, most)
+        fetched = await fetch(hub.servers.client, parts.pdfs, sources, article, most)
         calls_itself = (fetched.article.id, *fetched.publication.ids)
-        await hub.guarded.require_free("", *calls_itself)
+        await parts.guarded.require_free("", *calls_itself)
         return with_id(fetched, article)
     if found is None or guarded:
         raise not_there(article)
@@ -373,7 +377,7 @@ async def _ended(hub: HubContext, live: LiveRequest, seconds: float) -> None:
     """Wait for the end of a request, so many seconds at most."""
     try:
         async with asyncio.timeout(seconds):
-            while live.state in UNFINISHED and not hub.requests.closed:
+            while live.state in UNFINISHED and not hub.part(CurationParts).requests.closed:
                 await live.changed.wait()
     except TimeoutError:
         pass
@@ -381,7 +385,7 @@ async def _ended(hub: HubContext, live: LiveRequest, seconds: float) -> None:
 
 async def own_request(hub: HubContext, caller: Caller, key: str) -> LiveRequest:
     """Return a request of the caller's token; `RefusedError` for any other."""
-    live = await hub.requests.get(key)
+    live = await hub.part(CurationParts).requests.get(key)
     if live is None or not (caller.organiser or live.stored.token_id == caller.token_id):
         raise RefusedError(Refusal.UNKNOWN, f"there is no request {key}", field="request")
     return live
@@ -398,7 +402,9 @@ async def _combined(
     hub: HubContext, caller: Caller, live: LiveRequest, *, every: bool = False
 ) -> FoundCandidates:
     answers = list(live.answers)
-    return await caller.aside(find, live.stored, answers, hub.models, every=every)
+    return await caller.aside(
+        find, live.stored, answers, hub.part(CurationParts).models, every=every
+    )
 
 
 async def _found(hub: HubContext, caller: Caller, live: LiveRequest) -> FoundCandidates:
@@ -418,7 +424,7 @@ async def _placed(
     """Return candidates with places, also those that no server showed in the text."""
     if all(one.mentions for one in candidates):
         return candidates
-    proteins = hub.proteins(live.stored.release)
+    proteins = hub.part(CurationParts).proteins(live.stored.release)
     packed = live.stored.text
 
     def place() -> tuple[ConsensusCandidate, ...]:
@@ -430,10 +436,9 @@ async def _placed(
 
 def _changed(hub: HubContext, live: LiveRequest, found: FoundCandidates) -> Set[ServerName]:
     """Return the servers of a request that have changed since the models that were applied."""
-    applied = [
-        task for task, model in hub.models.items() if found.methods.get(task) == model.method
-    ]
-    changed = {name for task in applied for name in hub.models.changed.get(task, ())}
+    models = hub.part(CurationParts).models
+    applied = [task for task, model in models.items() if found.methods.get(task) == model.method]
+    changed = {name for task in applied for name in models.changed.get(task, ())}
     return changed & live.servers.keys()
 
 

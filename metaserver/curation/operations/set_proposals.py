@@ -10,6 +10,7 @@ from metaserver.base.curations import RequestOptions
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import Outcome
 from metaserver.curation.basis import CurationBasis, find_basis
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
@@ -56,8 +57,10 @@ async def stored_basis(
         release=running.vocabulary.name,
         expires_at=0.0,
     )
-    names = hub.proteins(running.vocabulary.name)
-    return await asyncio.to_thread(find_basis, request, answers, 0, hub.models, names)
+    names = hub.part(CurationParts).proteins(running.vocabulary.name)
+    return await asyncio.to_thread(
+        find_basis, request, answers, 0, hub.part(CurationParts).models, names
+    )
 
 
 async def proposals(

@@ -25,6 +25,7 @@ from metaserver.curation.operations.curation_view import CurationDetail, packed_
 from metaserver.curation.operations.curations import curation_detail, new_key
 from metaserver.curation.operations.requests import token_of
 from metaserver.curation.operations.set_proposals import stored_basis
+from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curation_sets, curations
 from metaserver.curation.store.curation_sets import SeatEntry, SetEntry
 from metaserver.curation.store.curations import CurationContent, CurationEntry
@@ -117,10 +118,10 @@ async def _opened(
         raise RefusedError(Refusal.STATE, f"set {entry.name} is closed")
     position, article = seat.position, running.corpus.ids[seat.position]
     [text] = await hub.store.article_texts(running.corpus.id, range(position, position + 1))
-    basis = CurationBasis(release=hub.proteins(running.vocabulary.name).release)
+    basis = CurationBasis(release=hub.part(CurationParts).proteins(running.vocabulary.name).release)
     if entry.plan.assist:
         require_closed(running)
-        await hub.guarded.require_free(text, article)
+        await hub.part(CurationParts).guarded.require_free(text, article)
         basis = await stored_basis(hub, running, position, text, entry.plan.tasks)
     packed = await asyncio.to_thread(packed_basis, basis)
     content = CurationContent(

@@ -16,6 +16,7 @@ from metaserver.base.records import ArticleId
 from metaserver.base.states import PhaseState, Role
 from metaserver.curation.candidates import AUTO, FUSED, RANKED, check_method
 from metaserver.curation.combining import METHOD_TITLES, Combination, combinations
+from metaserver.curation.parts import CurationParts
 from metaserver.operations.annotations import Article, readable
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -102,7 +103,7 @@ async def get_consensus(
             combinations(
                 payloads,
                 methods,
-                hub.models,
+                hub.part(CurationParts).models,
                 weights=request.weights,
                 threshold=request.threshold,
                 cutoff=request.cutoff,
@@ -121,13 +122,13 @@ def _method(hub: HubContext, name: str) -> ConsensusMethod:
 
 
 def _is_active(hub: HubContext, task: str, method: str) -> bool:
-    model = hub.models.get(task)
+    model = hub.part(CurationParts).models.get(task)
     return model is not None and model.method == method
 
 
 def _allowed(hub: HubContext, caller: Caller, request: ConsensusQuery, method: str) -> str:
     """Return the method to use in place of one that was asked for; `RefusedError` for none."""
-    check_method(method, request.threshold, hub.models)
+    check_method(method, request.threshold, hub.part(CurationParts).models)
     if caller.may_act_as(Role.CURATOR):
         return method
     if method not in (AUTO, *FUSED):
@@ -142,7 +143,7 @@ def _allowed(hub: HubContext, caller: Caller, request: ConsensusQuery, method: s
 def _phase(hub: HubContext, caller: Caller, article: str) -> RunningPhase:
     """Return the newest closed phase with an article that is in no other; else `RefusedError`."""
     found = None
-    for running in hub.scheduler.phases.values():
+    for running in hub.phases.scheduler.phases.values():
         if ArticleId(article) not in running.positions:
             continue
         if running.state is not PhaseState.CLOSED:

@@ -21,16 +21,17 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OnePhase, PhaseField
 from metaserver.operations.jobs import JobDetail, begun_alone, newest
-from metaserver.operations.kept import DATA, fetch, keep, kept_file, offer
+from metaserver.operations.kept import DATA, data_file, fetch, keep, kept_file, offer, offered
 from metaserver.operations.table import operation
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.publication.data import DataOrder, MadeData
-from metaserver.publication.operations.data_rules import check_release, data_maker, offered
+from metaserver.publication.operations.data_rules import check_release, data_maker
 from metaserver.publication.operations.results import (
     License,
     PackageContent,
     PackagePart,
+    PublicationParts,
     read_part,
 )
 from metaserver.store import data_packages, kept_files
@@ -105,7 +106,9 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
 
 
 async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -> None:
-    other_phases = [phase for phase in hub.scheduler.phases.values() if phase.name != running.name]
+    other_phases = [
+        phase for phase in hub.phases.scheduler.phases.values() if phase.name != running.name
+    ]
     await asyncio.to_thread(
         check_release,
         running,
@@ -130,7 +133,7 @@ async def _release(
     made_data = await data_maker(hub).make(order, progress)
     try:
         shared_file = await offer(
-            hub, DATA + made_data.sha256, data_maker(hub).place(made_data.sha256), progress
+            hub, DATA + made_data.sha256, data_file(hub, made_data.sha256), progress
         )
         progress.fix("storing")
         await _check(hub, hub.phase(request.phase), request)
@@ -220,7 +223,7 @@ async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
 def _lost(hub: HubContext, running: RunningPhase) -> str:
     """Return that a release has no file, empty where it has one or there is none."""
     package = running.data
-    if package is None or data_maker(hub).place(package.sha256).is_file():
+    if package is None or data_file(hub, package.sha256).is_file():
         return ""
     return "the file of what was released is gone, as after a restore: nobody can read it"
 
@@ -257,7 +260,7 @@ def data_of(hub: HubContext, caller: Caller, phase: str) -> Path:
         raise RefusedError(Refusal.UNKNOWN, message, field="phase")
     if not package.public:
         caller.require_role(Role.TEAM)
-    return data_maker(hub).place(package.sha256)
+    return data_file(hub, package.sha256)
 
 
 class KeptData(AbstractAsyncContextManager[None]):
@@ -273,7 +276,7 @@ class KeptData(AbstractAsyncContextManager[None]):
     async def __aenter__(self) -> None:
         data_maker(self._hub).clear_drafts()
         await sweep_data(self._hub)
-        if not self._hub.member.is_alone:
+        if not self._hub.phases.member.is_alone:
             self._sharing = asyncio.create_task(_share_data(self._hub), name="data packages")
 
     async def __aexit__(self, *_: object) -> None:
@@ -287,7 +290,7 @@ async def _share_data(hub: HubContext) -> None:
     shared: set[str] = set()  # those that are here and in the store, by checksum
     while True:
         try:
-            for running in list(hub.scheduler.phases.values()):
+            for running in list(hub.phases.scheduler.phases.values()):
                 if running.data is not None:
                     await _share_one(hub, running.data.sha256, shared)
         except (HubError, OSError) as error:
@@ -297,7 +300,7 @@ async def _share_data(hub: HubContext) -> None:
 
 async def _share_one(hub: HubContext, checksum: str, shared: set[str]) -> None:
     """Fetch a package from the store, or put one there that a hub of one process has released."""
-    name, path = DATA + checksum, data_maker(hub).place(checksum)
+    name, path = DATA + checksum, data_file(hub, checksum)
     is_here = path.is_file()
     if is_here and checksum in shared:
         return
@@ -318,9 +321,15 @@ async def sweep_data(hub: HubContext) -> None:
     async with hub.store.reading() as connection:
         checksums = await data_packages.checksums(connection)
     await asyncio.to_thread(data_maker(hub).keep, set(checksums))
-    if not hub.member.is_alone:
+    if not hub.phases.member.is_alone:
         async with hub.store.writing() as connection:
             checksums = await data_packages.checksums(connection)
             await kept_files.keep_only(
                 connection, DATA, {DATA + checksum for checksum in checksums}
             )
+
+
+def add_publication(hub: HubContext) -> None:
+    """Add to a hub what it has for packages; those of a phase that was deleted are deleted."""
+    hub.add(PublicationParts())
+    hub.phases.deleted.append(partial(sweep_data, hub))

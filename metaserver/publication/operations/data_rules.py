@@ -1,4 +1,4 @@
-"""Rules for data packages: what may be in one, and when it is offered.
+"""Rules for data packages: what may be in one.
 
 The gold of a test phase is a secret until its freeze, its articles until the organiser confirms
 otherwise; the same holds for articles that another phase shares with it.
@@ -10,40 +10,19 @@ from collections.abc import Collection, Sequence, Set
 from pathlib import Path
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.phases import DataPackage
 from metaserver.base.records import ArticleId
-from metaserver.base.states import PhaseState
 from metaserver.operations.context import HubContext
-from metaserver.phases.archiver import OVER
+from metaserver.operations.kept import DATA_FOLDER, guarded
 from metaserver.phases.runtime import RunningPhase
-from metaserver.publication.data import FOLDER, DataMaker
+from metaserver.publication.data import DataMaker
 from metaserver.tasks.plugin import CorpusTask, LabelledTask
 
 MOST_NAMED = 3
 
 
-def guarded(running: RunningPhase, now: float) -> bool:
-    """Return whether a phase is a test phase that is not over."""
-    return running.phase.plan.kind is PhaseState.TEST and running.phase.state(now) not in OVER
-
-
 def data_maker(hub: HubContext) -> DataMaker:
     """Return the maker of data packages, which knows their files."""
-    return DataMaker(hub.store.place, Path(hub.settings.folder) / FOLDER)
-
-
-def offered(hub: HubContext, running: RunningPhase) -> DataPackage | None:
-    """Return a phase's released package; None without its file, or while it is a secret again.
-
-    A phase can become a test phase, be opened again, or be given another corpus. A hub that was
-    restored from a copy of its store has no files until packages are released again.
-    """
-    package = running.data
-    if package is None or package.corpus_id != running.phase.corpus_id:
-        return None
-    if guarded(running, hub.clock()) and (package.gold or not package.confirmed):
-        return None
-    return package if data_maker(hub).place(package.sha256).is_file() else None
+    return DataMaker(hub.store.place, Path(hub.settings.folder) / DATA_FOLDER)
 
 
 def check_release(

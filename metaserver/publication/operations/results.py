@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -39,6 +40,13 @@ License = Annotated[
         description="The URL of the licence that it shall be under; none: not said",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationParts:
+    """The parts of a hub for its packages: by phase, the job that made the last one."""
+
+    last_packages: dict[PhaseName, Job] = field(default_factory=dict)
 
 
 class NewPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,9 +111,9 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
     if not is_new:
         message = f"the package of phase {job.subject} is being made: wait, or cancel its job"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    last_job = hub.jobs.get(job.job)
+    last_job = hub.jobs.own.get(job.job)
     assert last_job is not None
-    hub.last_packages[running.name] = last_job
+    hub.part(PublicationParts).last_packages[running.name] = last_job
     return job
 
 
@@ -143,13 +151,13 @@ async def _note(
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDetail:
     """Return the state of a phase's results package; pages link to the zip itself."""
     name = hub.phase(request.phase).name
-    if not hub.member.is_alone:
+    if not hub.phases.member.is_alone:
         shared_file = await kept_file(hub, _name(name))
         last = await newest(hub, KIND, name)
         return PackageDetail(
             phase=name, job=last, size=0 if shared_file is None else shared_file.size
         )
-    job, place = hub.last_packages.get(name), await _place(hub, name)
+    job, place = hub.part(PublicationParts).last_packages.get(name), await _place(hub, name)
     return PackageDetail(
         phase=name,
         job=None if job is None else JobDetail.of(job),
@@ -204,7 +212,7 @@ class KeptPackages(AbstractAsyncContextManager[None]):
         clear_workplaces(self._hub, FOLDER)
 
     async def __aexit__(self, *_: object) -> None:
-        for job in self._hub.last_packages.values():
+        for job in self._hub.part(PublicationParts).last_packages.values():
             await _end(self._hub, job)
         _packaging(self._hub).clear()
 
@@ -212,7 +220,7 @@ class KeptPackages(AbstractAsyncContextManager[None]):
 async def _end(hub: HubContext, job: Job) -> None:
     if job.ended_at is None:
         if not job.progress.fixed:
-            hub.jobs.cancel(job)
+            hub.jobs.own.cancel(job)
         await job.ended()
 
 
@@ -221,9 +229,9 @@ def _packaging(hub: HubContext) -> Packaging:
 
 
 async def _place(hub: HubContext, phase: PhaseName) -> Path | None:
-    if not hub.member.is_alone:
+    if not hub.phases.member.is_alone:
         return await copy_of(hub, _name(phase))
-    job = hub.last_packages.get(phase)
+    job = hub.part(PublicationParts).last_packages.get(phase)
     place = _packaging(hub).package(phase)
     is_done = job is not None and job.state is JobState.DONE
     return place if is_done and place.is_file() else None

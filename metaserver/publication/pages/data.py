@@ -43,6 +43,7 @@ class DataPages(PackagePages):
     """The handlers of data packages."""
 
     kind = "data"
+    job_kind = data_packages.KIND
 
     def _more(self, path: str) -> list[web.RouteDef]:
         return [

@@ -17,20 +17,29 @@ from metaserver.operations.fields import OnePhase
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, posted
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackagePages(ABC):
-    """The handlers of packages of one kind; `kind` ends their address and names their template."""
+    """The handlers of packages of one kind; `kind` ends their address and names their template.
+
+    `job_kind` is that of the jobs that make them.
+    """
 
     console: ConsoleContext
     kind: ClassVar[str]
+    job_kind: ClassVar[str]
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
         path = f"/organise/phases/{{phase}}/{self.kind}"
         return [web.get(path, self.show), web.post(path, self.begin), *self._more(path)]
+
+    def path(self, job: JobDetail) -> str:
+        """Return the path of the page of a phase whose package a job has made."""
+        return f"{phase_path(job.subject)}/{self.kind}"
 
     async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
         """Keep packages for as long as an application serves."""

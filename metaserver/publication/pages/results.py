@@ -25,7 +25,6 @@ from metaserver.publication.pages.packages import PackagePages
 from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm
-from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.forms import Wording
 from metaserver.web.ui.live import LiveParts
 
@@ -50,9 +49,13 @@ class ResultsPages(PackagePages):
     """The handlers of results packages."""
 
     kind = "results"
+    job_kind = results.KIND
 
-    def _more(self, path: str) -> list[web.RouteDef]:
-        return [web.get(f"{path}/package", self.fetch)]
+    def _more(self, one: str) -> list[web.RouteDef]:
+        return [
+            web.get(f"{one}/package", self.fetch),
+            web.get(f"{one}/events", self.events, allow_head=False),
+        ]
 
     def _kept(self) -> AbstractAsyncContextManager[None]:
         return KeptPackages(self.console.hub)
@@ -71,7 +74,7 @@ class ResultsPages(PackagePages):
         return self.console.submit(request, results.make, values)
 
     def _after(self, job: JobDetail) -> str:
-        return f"{phase_path(job.subject)}/results"
+        return self.path(job)
 
     async def _package(self, request: web.Request, phase: str) -> PackageDetail:
         return await self.console.ask(request, results.get, OnePhase(phase=phase))
@@ -84,8 +87,13 @@ class ResultsPages(PackagePages):
             raise web.HTTPNotFound(text="There is no package: make one first.")
         return await stored_zip(request, package, f"results-{phase}.zip")
 
-    async def parts(self, request: web.Request, phase: str) -> LiveParts:
-        """Return the live part of the page."""
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the event stream of the page."""
+        phase = request.match_info["phase"]
+        key = f"organise results {phase}"
+        return await self.console.follow(request, key, lambda: self._parts(request, phase))
+
+    async def _parts(self, request: web.Request, phase: str) -> LiveParts:
         package = await self._package(request, phase)
         part = self.console.templates.part(PARTS, "package", package, time.time())
         return LiveParts(html={"package": part})

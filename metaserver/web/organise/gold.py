@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePath
 from typing import NamedTuple
+from urllib.parse import quote
 
 import msgspec
 from aiohttp import hdrs, web
@@ -24,7 +25,8 @@ from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.web.access.bodies import upload
 from metaserver.web.organise.drafts import Drafts, GoldDraft
 from metaserver.web.organise.form_helpers import OperationForm, no_file, sent_file, tried
-from metaserver.web.organise.jobs import gold_path, job_path, result_path, soon
+from metaserver.web.organise.jobs import job_path, result_path, soon
+from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording
 
@@ -42,6 +44,23 @@ WORDING = {
 }
 LOOKED_AT = OperationForm(request=NewGold, names=("content",), wording=WORDING)
 SET = OperationForm(request=NewGold, names=())
+
+
+def gold_path(phase: str, task: str) -> str:
+    """Return the path of a task's gold."""
+    return f"{phase_path(phase)}/gold/{quote(task, safe='')}"
+
+
+def set_path(job: JobDetail) -> str:
+    """Return the path of the version of gold that a job has set."""
+    report = job.report or {}
+    return f"{gold_path(report['phase'], report['task'])}?set={report['version']}"
+
+
+def preview_path(job: JobDetail) -> str:
+    """Return the path of what a job has found that a file would change."""
+    report = job.report or {}
+    return f"{gold_path(report['phase'], report['task'])}/previews/{job.job}"
 
 
 class Cell(NamedTuple):
@@ -194,7 +213,7 @@ class GoldPages:
         """Answer with what a file would change; one that was looked at here can be set."""
         phase, plugin = await self._of(request)
         job = await self.console.ask(request, jobs.get, JobQuery(job=request.match_info["job"]))
-        if result_path(job) != request.path:
+        if result_path(self.console, job) != request.path:
             raise web.HTTPSeeOther(job_path(job))
         change = msgspec.convert(job.report, GoldChange)
         draft = self.drafts.get(job.job)

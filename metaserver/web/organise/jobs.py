@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from aiohttp import web
 
 from metaserver.base.errors import RefusedError
 from metaserver.base.states import JobState
-from metaserver.curation.operations import consensus_models
 from metaserver.operations import jobs
 from metaserver.operations.jobs import JobDetail, JobQuery, OneJob
 from metaserver.operations.table import Nothing
-from metaserver.publication.operations import data_packages, results
-from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, mended
 from metaserver.web.ui.live import LiveParts
 
@@ -52,13 +48,14 @@ class JobPages:
         self, request: web.Request, refused: RefusedError | None = None
     ) -> web.Response:
         job = await self.console.ask(request, jobs.get, JobQuery(job=request.match_info["job"]))
-        if job.state is JobState.DONE and refused is None and result_path(job) != job_path(job):
-            raise web.HTTPSeeOther(result_path(job))
+        path = result_path(self.console, job)
+        if job.state is JobState.DONE and refused is None and path != job_path(job):
+            raise web.HTTPSeeOther(path)
         return self.console.answer(
             "organise_job.html",
             status=200 if refused is None else refused.refusal,
             job=job,
-            next=result_path(job),
+            next=path,
             now=time.time(),
             refused=refused,
         )
@@ -75,7 +72,8 @@ class JobPages:
     async def parts(self, request: web.Request, key: str) -> LiveParts:
         """Return the live part of a job's page."""
         job = await self.console.ask(request, jobs.get, JobQuery(job=key))
-        part = self.console.templates.part(PARTS, "job", job, result_path(job), time.time())
+        path = result_path(self.console, job)
+        part = self.console.templates.part(PARTS, "job", job, path, time.time())
         return LiveParts(html={"job": part})
 
     async def list_parts(self, request: web.Request) -> LiveParts:
@@ -88,7 +86,8 @@ class JobPages:
 
 async def soon(console: ConsoleContext, request: web.Request, begun: JobDetail) -> str:
     """Return the path of a job's result if it ends soon, else that of the job."""
-    return result_path(await console.ask(request, jobs.get, JobQuery(job=begun.job, wait=SOON)))
+    job = await console.ask(request, jobs.get, JobQuery(job=begun.job, wait=SOON))
+    return result_path(console, job)
 
 
 def job_path(job: JobDetail) -> str:
@@ -96,23 +95,8 @@ def job_path(job: JobDetail) -> str:
     return f"{PATH}/{job.job}"
 
 
-def gold_path(phase: str, task: str) -> str:
-    """Return the path of a task's gold."""
-    return f"{phase_path(phase)}/gold/{quote(task, safe='')}"
-
-
-def result_path(job: JobDetail) -> str:
-    """Return the path of a job's result: that of its own page where it is not done."""
-    report = job.report or {}
-    match job.kind if job.state is JobState.DONE else "":
-        case "gold.set":
-            return f"{gold_path(report['phase'], report['task'])}?set={report['version']}"
-        case "gold.preview":
-            return f"{gold_path(report['phase'], report['task'])}/previews/{job.job}"
-        case results.KIND:
-            return f"{phase_path(job.subject)}/results"
-        case consensus_models.KIND:
-            return "/organise/consensus"
-        case data_packages.KIND:
-            return f"{phase_path(job.subject)}/data"
-    return job_path(job)
+def result_path(console: ConsoleContext, job: JobDetail) -> str:
+    """Return the path of a job's result: that of its own page if it is not done."""
+    if job.state is not JobState.DONE:
+        return job_path(job)
+    return console.results.get(job.kind, job_path)(job)

@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.base.states import Role
-from metaserver.curation.pages.consensus import ConsensusPages
-from metaserver.publication.pages.data import DataPages
-from metaserver.publication.pages.publishing import PublishingPages
-from metaserver.publication.pages.results import ResultsPages
 from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
 from metaserver.web.organise.audit import AuditPage
@@ -18,7 +14,7 @@ from metaserver.web.organise.challenges import ChallengePages
 from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
 from metaserver.web.organise.deletion import DeletionPages
-from metaserver.web.organise.gold import GoldPages
+from metaserver.web.organise.gold import GoldPages, preview_path, set_path
 from metaserver.web.organise.health import health
 from metaserver.web.organise.jobs import JobPages
 from metaserver.web.organise.machines import MachinesPage
@@ -44,10 +40,9 @@ class OrganiserPages:
     console: ConsoleContext
 
     def mount(self, app: web.Application) -> None:
-        """Put the console onto an application; the packages it makes end with it."""
+        """Put the console onto an application."""
+        self.console.results.update({"gold.set": set_path, "gold.preview": preview_path})
         app.add_routes(self.routes())
-        app.cleanup_ctx.append(ResultsPages(console=self.console).while_serving)
-        app.cleanup_ctx.append(DataPages(console=self.console).while_serving)
 
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes: all of them are for organisers alone."""
@@ -69,14 +64,10 @@ class OrganiserPages:
             *OrganiserTokenPages(console=console).routes(),
             *OrganiserServerPages(console=console).routes(),
             *UploadPages(console=console).routes(),
-            *ConsensusPages(console=console).routes(),
             *AlertPages(console=console).routes(),
             *MachinesPage(console=console).routes(),
             *AuditPage(console=console).routes(),
             *JobPages(console=console).routes(),
-            *ResultsPages(console=console).routes(),
-            *DataPages(console=console).routes(),
-            *PublishingPages(console=console).routes(),
         ]
         return reserved(Role.ORGANISER, known)
 
@@ -104,11 +95,6 @@ class OrganiserPages:
         if page == "watch":
             rooms = ControlRoomPages(console=console)
             return await console.follow(request, rooms.key(request), lambda: rooms.parts(request))
-        if page == "results":
-            results, phase = ResultsPages(console=console), request.query.get("phase", "")
-            return await console.follow(
-                request, f"organise results {phase}", lambda: results.parts(request, phase)
-            )
         if page == "jobs":
             jobs = JobPages(console=console)
             key = request.query.get("job", "")

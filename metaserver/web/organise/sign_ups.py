@@ -112,7 +112,7 @@ class SignUpDesk:
             acts=ACTS,
             words=WORDS,
             links=NEXT_LINK,
-            mails=self.console.hub.sign_up_mailer.able,
+            mails=self.console.hub.notices.sign_ups.able,
             path=_path(request),
             form=form,
             made=made,

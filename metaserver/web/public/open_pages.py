@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
 from aiohttp import web
@@ -11,7 +11,6 @@ from aiohttp.typedefs import Handler
 
 from metaserver.base.viewer import Viewer
 from metaserver.operations.context import HubContext
-from metaserver.publication.pages.public_data import PublicDataPages
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages, without_slash
 from metaserver.web.manual.pages import ManualPages
@@ -25,20 +24,21 @@ from metaserver.web.public.results import ResultsPage
 from metaserver.web.public.server_pages import PublicServerPages
 from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.assets import Assets
+from metaserver.web.ui.console import Slice
 from metaserver.web.ui.templates import Templates
 
 OWNER = Viewer(organiser=True)
 """Whoever reads the pages of a run: they are on its organiser's own machine."""
 
 
-def make_pages_app(hub: HubContext) -> web.Application:
+def make_pages_app(hub: HubContext, slices: Sequence[Slice] = ()) -> web.Application:
     """Return these pages alone, without sign-in: whoever reaches them sees everything."""
-    assets = Assets.shipped()
+    assets = Assets.of(*(one.package for one in slices))
     templates = Templates.of(assets)
     app = web.Application(
         middlewares=[compressed, error_pages(templates), without_slash, _read_by_owner]
     )
-    mount_open_pages(app, hub, templates, assets)
+    mount_open_pages(app, hub, templates, assets, slices)
     return app
 
 
@@ -49,7 +49,11 @@ async def _read_by_owner(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def mount_open_pages(
-    app: web.Application, hub: HubContext, templates: Templates, assets: Assets
+    app: web.Application,
+    hub: HubContext,
+    templates: Templates,
+    assets: Assets,
+    slices: Sequence[Slice],
 ) -> None:
     """Put the first page, the phases' pages and the hub's health onto an application.
 
@@ -60,7 +64,7 @@ def mount_open_pages(
     more = [
         *servers.routes(),
         *MethodsPage(sites=sites, templates=templates).routes(),
-        *PublicDataPages(hub=hub, templates=templates).routes(),
+        *(route for one in slices for route in one.in_phase(hub, templates)),
     ]
     mount(app, sites, templates, more=more, streams={"servers/": servers.events})
     app.router.add_get("/", Home(hub=hub, sites=sites, templates=templates).home)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -12,14 +13,15 @@ from aiohttp import hdrs, web
 from metaserver.web.access.encodings import PACKERS, Encoding, preferred
 
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+FOLDERS = ("static", "templates")
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @functools.cache
 def release() -> str:
     """Return a hash of templates, scripts and styles: the same in pages and frames that fit."""
-    folder = files("metaserver.web")
-    made = [item for name in ("static", "templates") for item in (folder / name).iterdir()]
+    folders = [folder / name for folder in files("metaserver").iterdir() for name in FOLDERS]
+    made = [item for folder in folders if folder.is_dir() for item in folder.iterdir()]
     digest = hashlib.sha256(version("biocreative-metaserver").encode())
     for item in sorted(made, key=lambda item: item.name):
         if item.is_file():
@@ -29,16 +31,18 @@ def release() -> str:
 
 
 class Assets:
-    """The files of `static/`; `prefix` holds a hash of all of them, so they may be kept for ever.
+    """The files of `static/` of packages; `prefix` holds a hash of all, so that they may be kept.
 
     One hash for all: a module's relative imports then find the release they belong to.
     """
 
-    def __init__(self) -> None:
-        folder = files("metaserver.web") / "static"
+    def __init__(self, packages: Sequence[str]) -> None:
+        self.packages = packages
+        folders = [folder for name in packages if (folder := files(name) / "static").is_dir()]
+        items = [item for folder in folders for item in folder.iterdir()]
         self._bodies = {
             item.name: item.read_bytes()
-            for item in sorted(folder.iterdir(), key=lambda item: item.name)
+            for item in sorted(items, key=lambda item: item.name)
             if item.name.rpartition(".")[2] in TYPES
         }
         self._packed: dict[tuple[str, Encoding], bytes] = {}
@@ -49,9 +53,9 @@ class Assets:
 
     @classmethod
     @functools.cache
-    def shipped(cls) -> Assets:
-        """Return the files of this release, read once in a process."""
-        return cls()
+    def of(cls, *slices: str) -> Assets:
+        """Return the files of `web` and of other packages with pages, read once in a process."""
+        return cls(("metaserver.web", *slices))
 
     def url(self, name: str) -> str:
         """Return the address of one file; a name that does not exist is a mistake of ours."""

@@ -6,8 +6,8 @@ was used; any other (no token, nothing of that name) is a page of its own, made 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -17,6 +17,7 @@ from multidict import MultiMapping
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
+from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import ask, declared, perform
 from metaserver.web.access.auth import AGAIN
 from metaserver.web.access.posted import fields
@@ -39,11 +40,15 @@ HEARTBEAT = 15.0
 
 @dataclass(frozen=True, kw_only=True)
 class ConsoleContext:
-    """The running service, and what its pages are drawn with."""
+    """The running service, and what its pages are drawn with.
+
+    `results` has the address of the result of a job that is done, by the job's kind.
+    """
 
     hub: HubContext
     templates: Templates
     broadcaster: Broadcaster
+    results: dict[str, Callable[[JobDetail], str]] = field(default_factory=dict)
 
     async def ask(self, request: web.Request, operation: AskedOperation[R, T], asked: R) -> T:
         """Do an operation as the caller of a web request; raises `RefusedError`.
@@ -86,6 +91,23 @@ def _require_sent(request: web.Request, operation: AskedOperation[R, T]) -> None
     if request.get(AGAIN) and declared(operation).method != hdrs.METH_GET:
         message = "you were not signed in, so nothing was done yet: look it over, and send it again"
         raise RefusedError(Refusal.STATE, message)
+
+
+def _no_pages(_hub: HubContext, _templates: Templates) -> Sequence[web.RouteDef]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """The pages of a package that `web` does not know, such as the curators'.
+
+    `package` has their folders `templates` and `static`. `mount` puts them onto an application;
+    `in_phase` returns routes without sign-in that begin with a phase's address.
+    """
+
+    package: str
+    mount: Callable[[web.Application, ConsoleContext], None]
+    in_phase: Callable[[HubContext, Templates], Sequence[web.RouteDef]] = _no_pages
 
 
 def open_console(

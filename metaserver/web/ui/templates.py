@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from metaserver.base.states import OPEN_STATES, ServerState
 from metaserver.exchange.protocols.installed import protocol_title
@@ -32,11 +32,14 @@ from metaserver.web.ui.formatting import (
 
 
 class Templates:
-    """Renders whole pages and, for the event stream, their live parts."""
+    """Renders whole pages and, for the event stream, their live parts.
+
+    The templates are in the folders `templates/` of the packages that the assets are of.
+    """
 
     def __init__(self, assets: Assets) -> None:
         self._environment = Environment(
-            loader=PackageLoader("metaserver.web"),
+            loader=ChoiceLoader([PackageLoader(package) for package in assets.packages]),
             autoescape=True,
             auto_reload=False,
             undefined=StrictUndefined,

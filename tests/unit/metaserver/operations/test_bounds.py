@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.fields import GREATEST
 
 NOT_STORED = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline
 
 

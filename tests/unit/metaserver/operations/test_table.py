@@ -9,8 +9,8 @@ from msgspec import Meta
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import Nothing, Operation, operation, perform
 
 TABLE: dict[str, Operation] = {}

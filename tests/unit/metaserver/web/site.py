@@ -61,7 +61,7 @@ def make_app(
     source: Challenge, *, interval: float = 1.0, heartbeat: float = 15.0
 ) -> web.Application:
     """Return the pages of a source."""
-    assets = Assets.shipped()
+    assets = Assets.of()
     templates = Templates.of(assets)
     broadcaster = Broadcaster(source, interval=interval, heartbeat=heartbeat)
     app = web.Application(middlewares=[compressed, error_pages(templates)])

@@ -13,17 +13,16 @@ import metaserver.web
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations import servers, teams
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.fields import OneServer
 from metaserver.operations.table import Nothing, Operation, declared, perform
 from metaserver.web.access.addresses import Origin
 from metaserver.web.access.visitor import VISITOR, Visitor
 from metaserver.web.ui.console import ConsoleContext
 
-PARTS_OF_A_HUB = {"store", "client", "scheduler", "state_recorder", "archiver", "notifier",
-                  "metrics", "conformance", "jobs"}  # fmt: skip
+PARTS_OF_A_HUB = {"store", "phases", "servers", "jobs", "part"}
 CALLERS = {
     None: Caller(),
     Role.READER: Caller(role=Role.READER),

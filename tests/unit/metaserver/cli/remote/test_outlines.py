@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.cli.remote import outlines
 from metaserver.operations import reference
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import metavar
 
 TRUE = reference.outlines(OPERATIONS)

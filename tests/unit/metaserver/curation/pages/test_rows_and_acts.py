@@ -184,7 +184,7 @@ def test_a_form_that_means_nothing_is_refused(form: dict[str, str]) -> None:
 
 
 def test_parts_are_shown_only_where_they_sum_to_a_probability() -> None:
-    templates = Templates.of(Assets.shipped())
+    templates = Templates.of(Assets.of("metaserver.curation"))
     shown = templates.part("curate_parts.html", "why", candidate("INT", EGFR))
     assert shown.count("+0.25") == 2
     assert "-1.00" in shown

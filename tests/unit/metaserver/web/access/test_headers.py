@@ -13,7 +13,7 @@ async def test_a_store_that_takes_nothing_is_no_fault_of_the_page() -> None:
     async def fails(_: web.Request) -> web.Response:
         raise UnavailableError("disk is full", "/secret/place")
 
-    app = web.Application(middlewares=[error_pages(Templates.of(Assets.shipped()))])
+    app = web.Application(middlewares=[error_pages(Templates.of(Assets.of()))])
     app.router.add_get("/", fails)
     async with TestClient(TestServer(app)) as client, client.get("/") as response:
         text = await response.text()

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from metaserver.operations.catalogue import OPERATIONS
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.table import Operation
 from metaserver.web.api.openapi import document
 from tests.unit.metaserver.web.small import SMALL, small_site

@@ -83,8 +83,8 @@ def test_an_empty_header_of_a_column_is_a_plain_cell(tmp_path: Path) -> None:
 
 
 def test_each_page_of_the_hub_is_explained() -> None:
-    folder = ROOT / "metaserver" / "web" / "templates"
-    whole = {one.stem for one in folder.glob("*.html") if "extends" in one.read_text("utf-8")}
+    pages = (ROOT / "metaserver").glob("*/templates/*.html")
+    whole = {one.stem for one in pages if "extends" in one.read_text("utf-8")}
     assert set(PAGES) == whole
     for url in [*map(help_of, PAGES), *map(help_of_error, [*STATUSES, 404])]:
         page, _, anchor = url.partition("#")

@@ -16,10 +16,10 @@ import msgspec
 from metaserver.base.errors import InputError, RefusedError
 from metaserver.base.records import PhaseName
 from metaserver.base.states import JobState, Role
+from metaserver.cli.catalogue import OPERATIONS
 from metaserver.config import ChallengeSettings, PhaseSettings
 from metaserver.corpus import read_articles
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import perform
@@ -69,7 +69,7 @@ async def _apply_phase(
         "usage": msgspec.to_builtins(phase.usage),
         "answers": msgspec.to_builtins(phase.answers),
     }
-    known = hub.scheduler.phases.get(PhaseName(phase.phase))
+    known = hub.phases.scheduler.phases.get(PhaseName(phase.phase))
     if known is None:
         plan = {name: value for name, value in plan.items() if value != ""}
         await _do(hub, where, "phases.create", challenge=challenge.challenge, **plan)
@@ -110,7 +110,7 @@ async def _do(hub: HubContext, where: str, name: str, **values: Any) -> Any:
 async def _do_job(hub: HubContext, where: str, name: str, **values: Any) -> None:
     """Run an operation that is a background job, and wait for its end."""
     begun: JobDetail = await _do(hub, where, name, **values)
-    job = hub.jobs.get(begun.job)
+    job = hub.jobs.own.get(begun.job)
     assert job is not None
     await job.ended()
     if job.state is not JobState.DONE:
