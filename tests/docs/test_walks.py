@@ -45,10 +45,8 @@ def resolved(name: str) -> Any:
 
 def test_there_are_three_walks() -> None:
     assert [*WALKS] == [
-        "An article to the leaderboard",
-        "A gold file to the boards",
-        "A team's start to its lane",
-    ]
+        "An article to the leaderboard", "A gold file to the boards", "A team's start to its lane",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("lines", WALKS.values(), ids=WALKS)

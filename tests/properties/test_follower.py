@@ -231,9 +231,7 @@ class Scenario:
         async for lane in verify(store, self.given, self.clock.now):
             assert not lane.differences, lane
 
-    async def _stored(
-        self, name: ServerName
-    ) -> Sequence[tuple[Attempt, bool, int, dict[TaskName, Any] | None]]:
+    async def _stored(self, name):
         key = self.phase.key(self.phase.servers[name])
         store = self.running.service.store
         async with store.reading() as connection:

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from scoring import FileProblem, FormatError, Matches, read_run
+from scoring import FileProblem, FormatError, read_run
 from scoring.biocreative import match
 from scoring.bulk import match_file
 from scoring.columns import _SPACE_BEGINS, _SPACE_ENDS, split_columns
@@ -165,9 +164,7 @@ def test_good_files_are_read_in_bulk(articles, names, data, tmp_path):
     assert match_file(path, Task.INT, GOLD[Task.INT].index) is not None
 
 
-def line_by_line(
-    task: Task, path: Path, lenient: bool
-) -> tuple[Mapping[str, Matches], tuple[FileProblem, ...]] | None:
+def line_by_line(task, path, lenient):
     refused: tuple[FileProblem, ...] = ()
     try:
         run = read_run_by_line(task, path, lenient_ranks=lenient)

@@ -32,12 +32,9 @@ def test_a_benchmark_runs_at_a_toy_size(name: str) -> None:
     if name in NEEDED:
         NEEDED[name]()
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--toy", name],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-m", "benchmarks", "--toy", name], cwd=ROOT, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 2
     assert " failed: " not in done.stderr  # a part of one

@@ -6,9 +6,7 @@ from scoring import Hit, ItemGold, Run
 from scoring.tasks import Task
 
 
-def campaign(
-    *, systems: int = 6, articles: int = 60, seed: int = 5, first: int = 0
-) -> tuple[ItemGold, list[Run]]:
+def campaign(*, systems=6, articles=60, seed=5, first=0):
     """Return gold of 1 to 5 items an article and runs of 40 hits each, one a system.
 
     A system's score of an item is the item's truth, seen through the system's own noise and its own

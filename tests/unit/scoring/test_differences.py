@@ -33,12 +33,9 @@ def test_an_interval_of_a_difference_is_that_of_the_articles_differences(kind):
     differences = values_of(GOOD) - values_of(BAD)
     assert pair.difference == pytest.approx(differences.mean())
     found = stats.bootstrap(
-        (differences,),
-        np.mean,
-        n_resamples=20_000,
-        method="BCa" if kind == "bca" else "percentile",
-        rng=np.random.default_rng(3),
-    ).confidence_interval
+        (differences,), np.mean, n_resamples=20_000,
+        method="BCa" if kind == "bca" else "percentile", rng=np.random.default_rng(3),
+    ).confidence_interval  # fmt: skip
     assert (pair.low, pair.high) == pytest.approx((found.low, found.high), abs=0.01)
     assert pair.effect == pytest.approx(differences.mean() / differences.std(ddof=1))
 

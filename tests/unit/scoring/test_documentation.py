@@ -2,7 +2,6 @@
 
 import argparse
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -17,9 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 TEXT = "\n".join((DOCS / page).read_text() for page in PAGES)
 
 
-def subcommands(
-    parser: argparse.ArgumentParser, words: str = "scoring"
-) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def subcommands(parser, words="scoring"):
     """Yield the commands below a parser, and those below them, by all their words."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

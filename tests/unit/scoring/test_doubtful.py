@@ -66,10 +66,8 @@ def test_nine_in_ten_are_nearly_all() -> None:
 def test_the_changed_gold() -> None:
     changed = changed_gold(GOLD, doubtful_items(GOLD, RUNS))
     assert changed.items == {
-        "a": frozenset({"P1", "NEW"}),
-        "b": frozenset({"P3", "X"}),
-        "c": frozenset({"P4"}),
-    }
+        "a": frozenset({"P1", "NEW"}), "b": frozenset({"P3", "X"}), "c": frozenset({"P4"}),
+    }  # fmt: skip
     nobody = [run(str(n), {"c": ["Z" + str(n)]}) for n in range(3)]
     assert changed_gold(GOLD, doubtful_items(GOLD, nobody)) == GOLD  # `c` has to keep an item
 

@@ -124,11 +124,9 @@ def test_scores_of_each_article(out, folder, capsys):
         ("best", "all", "1.0", "1.0"),
     ]
     assert {key: rows[2][key] for key in ("hits", "gold", "correct", "f_score")} == {
-        "hits": "4",
-        "gold": "3",
-        "correct": "2",
+        "hits": "4", "gold": "3", "correct": "2",
         "f_score": str(card_of(folder, "run").macro.f_score),
-    }
+    }  # fmt: skip
 
 
 def test_scores_of_each_classification(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

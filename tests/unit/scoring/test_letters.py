@@ -67,21 +67,11 @@ def test_the_best_cells_are_those_that_read_best() -> None:
 def test_latex_is_what_booktabs_expects() -> None:
     text = latex_float(latex_table(TABLE, {(2, 3)}), "Runs & errors: 95 %", "tab:runs")
     assert text.splitlines() == [
-        r"\begin{table}",
-        r"\centering",
-        r"\caption{Runs \& errors: 95 \%}",
-        r"\label{tab:runs}",
-        r"\begin{tabular}{lrrr}",
-        r"\toprule",
-        r"run & n & F & error \\",
-        r"\midrule",
-        r"a\_1 & 3 & 0.250 & 0.500 \\",
-        r"b\textless{} & 9 & 0.250 & \textbf{0.250} \\",
-        r"c & 1 & n/a & 1.000 \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
+        r"\begin{table}", r"\centering", r"\caption{Runs \& errors: 95 \%}", r"\label{tab:runs}",
+        r"\begin{tabular}{lrrr}", r"\toprule", r"run & n & F & error \\", r"\midrule",
+        r"a\_1 & 3 & 0.250 & 0.500 \\", r"b\textless{} & 9 & 0.250 & \textbf{0.250} \\",
+        r"c & 1 & n/a & 1.000 \\", r"\bottomrule", r"\end{tabular}", r"\end{table}",
+    ]  # fmt: skip
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX")

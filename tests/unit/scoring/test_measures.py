@@ -81,11 +81,9 @@ def test_agrees_with_ir_measures(matches: Matches) -> None:
     measures = [ir_measures.AP, ir_measures.RR, ir_measures.P @ 3, ir_measures.R @ 7]
     found = ir_measures.calc_aggregate(measures, gold, run)
     expected = [
-        ranking.average_precision(matches),
-        ranking.reciprocal_rank(matches),
-        ranking.precision_at(matches, 3),
-        ranking.recall_at(matches, 7),
-    ]
+        ranking.average_precision(matches), ranking.reciprocal_rank(matches),
+        ranking.precision_at(matches, 3), ranking.recall_at(matches, 7),
+    ]  # fmt: skip
     assert [found[measure] for measure in measures] == pytest.approx(expected)
 
 

@@ -296,10 +296,8 @@ def test_golds_and_authors_are_counted_side_by_side(folder, capsys):
     values = json.loads(capsys.readouterr().out)
     counts = {one["source"]: one for one in values["counts"]}
     assert {name: (one["total"], one["distinct"]) for name, one in counts.items()} == {
-        "gold": (3, 3),
-        "second": (3, 2),
-        "authors": (2, 2),
-    }
+        "gold": (3, 3), "second": (3, 2), "authors": (2, 2),
+    }  # fmt: skip
     by_source = {one["source"]: one for one in values["species"]}
     assert (by_source["second"]["annotations"], by_source["second"]["proteins"]) == (
         [2, 0, 1],

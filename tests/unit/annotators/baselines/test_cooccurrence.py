@@ -17,10 +17,8 @@ def found_pairs(text):
 def test_sentences_end_at_full_stops_but_not_after_et_al():
     text = "A title\nSmith et al. Found it. It binds."
     assert [text[start:end] for start, end in sentences(text)] == [
-        "A title",
-        "Smith et al. Found it.",
-        "It binds.",
-    ]
+        "A title", "Smith et al. Found it.", "It binds.",
+    ]  # fmt: skip
 
 
 def test_the_pair_with_the_verb_between_comes_first():

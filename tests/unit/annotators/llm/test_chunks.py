@@ -20,10 +20,8 @@ def test_every_part_fits_and_nothing_is_lost(text: str, size: int) -> None:
 def test_parts_are_cut_between_paragraphs_then_between_sentences() -> None:
     text = "Title\nOne paragraph.\nAnother is longer. It has two sentences.\n"
     assert chunks(text, 30) == [
-        "Title\nOne paragraph.\n",
-        "Title\nAnother is longer. ",
-        "Title\nIt has two sentences.\n",
-    ]
+        "Title\nOne paragraph.\n", "Title\nAnother is longer. ", "Title\nIt has two sentences.\n",
+    ]  # fmt: skip
 
 
 def test_the_markers_are_not_in_the_text() -> None:

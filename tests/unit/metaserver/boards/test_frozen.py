@@ -8,13 +8,9 @@ from metaserver.boards.frozen import freeze
 from metaserver.tasks.int_ import INT
 
 SCORE = Score(
-    values={"tp": 3, "auc_ipr": 0.1 + 0.2, "f_score": None},
-    articles_scored=4,
-    articles_in_gold=10,
-    curve=((0.5, 1 / 3), (1.0, 0.1)),
-    detail={"macro": "a secret"},
-    card={"100": "a secret"},
-)
+    values={"tp": 3, "auc_ipr": 0.1 + 0.2, "f_score": None}, articles_scored=4, articles_in_gold=10,
+    curve=((0.5, 1 / 3), (1.0, 0.1)), detail={"macro": "a secret"}, card={"100": "a secret"},
+)  # fmt: skip
 INTERVAL = RunIntervals(score=0.3, low=0.2, high=1 / 7, best_rank=1, worst_rank=3)
 ROWS = [
     BoardRow.of("=a<b>", 1, SCORE, team="x", interval=INTERVAL),

@@ -111,13 +111,11 @@ def test_attempts_without_a_response_are_not_in_the_response_times() -> None:
     """A refused connection is quick, and says nothing about the server's speed."""
     timed = timings(
         tally(
-            ended(Outcome.OK, 10.0, connect=1.0),
-            ended(Outcome.FAULT, 20.0),
-            ended(Outcome.CONNECT, 0.1, dns=0.05),
-            ended(Outcome.CANCELLED, 5.0, connect=5.0),
+            ended(Outcome.OK, 10.0, connect=1.0), ended(Outcome.FAULT, 20.0),
+            ended(Outcome.CONNECT, 0.1, dns=0.05), ended(Outcome.CANCELLED, 5.0, connect=5.0),
         ),
         LIMIT,
-    )
+    )  # fmt: skip
     assert timed["total"].count == 2
     assert (timed["dns"].count, timed["connect"].count) == (1, 1)
 

@@ -33,24 +33,11 @@ def server_monitor(clock: FakeClock) -> ServerMonitor:
     return made
 
 
-def attempt(
-    outcome: Outcome = Outcome.OK,
-    *,
-    seconds: float = 1.0,
-    at: float = BEGIN,
-    server: Server = ONE,
-    article: int = 0,
-    timings: Timings | None = None,
-) -> Attempt:
+def attempt(outcome=Outcome.OK, *, seconds=1.0, at=BEGIN, server=ONE, article=0, timings=None):
     return Attempt(
-        server=server.name,
-        article=ArticleId(str(article)),
-        number=1,
-        started_at=at - seconds,
-        outcome=outcome,
-        message=f"at {at}",
-        timings=replace(timings or Timings(), total=seconds),
-    )
+        server=server.name, article=ArticleId(str(article)), number=1, started_at=at - seconds,
+        outcome=outcome, message=f"at {at}", timings=replace(timings or Timings(), total=seconds),
+    )  # fmt: skip
 
 
 def changed(*, down: str = "", end: LaneEnd | None = None, in_flight: int = 0) -> LaneChanged:
@@ -98,9 +85,7 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(server_monitor)
         (LaneEnd.FINISHED, "", ServerState.FINISHED, ""),
         (LaneEnd.SLICE, "", ServerState.WAITING, "no attempt yet"),
         (
-            LaneEnd.ABANDONED,
-            "dns: no",
-            ServerState.DOWN,
+            LaneEnd.ABANDONED, "dns: no", ServerState.DOWN,
             "abandoned after a long time down: dns: no",
         ),
         (LaneEnd.LOST, "", ServerState.SUSPENDED, "another hub works on it"),
@@ -111,7 +96,7 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(server_monitor)
             "stopped by a fault of the hub: an organiser can start it again",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_server_whose_lane_has_ended(server_monitor, end, down, state, note):
     server_monitor.lane(changed(down=down, end=end))
     assert (status(server_monitor).state, status(server_monitor).note) == (state, note)

@@ -36,15 +36,13 @@ def attempts(draw: st.DrawFn, oldest: float = 40 * DAY) -> Ended:
         at=NOW - draw(st.floats(0.0, oldest)),
         outcome=outcome,
         timings=Timings(
-            total=draw(SECONDS),
-            dns=draw(st.none() | SECONDS),
-            send=draw(st.none() | SECONDS),
+            total=draw(SECONDS), dns=draw(st.none() | SECONDS), send=draw(st.none() | SECONDS),
             wait=draw(st.none() | SECONDS),
         ),
         hits=draw(st.integers(0, 50)) if outcome in ANSWERED else 0,
         article_bytes=draw(st.integers(0, 10**6)),
         final=draw(st.booleans()),
-    )
+    )  # fmt: skip
 
 
 def whole(ended: list[Ended], since: float) -> Tally:

@@ -33,25 +33,11 @@ bind<!-- a comment --> well.<xref ref-type="bibr" rid="b4"><sup>4</sup></xref></
 """
 
 JATS_LINES = [
-    "Binding of Xa1 to Yb2",
-    "Summary",
-    "Xa1 binds Yb2.",
-    "1. Results",
-    "Ca2+ and H2O. As shown [3] in Figure 1, both bind well.",
-    "Figure 1 A gel.",
-    "Lane 1, Xa1.",
-    "Steps:",
-    "(a) mix",
-    "(b) wash",
-    "then read.",
-    "Table 1 Pairs.",
-    "A\tB",
-    "Xa1\tYb2",
-    "Measured twice.",
-    "(1) K = k1",
-    "Thanks",
-    "To all.",
-]
+    "Binding of Xa1 to Yb2", "Summary", "Xa1 binds Yb2.", "1. Results",
+    "Ca2+ and H2O. As shown [3] in Figure 1, both bind well.", "Figure 1 A gel.", "Lane 1, Xa1.",
+    "Steps:", "(a) mix", "(b) wash", "then read.", "Table 1 Pairs.", "A\tB", "Xa1\tYb2",
+    "Measured twice.", "(1) K = k1", "Thanks", "To all.",
+]  # fmt: skip
 
 ELSEVIER = """<full-text-retrieval-response xmlns="http://www.elsevier.com/xml/svapi/article/dtd"
  xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:prism="http://prismstandard.org/namespaces/basic/2.0/"

@@ -181,12 +181,6 @@ def test_bioc_json_keeps_passages_to_the_character(tmp_path: Path) -> None:
     assert (second.id, second.text) == ("32", "One. Two.\nThree.\nOwn.")
 
 
-@pytest.mark.parametrize("wrap", ["[{}]", "{}"])
-def test_bioc_json_may_be_one_document_or_a_list(tmp_path: Path, wrap: str) -> None:
-    document = '{"id": "7", "passages": [{"text": "T."}]}'
-    assert _read(_write(tmp_path, "a.json", wrap.replace("{}", document)))[0].id == "7"
-
-
 @pytest.mark.parametrize(
     ("content", "article_id"),
     [
@@ -267,14 +261,12 @@ def _refused() -> dict[str, tuple[str, bytes, str]]:
         "JSON of another shape": ("a.json", b'{"passages": [1]}', "$.passages[0]"),
         "lone surrogate": ("a.json", b'{"passages": [{"text": "\\ud800"}]}', ":1: broken JSON"),
         "document without text": (
-            "a.json",
-            b'{"id": "5", "passages": []}',
-            "article 5 has no text",
+            "a.json", b'{"id": "5", "passages": []}', "article 5 has no text",
         ),
         "tab in an id": ("a.json", one.replace(b'"1"', b'"1\\t2"'), "article id '1\\t2'"),
         "broken gzip": ("a.gz", gzip.compress(b"text " * 99)[:-9], ": broken gzip file: "),
         "id twice in one file": ("a.json", b"[%s,\n%s]" % (one, one), "article 1 is in "),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", _refused())
@@ -444,9 +436,3 @@ def test_bc6pm_abstracts(name: str, count: int) -> None:
     assert [article.id for article in articles] == [document["id"] for document in documents]
     for article, document in zip(articles, documents, strict=True):
         assert article.text == "\n".join(passage["text"] for passage in document["passages"])
-
-
-def test_the_same_abstract_in_two_sets_is_refused() -> None:
-    message = _refusal(shared("data/bc6pm"))
-    assert "PMtask_Triage_" in message
-    assert "PMtask_Relations_" in message

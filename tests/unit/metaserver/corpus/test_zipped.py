@@ -15,9 +15,7 @@ from metaserver.corpus.files import ZipLimits, unpack
 LIMITS = ZipLimits()
 
 
-def zipped(
-    *files: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED
-) -> bytes:
+def zipped(*files, method=zipfile.ZIP_DEFLATED):
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as archive:
         for name, content in files:

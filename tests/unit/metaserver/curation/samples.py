@@ -51,12 +51,9 @@ def span(words: str, accession: str, *, after: int = 0) -> CandidateSpan:
 
 
 SPANS = [
-    span("Grb2", GRB2),
-    span("EGF receptor", EGFR),
-    span("EGFR", EGFR),
-    span("Grb2", GRB2, after=len(TITLE)),
-    span("EGFR", EGFR, after=TEXT.index("forms") - 6),
-]
+    span("Grb2", GRB2), span("EGF receptor", EGFR), span("EGFR", EGFR),
+    span("Grb2", GRB2, after=len(TITLE)), span("EGFR", EGFR, after=TEXT.index("forms") - 6),
+]  # fmt: skip
 
 
 def event(number: int, kind: str, task: str = "", *item: str, **detail: object) -> CurationEvent:
@@ -136,10 +133,8 @@ class _Hostile:
                 text=text,
                 publication=Publication(
                     pmid=self.chance.choice(["", "10068444"]),
-                    doi=self.chance.choice(["", "10.1016/j.1"]),
-                    journal=self.text(),
-                    author=self.text(),
-                    year=self.chance.choice([None, 1999]),
+                    doi=self.chance.choice(["", "10.1016/j.1"]), journal=self.text(),
+                    author=self.text(), year=self.chance.choice([None, 1999]),
                 ),
             ),
             curator=self.text(),
@@ -156,18 +151,15 @@ class _Hostile:
                 }.values()
             )[self.chance.randint(0, 5) :],
             origin=CurationOrigin(hub=self.text(), source=self.text(), source_id=self.text()),
-        )
+        )  # fmt: skip
 
     def protein(self, accession: str) -> CuratedProtein:
         return CuratedProtein(
-            accession=accession,
-            entry_name=self.text(),
-            name=self.text(),
+            accession=accession, entry_name=self.text(), name=self.text(),
             symbols=(self.text(), self.text()) if self.yes() else (),
-            taxid=self.chance.choice([None, 9606, -1, 2**40]),
-            organism=self.text(),
+            taxid=self.chance.choice([None, 9606, -1, 2**40]), organism=self.text(),
             sent_as=(self.text(),) if self.yes() else (),
-        )
+        )  # fmt: skip
 
     def item(self, task: str, size: int, length: int) -> CuratedItem:
         return CuratedItem(

@@ -88,10 +88,8 @@ def test_the_first_places_of_all_servers_are_shown() -> None:
         return [(start, "p", "protein", accession) for start in places]
 
     early = [
-        *seen("Q00987", range(0, 400, 2)),
-        *seen("P00000", range(1, 3)),
-        (3, "x", "", "P00000"),
-    ]
+        *seen("Q00987", range(0, 400, 2)), *seen("P00000", range(1, 3)), (3, "x", "", "P00000"),
+    ]  # fmt: skip
     late = seen("Q00987", range(499, -1, -1))
     answers = [
         answer(name, 1, {"IPT": hits}, asides=pack_json(Asides(mentions=mentions)))

@@ -225,10 +225,7 @@ def test_the_shape_of_an_event_is_bounded(sent) -> None:
 
 def test_an_event_is_read_back() -> None:
     one = CurationEvent(
-        key="event-0001",
-        kind=DecisionKind.ACCEPT,
-        task="INT",
-        item=(EGFR,),
+        key="event-0001", kind=DecisionKind.ACCEPT, task="INT", item=(EGFR,),
         detail=DecisionDetail(seen_rank=3, evidence=((1, 2),)),
-    )
+    )  # fmt: skip
     assert msgspec.json.decode(msgspec.json.encode(one), type=CurationEvent) == one

@@ -34,9 +34,7 @@ def children() -> list[psutil.Process]:
     return [one for one in own if any(mark in " ".join(one.cmdline()) for mark in marks)]
 
 
-async def refusal(
-    content: bytes, most: int = MOST, reader: PdfReader | None = None
-) -> RefusedError:
+async def refusal(content, most=MOST, reader=None):
     with pytest.raises(RefusedError) as caught:
         await (reader or PdfReader()).read(content, most)
     return caught.value

@@ -33,9 +33,7 @@ class Proteins(ReleaseProteins):
         }  # fmt: skip
 
 
-def candidate(
-    *item: str, mentions: tuple[Span, ...] = (), evidence: str = ""
-) -> ConsensusCandidate:
+def candidate(*item, mentions=(), evidence=""):
     vote = CandidateVote(
         server="a", rank=1, confidence=0.5, part=None, evidence=evidence, taxid=None
     )

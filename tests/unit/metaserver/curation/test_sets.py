@@ -35,11 +35,9 @@ def decided(*accessions: str, relevant: bool | None = None) -> CurationState:
 
 def article(name: str, *states: CurationState, curators: str = "abc") -> SetArticle:
     return SetArticle(
-        article=name,
-        seats=len(curators),
-        curators=dict(enumerate(curators, start=1)),
+        article=name, seats=len(curators), curators=dict(enumerate(curators, start=1)),
         states=dict(enumerate(states, start=1)),
-    )
+    )  # fmt: skip
 
 
 @given(st.integers(2, 6), st.integers(2, 4), st.integers(0, 40))

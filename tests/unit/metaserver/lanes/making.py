@@ -1,33 +1,30 @@
 """Lanes on a fake caller and a fake recorder."""
 
 import random
-from collections.abc import Awaitable, Callable
 
 from metaserver.base.lanes import Corpus, LaneKey, LaneState
 from metaserver.base.records import ArticleId, Server, ServerName
 from metaserver.base.states import Backoff
-from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneLimits
+from metaserver.lanes.events import LaneLimits
 from metaserver.lanes.lane import Lane
-from tests.fakes.caller import FakeCaller
-from tests.fakes.recorder import FakeRecorder
 
 SOON = Backoff(base=1e-6, cap=1e-6)
 LIMITS = LaneLimits(attempts=3, backoff=SOON, circuit=1000, probe=SOON)
 
 
 def lane(
-    peer: FakeCaller,
-    memory: FakeRecorder,
+    peer,
+    memory,
     *,
-    articles: int = 5,
-    limits: LaneLimits = LIMITS,
-    concurrency: int = 1,
-    state: LaneState | None = None,
-    publish: Callable[[AttemptEnded | LaneChanged], None] = lambda event: None,
-    prepare: Callable[[AttemptEnded], Awaitable[None]] | None = None,
-    clock: Callable[[], float] = lambda: 1e9,
-    down: str = "",
-) -> Lane:
+    articles=5,
+    limits=LIMITS,
+    concurrency=1,
+    state=None,
+    publish=lambda event: None,
+    prepare=None,
+    clock=lambda: 1e9,
+    down="",
+):
     names = [ArticleId(str(position)) for position in range(articles)]
     key = LaneKey(1, 1)
     return Lane(

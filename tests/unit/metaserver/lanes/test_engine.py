@@ -1,7 +1,7 @@
 """Lanes on the engine: each runs to its end, fairly, independently of the others."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,9 +20,7 @@ from tests.fakes.recorder import FakeRecorder
 from tests.waiting import patience, until
 
 
-def make_lanes(
-    count: int, articles: int, servers: FakeCaller, memory: FakeRecorder, concurrency: int = 1
-) -> Sequence[Lane]:
+def make_lanes(count, articles, servers, memory, concurrency=1):
     ids = tuple(ArticleId(str(position)) for position in range(articles))
     backoff = Backoff(base=1e-6, cap=1e-6)
     return [
@@ -39,9 +37,7 @@ def make_lanes(
     ]
 
 
-async def work_lanes(
-    lanes: Sequence[Lane], *, max_lanes: int = MAX_LANES
-) -> dict[str, LaneEnd | Exception]:
+async def work_lanes(lanes, *, max_lanes=MAX_LANES):
     """Work lanes until all have ended; return how each did, or by which fault."""
     names = {lane.key: lane.server.name for lane in lanes}
     ends: dict[str, LaneEnd | Exception] = {}

@@ -3,8 +3,7 @@
 import asyncio
 from itertools import groupby, pairwise
 
-from metaserver.base.lanes import CheckedAnswer
-from metaserver.base.records import Attempt, Server, ServerReport
+from metaserver.base.records import Server, ServerReport
 from metaserver.base.states import Backoff, Outcome, ReportedState
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
 from tests.fakes.caller import FakeCaller
@@ -119,9 +118,7 @@ async def test_another_place_takes_an_article_that_failed_while_the_server_is_as
     begun: dict[tuple[int, int], float] = {}
 
     class Asked(FakeCaller):
-        async def call(
-            self, server: Server, position: int, number: int
-        ) -> tuple[Attempt, CheckedAnswer | None]:
+        async def call(self, server, position, number):
             begun[position, number] = now()
             self.seconds = 100.0 + 10.0 * (position == 0)
             return await super().call(server, position, number)

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from metaserver.base.errors import UnavailableError
-from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneKey, LaneState, Tries
-from metaserver.base.records import Attempt, Server
+from metaserver.base.lanes import AttemptRecord, LaneKey, LaneState, Tries
+from metaserver.base.records import Server
 from metaserver.base.states import Backoff, Outcome
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
 from metaserver.lanes.lane import Lane
@@ -49,9 +49,7 @@ async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
 class BusyCaller(FakeCaller):
     """A caller of a server that asks to wait for a minute."""
 
-    async def call(
-        self, server: Server, position: int, number: int
-    ) -> tuple[Attempt, CheckedAnswer | None]:
+    async def call(self, server, position, number):
         """Return the attempt by the script, with the wait that was asked for."""
         attempt, answer = await super().call(server, position, number)
         return msgspec.structs.replace(attempt, asked_wait=60.0), answer
@@ -166,10 +164,8 @@ async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
 
     await lane(FakeCaller(), FakeRecorder(), articles=2, prepare=prepare, publish=publish).run()
     assert happened == [
-        *("prepare 0", "publish 0", "after 0"),
-        *("prepare 1", "publish 1", "after 1"),
-        "end",
-    ]
+        *("prepare 0", "publish 0", "after 0"), *("prepare 1", "publish 1", "after 1"), "end",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("stopped", [False, True])

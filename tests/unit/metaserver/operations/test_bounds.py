@@ -1,7 +1,5 @@
 """Every integer that is asked for is one that a column of any store holds."""
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 from msgspec import inspect
@@ -17,9 +15,7 @@ NOT_STORED = {
 }
 
 
-def integers(
-    kind: inspect.Type, place: str, within: frozenset[type] = frozenset()
-) -> Iterator[str]:
+def integers(kind, place, within=frozenset()):
     """Yield the places of integers without a bound, or with one that is too great."""
     match kind:
         case inspect.Metadata():

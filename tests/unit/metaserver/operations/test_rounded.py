@@ -16,17 +16,10 @@ ORDER = ("auc_ipr", "mcc")
 
 def row(run: str, auc: float | None, *, scored: int = 90, offline: bool = True) -> BoardRow:
     return BoardRow(
-        run=run,
-        place=1,
-        offline=offline,
-        articles_scored=scored,
-        articles_in_gold=100,
-        values={"auc_ipr": auc, "mcc": -0.001, "tp": 17},
-        curve=((0.0, 1.0), (0.5, 0.75)),
-        interval=INTERVAL,
-        articles_counted=97,
-        confidence=0.123456,
-    )
+        run=run, place=1, offline=offline, articles_scored=scored, articles_in_gold=100,
+        values={"auc_ipr": auc, "mcc": -0.001, "tp": 17}, curve=((0.0, 1.0), (0.5, 0.75)),
+        interval=INTERVAL, articles_counted=97, confidence=0.123456,
+    )  # fmt: skip
 
 
 def shown(*rows: BoardRow, answered: Mapping[str, int] | None = None, least: float = 0.9) -> Board:

@@ -47,14 +47,6 @@ def test_a_short_one_is_never_told(watched: Watched) -> None:
     assert watched.after(HELD, DOWN) == []
 
 
-def test_its_end_is_told_once_it_has_been_gone(watched: Watched) -> None:
-    watched.after(0, DOWN)
-    watched.after(HELD, DOWN)
-    assert watched.after(1) == []
-    assert watched.after(HELD) == ["over: blue-1 is down"]
-    assert watched.after(HELD) == []
-
-
 def test_one_that_comes_and_goes_is_two_messages_in_six_hours(watched: Watched) -> None:
     told = []
     for _ in range(int(REPEAT / HELD / 4) - 1):

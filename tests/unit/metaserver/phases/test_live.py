@@ -41,15 +41,12 @@ def ended(answer: CheckedAnswer | None) -> AttemptEnded:
         serial=1,
         position=0,
         attempt=Attempt(
-            server=SERVER.name,
-            article=ArticleId("100"),
-            number=1,
-            started_at=0.0,
+            server=SERVER.name, article=ArticleId("100"), number=1, started_at=0.0,
             outcome=answer.outcome if answer else Outcome.FAULT,
         ),
         answer=answer,
         decision=RetryDecision(answered=answer is not None),
-    )
+    )  # fmt: skip
 
 
 ANSWER = CheckedAnswer(

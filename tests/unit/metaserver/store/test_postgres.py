@@ -68,13 +68,7 @@ class Wire:
                 with suppress(OSError):
                     await end.wait_closed()
 
-    async def _pass(
-        self,
-        server: asyncio.StreamReader,
-        answers: asyncio.StreamWriter,
-        deaf: asyncio.Event,
-        told: asyncio.Event,
-    ) -> None:
+    async def _pass(self, server, answers, deaf, told):
         while answer := await server.read(2**16):
             if deaf.is_set():
                 told.set()

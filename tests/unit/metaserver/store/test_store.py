@@ -43,16 +43,7 @@ def answer(*accessions: str) -> CheckedAnswer:
     )  # fmt: skip
 
 
-def entry(
-    key: LaneKey,
-    position: int,
-    *,
-    number: int = 1,
-    epoch: int = 1,
-    outcome: Outcome = Outcome.OK,
-    final: bool = True,
-    cursor: int = 0,
-) -> AttemptRecord:
+def entry(key, position, *, number=1, epoch=1, outcome=Outcome.OK, final=True, cursor=0):
     return AttemptRecord(
         lane=key,
         epoch=epoch,
@@ -188,11 +179,9 @@ async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Sto
     bad = entry(key, 0)
     bad = replace(bad, attempt=replace(bad.attempt, bytes_in=2**70))  # no column holds it
     results = await asyncio.gather(
-        store.record(bad),
-        store.record(entry(key, 1)),
-        store.record(entry(other, 0)),
+        store.record(bad), store.record(entry(key, 1)), store.record(entry(other, 0)),
         return_exceptions=True,
-    )
+    )  # fmt: skip
     assert [type(result) for result in results] == [HubError, HubError, int]
     with pytest.raises(HubError, match="an earlier answer"):  # its cursor would pass the first
         await store.record(entry(key, 2))
@@ -290,7 +279,5 @@ async def test_only_its_owner_can_read_a_store(tmp_path: Path) -> None:
         await store.add_corpus(ARTICLES)
         files = [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
         assert {path.name: path.stat().st_mode & 0o777 for path in files} == {
-            "hub.sqlite": 0o600,
-            "hub.sqlite-shm": 0o600,
-            "hub.sqlite-wal": 0o600,
-        }
+            "hub.sqlite": 0o600, "hub.sqlite-shm": 0o600, "hub.sqlite-wal": 0o600,
+        }  # fmt: skip

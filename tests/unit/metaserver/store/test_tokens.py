@@ -17,9 +17,7 @@ NOW = time.time()
 DAY = 86_400.0
 
 
-async def issued(
-    store: Store, role: Role = Role.ORGANISER, label: str = "ana", **values: float | int
-) -> tuple[int, str]:
+async def issued(store, role=Role.ORGANISER, label="ana", **values):
     async with store.writing() as connection:
         return await tokens.issue(connection, role, label, **values)
 

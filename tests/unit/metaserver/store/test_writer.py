@@ -66,9 +66,7 @@ async def taken(store: Store, phase: str, server: str) -> LaneKey:
     return key
 
 
-def record(
-    key: LaneKey, position: int, *, epoch: int = 1, final: bool = True, cursor: int = 0
-) -> AttemptRecord:
+def record(key, position, *, epoch=1, final=True, cursor=0):
     attempt, answer = ended(PEER, position, 1, Outcome.OK)
     return AttemptRecord(
         lane=key, epoch=epoch, position=position, attempt=attempt, answer=answer, final=final,
@@ -136,12 +134,10 @@ async def test_the_epoch_of_another_lane_does_not_count(store: Store) -> None:
     first, second = await taken(store, "a", "x"), await taken(store, "a", "y")
     await take_lane(store, second)  # its epoch is 2, the first lane's is 1
     results = await asyncio.gather(
-        store.record(record(first, 0, epoch=1)),
-        store.record(record(second, 0, epoch=1)),
-        store.record(record(first, 1, epoch=2)),
-        store.record(record(second, 1, epoch=2)),
+        store.record(record(first, 0, epoch=1)), store.record(record(second, 0, epoch=1)),
+        store.record(record(first, 1, epoch=2)), store.record(record(second, 1, epoch=2)),
         return_exceptions=True,
-    )
+    )  # fmt: skip
     assert [type(result) for result in results] == [int, StaleLaneError, StaleLaneError, int]
 
 

@@ -17,20 +17,14 @@ CATEGORIES = (
 ONTOLOGY = "O:2\tO:1\nO:3\tO:1\nO:1\tO:0\n"
 
 BB_GOLD = {
-    "doc1.txt": TEXT,
-    "doc1.a1": ENTITIES,
-    "doc1.a2": EVENTS + CATEGORIES,
-    "doc2.txt": TEXT,
-    "doc2.a1": ENTITIES,
-    "doc2.a2": EVENTS.splitlines()[0] + "\n" + CATEGORIES,
+    "doc1.txt": TEXT, "doc1.a1": ENTITIES, "doc1.a2": EVENTS + CATEGORIES, "doc2.txt": TEXT,
+    "doc2.a1": ENTITIES, "doc2.a2": EVENTS.splitlines()[0] + "\n" + CATEGORIES,
     "ontology.tsv": ONTOLOGY,
-}
+}  # fmt: skip
 BB_NER_GOLD = BB_GOLD | {
-    "doc1.a1": "",
-    "doc1.a2": ENTITIES + EVENTS + CATEGORIES,
-    "doc2.a1": "",
+    "doc1.a1": "", "doc1.a2": ENTITIES + EVENTS + CATEGORIES, "doc2.a1": "",
     "doc2.a2": ENTITIES + EVENTS + CATEGORIES,
-}
+}  # fmt: skip
 
 SENTENCES = """<?xml version="1.0"?>
 <document id="d1">

@@ -51,13 +51,9 @@ def test_a_run_is_scored_as_it_lands(tmp_path: Path) -> None:
     assert tuple(score.values) == tuple(column.key for column in ACT.columns)
     assert set(ACT.order) <= set(score.values)
     assert score.values == {
-        "specificity": 0.5,
-        "sensitivity": 0.5,
-        "accuracy": 0.5,
-        "mcc": 0.0,
-        "precision_at_full_recall": pytest.approx(2 / 3),
-        "auc_ipr": pytest.approx((1 + 2 / 3) / 2),
-    }
+        "specificity": 0.5, "sensitivity": 0.5, "accuracy": 0.5, "mcc": 0.0,
+        "precision_at_full_recall": pytest.approx(2 / 3), "auc_ipr": pytest.approx((1 + 2 / 3) / 2),
+    }  # fmt: skip
 
 
 def test_result_files_rank_each_class_by_confidence() -> None:
@@ -68,7 +64,5 @@ def test_result_files_rank_each_class_by_confidence() -> None:
         (ArticleId("4"), [True, 0.75]),
     ]
     assert list(ACT.result_lines(answers)) == [
-        "4\t1\t1\t0.75\n",
-        "2\t1\t2\t0.5\n",
-        "1\t0\t1\t0.5\n",
-    ]
+        "4\t1\t1\t0.75\n", "2\t1\t2\t0.5\n", "1\t0\t1\t0.5\n",
+    ]  # fmt: skip

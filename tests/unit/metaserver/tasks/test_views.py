@@ -22,16 +22,14 @@ HUMAN, MOUSE, RAT, COW, COLI, SECONDARY = (
 )
 GOLD: dict[Task, dict[str, frozenset[Item]]] = {
     Task.INT: {
-        "a1": frozenset({HUMAN}),
-        "a2": frozenset({HUMAN, MOUSE}),
-        "a3": frozenset({SECONDARY}),
+        "a1": frozenset({HUMAN}), "a2": frozenset({HUMAN, MOUSE}), "a3": frozenset({SECONDARY}),
     },
     Task.IPT: {
         "a1": frozenset({(MOUSE, HUMAN)}),
         "a2": frozenset({pair(HUMAN, COLI), pair(MOUSE, COLI)}),
         "a3": frozenset({pair(SECONDARY, HUMAN)}),
     },
-}
+}  # fmt: skip
 NAMES = [RAT, SECONDARY, COW, HUMAN, "Q00000", COLI, MOUSE]
 ITEMS: dict[Task, list[Item]] = {
     Task.INT: [*NAMES],

@@ -1,14 +1,11 @@
 """A small release with facts about real entries, and the source files to build others from."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from metaserver.uniprot import Release, build_release
 
 
-def flat_entry(
-    name: str, accessions: str, taxon: int, *, full: Iterable[str] = (), genes: str = ""
-) -> str:
+def flat_entry(name, accessions, taxon, *, full=(), genes=""):
     """Return a flat-file entry; `accessions` as on its AC line, `genes` as on its GN line."""
     lines = [f"ID   {name}              Reviewed;         393 AA.", f"AC   {accessions}"]
     lines += [f"DE   RecName: Full={text};" for text in full]

@@ -82,10 +82,8 @@ def test_an_open_release_outlives_its_directory(tmp_path):
     release = build(tmp_path, {"sprot.dat": FLAT})
     shutil.rmtree(release.directory)
     assert [verdict.status.label for verdict in release.lookup(["P04637", "Q15086", "P99999"])] == [
-        "primary",
-        "secondary",
-        "unknown",
-    ]
+        "primary", "secondary", "unknown",
+    ]  # fmt: skip
 
 
 def copied(release: Release, folder: Path) -> Path:

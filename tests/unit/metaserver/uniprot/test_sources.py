@@ -212,10 +212,8 @@ def test_fasta_headers_give_names_and_organism(tmp_path):
         names=["Cellular tumor antigen p53", "TP53"], symbols=["TP53"],
     )  # fmt: skip
     assert (second.accession, second.names, second.line) == (
-        "A0A023GPI8",
-        ["Lectin alpha chain"],
-        4,
-    )
+        "A0A023GPI8", ["Lectin alpha chain"], 4,
+    )  # fmt: skip
     assert (third.taxon, third.organism) == (0, "Escherichia coli (strain K12)")
 
 

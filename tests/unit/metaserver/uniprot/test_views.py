@@ -35,10 +35,8 @@ def test_a_species_is_that_of_all_successors_or_not_known(release: Release) -> N
 
 def test_the_taxa_are_of_all_entries_of_the_golds_species(release: Release) -> None:
     assert list(taxon_lines(release, [MOUSE, HUMAN, MOUSE, SECONDARY])) == [
-        f"{SECONDARY}\t9606\n",
-        f"{MOUSE}\t10090\n",
-        f"{HUMAN}\t9606\n",
-    ]
+        f"{SECONDARY}\t9606\n", f"{MOUSE}\t10090\n", f"{HUMAN}\t9606\n",
+    ]  # fmt: skip
     assert list(taxon_lines(release, ["P38398"])) == ["P38398\t1\n"]
 
 
@@ -52,10 +50,8 @@ def test_of_a_species_that_is_not_known_no_others_are_listed(tmp_path: Path) -> 
 
 def test_the_orthologs_are_those_of_each_accession_that_has_any(release: Release) -> None:
     assert list(ortholog_lines(release, [MOUSE, COW, HUMAN, HUMAN, UNKNOWN])) == [
-        f"{MOUSE}\t{HUMAN},{RAT}\n",
-        f"{HUMAN}\t{MOUSE},{RAT}\n",
-        f"{COW}\tP68251\n",
-    ]
+        f"{MOUSE}\t{HUMAN},{RAT}\n", f"{HUMAN}\t{MOUSE},{RAT}\n", f"{COW}\tP68251\n",
+    ]  # fmt: skip
 
 
 def test_the_accessions_of_a_gold_file_have_their_places(tmp_path: Path) -> None:

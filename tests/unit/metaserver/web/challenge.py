@@ -127,14 +127,12 @@ class Challenge:
             names = [f"Team {team} · S{i + 1:02}" for i, team in enumerate(TEAMS)]
         self.lanes = [
             Lane(
-                name=ServerName(name),
-                task=TASKS[i % 3],
-                skill=0.1 + 0.8 * self._random.random(),
+                name=ServerName(name), task=TASKS[i % 3], skill=0.1 + 0.8 * self._random.random(),
                 median=math.exp(self._random.uniform(2.5, 4.8)),
                 answered=0 if i == 9 else 21 if i == 6 else GOLD,
             )
             for i, name in enumerate(names)
-        ]
+        ]  # fmt: skip
         for lane in self.lanes[4:5]:
             lane.state, lane.note = ServerState.DOWN, "6 failures running; next probe in 40 s"
         for lane in self.lanes[7:8]:
@@ -167,15 +165,11 @@ class Challenge:
         if outcome is not Outcome.OK:
             self._errors.appendleft(
                 ErrorEntry(
-                    at=self._now,
-                    server=lane.name,
-                    article=ArticleId(f"{19_000_000 + lane.done}"),
-                    attempt=1,
-                    outcome=outcome,
-                    message=OUTCOMES.get(outcome, ""),
+                    at=self._now, server=lane.name, article=ArticleId(f"{19_000_000 + lane.done}"),
+                    attempt=1, outcome=outcome, message=OUTCOMES.get(outcome, ""),
                     final=outcome is Outcome.SHAPE,
                 )
-            )
+            )  # fmt: skip
 
     async def step(self) -> None:
         """Let five seconds pass and notify the viewers."""
@@ -205,13 +199,7 @@ class Challenge:
     def policies(self, task: TaskName) -> Sequence[ArticlePolicy]:
         return tuple(ArticlePolicy) if task != "NER" else (ArticlePolicy.ALL,)
 
-    def board(
-        self,
-        task: TaskName,
-        view: str = "raw",
-        viewer: Viewer = ANYBODY,
-        articles: ArticlePolicy | None = None,
-    ) -> Board:
+    def board(self, task, view="raw", viewer=ANYBODY, articles=None):
         shown = next(t for t in TASKS if t.name == task)
         lanes = [] if self.hidden and not viewer.organiser else [*self.lanes, *self.uploads]
         more = 0.07 * TASKS.index(shown) + VIEWS[view]
@@ -278,14 +266,9 @@ class Challenge:
         ]
         levels.sort(key=lambda level: level.mean, reverse=shown.level != "rank")
         return ArticleBoard(
-            task=task,
-            measure=shown.level,
-            levels=levels[2:],
-            least=0.9,
-            withheld=len(levels[:2]),
-            ready=self.compared,
-            hidden="" if viewer.organiser else self.hidden,
-        )
+            task=task, measure=shown.level, levels=levels[2:], least=0.9, withheld=len(levels[:2]),
+            ready=self.compared, hidden="" if viewer.organiser else self.hidden,
+        )  # fmt: skip
 
     def frozen(self, key: str) -> FrozenBoard | None:
         """Return a board that was frozen under a key."""
@@ -302,19 +285,13 @@ class Challenge:
     def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
         servers = [self._status(lane) for lane in self.lanes]
         return Monitor(
-            phase="Test phase",
-            time_limit=LIMIT,
-            servers=servers,
-            throughput=list(self._throughput) if servers else [],
-            histogram_edges=EDGES,
-            histogram=list(self._histogram),
-            p50=47.2 if servers else None,
-            p95=201.5 if servers else None,
-            p99=433.0 if servers else None,
-            errors=list(self._errors),
-            finished=self.finished,
+            phase="Test phase", time_limit=LIMIT, servers=servers,
+            throughput=list(self._throughput) if servers else [], histogram_edges=EDGES,
+            histogram=list(self._histogram), p50=47.2 if servers else None,
+            p95=201.5 if servers else None, p99=433.0 if servers else None,
+            errors=list(self._errors), finished=self.finished,
             course=self._course.read() if servers else CourseReading(),
-        )
+        )  # fmt: skip
 
     def _status(self, lane: Lane) -> ServerStatus:
         times = sorted(tick.seconds for tick in lane.recent)

@@ -57,9 +57,7 @@ class GivenSite:
         )
 
 
-def make_app(
-    source: Challenge, *, interval: float = 1.0, heartbeat: float = 15.0
-) -> web.Application:
+def make_app(source, *, interval=1.0, heartbeat=15.0):
     """Return the pages of a source."""
     assets = Assets.of()
     templates = Templates.of(assets)

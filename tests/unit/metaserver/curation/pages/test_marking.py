@@ -13,13 +13,11 @@ MARK = re.compile(r'<mark class="m a([1-5])" data-c="([^"]*)">([^<]*)</mark>')
 TEXTS = st.text(alphabet='ab <>&"\n\r𝛼é', max_size=60)
 PLACES = st.lists(
     st.builds(
-        MarkedPlace,
-        st.integers(-3, 70),
-        st.integers(-3, 70),
+        MarkedPlace, st.integers(-3, 70), st.integers(-3, 70),
         st.sampled_from(["P1", "Q2", 'x"><script>']),
     ),
     max_size=12,
-)
+)  # fmt: skip
 
 
 def plain(html: str) -> str:

@@ -63,9 +63,7 @@ async def served(script: Script) -> AsyncIterator[ScriptedPeer]:
 
 
 @asynccontextmanager
-async def session(
-    guard: AddressGuard | None = None, most: int | None = None
-) -> AsyncIterator[tuple[aiohttp.ClientSession, Connector]]:
+async def session(guard=None, most=None):
     connector = Connector(guard, None, most)
     async with aiohttp.ClientSession(connector=connector) as made:
         yield made, connector

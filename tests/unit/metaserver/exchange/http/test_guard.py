@@ -44,13 +44,10 @@ def test_public_addresses_are_not_refused(address: str) -> None:
 
 
 FORMS = {
-    "mapped": "::ffff:{hex}",
-    "compatible": "::{hex}",
-    "6to4": "2002:{hex}::1",
-    "NAT64": "64:ff9b::{hex}",
-    "Teredo's server": "2001:0:{hex}::a247:27dd",
+    "mapped": "::ffff:{hex}", "compatible": "::{hex}", "6to4": "2002:{hex}::1",
+    "NAT64": "64:ff9b::{hex}", "Teredo's server": "2001:0:{hex}::a247:27dd",
     "Teredo's client": "2001:0:5db8:d822:8000:0:{inverted}",
-}
+}  # fmt: skip
 
 
 def in_form(form: str, address: str) -> str:

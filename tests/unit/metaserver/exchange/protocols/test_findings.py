@@ -73,10 +73,8 @@ def test_words_decide_about_places() -> None:
         (90, "TP\ufffd53"),
     ]
     assert [str(one) for one in report.problems] == [
-        "/a: moved by -2",
-        "/b: the words do not stand there",
-        "/c: the words do not stand there",
-    ]
+        "/a: moved by -2", "/b: the words do not stand there", "/c: the words do not stand there",
+    ]  # fmt: skip
 
 
 def test_their_number_is_bounded() -> None:

@@ -20,15 +20,13 @@ def hit(accession: str, rank: int, **more: Any) -> dict[str, Any]:
 def test_asides_stand_in_the_order_of_the_hits() -> None:
     value = {
         "normalizations": [
-            hit("P04637", 3, evidence="third", taxid=9606),
-            hit("P00533", 1, taxid="human"),
-            hit("P32917", 1, evidence="dropped: a rank again"),
-            hit("Q9Y6K9", 2, evidence=7),
+            hit("P04637", 3, evidence="third", taxid=9606), hit("P00533", 1, taxid="human"),
+            hit("P32917", 1, evidence="dropped: a rank again"), hit("Q9Y6K9", 2, evidence=7),
         ],
         "pairs": [
             {"dbid_a": "P32917", "dbid_b": "P04637", "confidence": 1.0, "evidence": "e" * 9_000}
         ],
-    }
+    }  # fmt: skip
     answer = check(value, PARTS, FormatVocabulary(), asides=True)
     assert answer.outcome is Outcome.PARTIAL
     hits = answer.payloads[TaskName("INT")]

@@ -272,10 +272,8 @@ def test_of_members_with_one_name_the_last_counts_and_that_is_noted(attributes: 
     assert decoder.response() == {"x": {"a": "3", "b": "2"}}
     said = "a second member of this name; the last one counts"
     assert [str(problem) for problem in report.problems] == [
-        f"x.a: {said}",
-        f"x.a: {said}",
-        f"x: {said}",
-    ]
+        f"x.a: {said}", f"x.a: {said}", f"x: {said}",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("before", [b"\n", b"\r\n \t\n", b"\xef\xbb\xbf", b"\n\xef\xbb\xbf\n" * 2])

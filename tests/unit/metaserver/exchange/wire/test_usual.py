@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from annotators.protocol import encode_answer
-from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import TaskName
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.usual import usual_answer
 from metaserver.exchange.wire.validation import Ruling, check
 from metaserver.exchange.wire.xmlrpc import Limits, decode_response, encode_response
-from metaserver.tasks.plugin import TaskPlugin, answered_tasks
+from metaserver.tasks.plugin import answered_tasks
 
 FOREIGN = {path.stem: path for path in sorted(Path(__file__).parent.glob("usual/*.xml"))}
 TASKS = list(answered_tasks().values())
@@ -32,9 +31,7 @@ class Primary:
         return {i: Ruling(None, "unknown") for i, name in enumerate(accessions) if name[0] == "X"}
 
 
-def taken(
-    body: str | bytes, tasks: Sequence[TaskPlugin] = TASKS, limits: Limits | None = None
-) -> CheckedAnswer | None:
+def taken(body, tasks=TASKS, limits=None):
     """Return what the patterns make of a body, which is what decoder and check make of it."""
     body = body.encode() if isinstance(body, str) else body
     found = usual_answer(body, tasks, Primary(), limits or Limits())
@@ -54,10 +51,8 @@ def hits(*hits: Mapping[str, Any]) -> str:
 def with_value(value: str, *, member: str = "confidence") -> str:
     """Return an answer with one hit that has `value` as the <value> of one member."""
     usual = {
-        "dbid": "<string>P1</string>",
-        "rank": "<int>1</int>",
-        "confidence": "<double>1</double>",
-    }
+        "dbid": "<string>P1</string>", "rank": "<int>1</int>", "confidence": "<double>1</double>",
+    }  # fmt: skip
     members = "".join(
         f"<member><name>{name}</name><value>{inner}</value></member>"
         for name, inner in (usual | {member: value}).items()

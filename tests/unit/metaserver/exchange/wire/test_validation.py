@@ -45,10 +45,8 @@ def test_an_answer_to_all_tasks() -> None:
     assert answer.outcome is Outcome.OK
     assert answer.message == ""
     assert answer.payloads == {
-        "ACT": [True, 0.9],
-        "INT": [["P1", 1, 1.0], ["P2", 2, 0.5]],
-        "IPT": [["P1", "P2", 1, 0.5]],
-    }
+        "ACT": [True, 0.9], "INT": [["P1", 1, 1.0], ["P2", 2, 0.5]], "IPT": [["P1", "P2", 1, 0.5]],
+    }  # fmt: skip
     assert (answer.hits_kept, answer.hits_dropped, answer.problem_count) == (4, 0, 0)
 
 

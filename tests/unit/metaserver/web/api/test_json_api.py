@@ -22,9 +22,7 @@ async def site() -> AsyncIterator[Client]:
         yield client
 
 
-async def ask(
-    site: Client, method: str, path: str, token: str = "blue", **given: Any
-) -> tuple[int, Any]:
+async def ask(site, method, path, token="blue", **given):
     """Return the status and the JSON of an answer."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with site.request(method, f"/api/v1{path}", headers=headers, **given) as response:

@@ -138,10 +138,8 @@ async def test_a_fault_names_the_page_that_explains_it(site: Client) -> None:
     )
     places = [one["faultString"].rpartition(" (see ")[2] for one in answers]
     assert places == [
-        "/docs/security#tokens)",
-        "/docs/interfaces#errors)",
-        "/docs/interfaces#xml-rpc)",
-    ]
+        "/docs/security#tokens)", "/docs/interfaces#errors)", "/docs/interfaces#xml-rpc)",
+    ]  # fmt: skip
     assert (await fault(site, "Boxes.nothing"))[1].endswith(places[2])
 
 

@@ -45,11 +45,9 @@ def row(run, place, tp, f, auc, scored=10, curve=((0.5, 1.0),)):
 
 
 ROWS = (
-    row("b", 1, 7, 0.1, 0.91, scored=4),
-    row("a", 2, 9, None, 0.5),
-    row("c", 2, 8, 0.25, 0.5),
+    row("b", 1, 7, 0.1, 0.91, scored=4), row("a", 2, 9, None, 0.5), row("c", 2, 8, 0.25, 0.5),
     row("=d", None, None, None, None, scored=0, curve=()),
-)
+)  # fmt: skip
 
 
 def shown(sort="", rows=ROWS, show=Show.ALL, resampling=""):
@@ -147,11 +145,9 @@ def test_csv_and_json_have_the_intervals():
 
 
 TEAMS = (
-    changed(ROWS[0], team="x", offline=True),
-    changed(ROWS[1], team="x"),
-    changed(ROWS[2], team="y"),
-    ROWS[3],
-)
+    changed(ROWS[0], team="x", offline=True), changed(ROWS[1], team="x"),
+    changed(ROWS[2], team="y"), ROWS[3],
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -28,20 +28,16 @@ def chart(*rows: BoardRow, column: Column = SCORE) -> UsageChart:
 
 
 CHEAP, GOOD, DEAR = (
-    row("cheap", 0.4, priced(0.001)),
-    row("good", 0.8, priced(0.1)),
-    row("dear", 0.7, priced(2.0)),
-)
+    row("cheap", 0.4, priced(0.001)), row("good", 0.8, priced(0.1)), row("dear", 0.7, priced(2.0)),
+)  # fmt: skip
 
 
 def test_runs_that_none_beats_for_as_little_are_on_the_line() -> None:
     found = chart(DEAR, GOOD, CHEAP)
     assert found.frontier() == [(0.001, 0.4), (0.1, 0.8)]
     assert {one.name: one.efficient for one in found.table()} == {
-        "team · dear": False,
-        "team · good": True,
-        "team · cheap": True,
-    }
+        "team · dear": False, "team · good": True, "team · cheap": True,
+    }  # fmt: skip
 
 
 def test_of_an_error_rate_the_lowest_is_the_best() -> None:

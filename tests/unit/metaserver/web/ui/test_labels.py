@@ -10,14 +10,11 @@ from metaserver.web.ui.labels import Area, flags, name_label
 WIDTH, FLOOR = 480, 136
 NAMES = ("p50", "p95", "p99", "limit")
 PLACES = {
-    "apart": (100, 200, 300, 474),
-    "at the right edge": (472, 473, 473.5, 474),
-    "at the left edge": (6, 6.5, 7, 8),
-    "equal": (240, 240, 240, 240),
-    "equal at the right edge": (474, 474, 474, 474),
-    "p99 near the limit": (330, 445, 449, 474),
+    "apart": (100, 200, 300, 474), "at the right edge": (472, 473, 473.5, 474),
+    "at the left edge": (6, 6.5, 7, 8), "equal": (240, 240, 240, 240),
+    "equal at the right edge": (474, 474, 474, 474), "p99 near the limit": (330, 445, 449, 474),
     "equal pairs": (30, 30, 400, 400),
-}
+}  # fmt: skip
 
 
 def check_flags(placed):

@@ -51,11 +51,9 @@ def row(last, state="up", log=None):
         return value
 
     return LiveRow(
-        {"state": state},
-        lambda: made("filled", {"last": last, "same": "1"}),
-        lambda: made("drawn", f"<tr>{state} {last}"),
-        lambda: made("brief", f"<tr>{state}"),
-    )
+        {"state": state}, lambda: made("filled", {"last": last, "same": "1"}),
+        lambda: made("drawn", f"<tr>{state} {last}"), lambda: made("brief", f"<tr>{state}"),
+    )  # fmt: skip
 
 
 def data(pieces):

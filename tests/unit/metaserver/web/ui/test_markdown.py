@@ -7,23 +7,14 @@ from metaserver.web.ui.formatting import countdown
 from metaserver.web.ui.markdown import MOST, render
 
 HOSTILE = [
-    "<script>alert(1)</script>",
-    '<img src=x onerror="alert(1)">',
-    "[a](javascript:alert(1))",
-    "[a](JaVaScRiPt:alert(1))",
-    "[a](data:text/html,<script>alert(1)</script>)",
-    "[a](vbscript:x)",
-    "<javascript:alert(1)>",
-    "![a](http://elsewhere.example/pixel.png)",
-    '[a](http://b "\\" onmouseover=alert(1) x=\\"")',
-    "`<svg onload=alert(1)>`",
-    "```html onload\n<iframe src=//x></iframe>\n```",
-    "<a href='x' onclick=alert(1)>a</a>",
-    "# <b id=main>x</b>",
-    "[a]: javascript:alert(1)\n\n[a]",
-    "a\x00<script>",
+    "<script>alert(1)</script>", '<img src=x onerror="alert(1)">', "[a](javascript:alert(1))",
+    "[a](JaVaScRiPt:alert(1))", "[a](data:text/html,<script>alert(1)</script>)", "[a](vbscript:x)",
+    "<javascript:alert(1)>", "![a](http://elsewhere.example/pixel.png)",
+    '[a](http://b "\\" onmouseover=alert(1) x=\\"")', "`<svg onload=alert(1)>`",
+    "```html onload\n<iframe src=//x></iframe>\n```", "<a href='x' onclick=alert(1)>a</a>",
+    "# <b id=main>x</b>", "[a]: javascript:alert(1)\n\n[a]", "a\x00<script>",
     "| <style> |\n|---|\n| </table><script>1</script> |",
-]
+]  # fmt: skip
 
 
 class Found(HTMLParser):
