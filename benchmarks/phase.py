@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 
 from metaserver.base.records import Article, ArticleId, PhaseName, Server, ServerName, TaskName
-from metaserver.cli.options import read_gold
 from metaserver.cli.process import prepare_process
-from metaserver.cli.single_phase import SinglePhase, open_phase
+from metaserver.cli.single_phase import SinglePhase, open_phase, read_gold
 from metaserver.config import Settings
 from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase

@@ -16,8 +16,8 @@ from pathlib import Path
 from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import Ticket
 from metaserver.cli.folder import hub_settings
-from metaserver.cli.lane_worker import work_lanes
 from metaserver.cli.process import prepare_process, run_to_end
+from metaserver.cli.serve import work_lanes
 from metaserver.config import Settings
 from metaserver.phases.holder import LaneHolder
 from metaserver.store.place import PostgresUrl

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from metaserver.base.errors import InputError
 from metaserver.cli.folder import hub_settings
-from metaserver.store.copies import copy_store
-from metaserver.store.dumps import dump
+from metaserver.store.copies import copy_store, dump
 from metaserver.store.place import StorePlace
 
 

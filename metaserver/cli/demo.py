@@ -1,5 +1,4 @@
 """`metaserver demo`: a small challenge on this machine, its annotation servers as processes.
-
 Honest baselines, one slow server, one that misbehaves in another way on each article; in the end a
 curator asks them about an article that is in no phase. Everything is real: processes, XML-RPC,
 validation, storage, scoring; only the articles are few and short.
@@ -9,33 +8,250 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
+from zipfile import ZipFile
 
 import msgspec
+from rich.console import Console
 
-from metaserver.base.records import PhaseName, TaskName
+from metaserver.base.errors import HubError, InputError
+from metaserver.base.records import PhaseName, Server, ServerName, TaskName
+from metaserver.base.states import Role, ServerState
+from metaserver.boards.snapshots import ServerStatus
 from metaserver.cli.console import make_console, print_summary, say, shown
-from metaserver.cli.curator import ask_as_curator, print_request
-from metaserver.cli.demo_servers import demo_server
-from metaserver.cli.demo_story import NEXT, story
+from metaserver.cli.folder import make_folder
 from metaserver.cli.hub import work
-from metaserver.cli.options import read_gold
-from metaserver.cli.process import prepare_process, run_to_end
+from metaserver.cli.process import end_process, prepare_process, run_to_end
+from metaserver.cli.remote.requests import view
 from metaserver.cli.results import check_package, leave_package, write_results
-from metaserver.cli.samples import write_samples
-from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
+from metaserver.cli.single_phase import SinglePhase, open_phase, read_gold, work_to_end
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
-from metaserver.curation.operations.requests import RequestDetail
+from metaserver.curation.operations import requests
+from metaserver.curation.operations.requests import NewRequest, RequestDetail, RequestQuery
+from metaserver.operations import conformance, consents, tokens
+from metaserver.operations.caller import Caller
+from metaserver.operations.conformance import ServerTest
+from metaserver.operations.consents import Consent
+from metaserver.operations.context import HubContext
+from metaserver.operations.jobs import JobQuery
+from metaserver.operations.jobs import get as get_job
+from metaserver.operations.table import ask
+from metaserver.operations.tokens import NewToken
+from metaserver.phases.jobs import MOST_AT_WORK
+from metaserver.phases.live import LiveBoards
 from metaserver.publication.pages import PAGES
 from metaserver.uniprot import build_release
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
+
+# -- the last act of the demo: its servers agree to serve curators, and one asks them all ----------
+
+ORGANISER = Caller(role=Role.ORGANISER, name="demo")
+ARTICLE = """SHC1 links the EGF receptor to GRB2 in living cells
+EGFR is phosphorylated when it binds its ligand. We asked which adapters it recruits.
+SHC1 co-immunoprecipitated with EGFR from A431 cells, and GRB2 was pulled down together with SHC1.
+We conclude that EGFR interacts with SHC1, which binds GRB2; MDM2 did not bind any of them.
+"""
+"""An article of no phase, with proteins that the demo's servers know."""
+WAIT = 30.0
+
+
+async def ask_as_curator(hub: HubContext, servers: Sequence[Server]) -> RequestDetail:
+    """Test the servers, let them serve curators, and return what they answer to one.
+
+    The hub is at work meanwhile, and none of its lanes is.
+    """
+    places = asyncio.Semaphore(MOST_AT_WORK)
+    await asyncio.gather(*(_agree(hub, server, places) for server in servers))
+    issued = await ask(hub, ORGANISER, tokens.create, NewToken(role=Role.CURATOR, label="demo"))
+    curator = Caller(role=Role.CURATOR, token_id=issued.id, name="curator demo")
+    asked = NewRequest(text=ARTICLE, title="An article of no phase", wait=WAIT)
+    found = await ask(hub, curator, requests.ask, asked)
+    while not found.settled:
+        query = RequestQuery(request=found.request, since=found.version, wait=WAIT)
+        found = await ask(hub, curator, requests.get, query)
+    return found
+
+
+async def _agree(hub: HubContext, server: Server, places: asyncio.Semaphore) -> None:
+    """Test a server, which must have passed before it is asked, and agree for it."""
+    async with places:
+        job = await ask(hub, ORGANISER, conformance.test, ServerTest(server=server.name))
+        while job.ended_at is None:
+            job = await ask(hub, ORGANISER, get_job, JobQuery(job=job.job, wait=WAIT))
+    await ask(hub, ORGANISER, consents.serve_curators, Consent(server=server.name, serve=True))
+
+
+def print_request(console: Console, found: RequestDetail) -> None:
+    """Print a request as `metaserver consensus ask` does."""
+    say(console, "\na curator asks all servers about an article that is in no phase:\n")
+    console.print(view(msgspec.to_builtins(found)))
+
+
+# -- the annotation servers of the demo: the kit's baselines, each a process -----------------------
+
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+
+
+class DemoServer:
+    """One of the kit's servers, on a port that it keeps when it is started again."""
+
+    def __init__(self, name: str, options: Sequence[str]) -> None:
+        self.name = ServerName(name)
+        self._options = options
+        self._port = "0"
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def server(self) -> Server:
+        """The server as it is registered."""
+        return Server(name=self.name, url=f"http://127.0.0.1:{self._port}/")
+
+    async def start(self) -> None:
+        """Start it and wait until it listens; raises `HubError` if it does not."""
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "annotators", "serve", self.name, "--port", self._port,
+            *self._options,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the hub, which stops its servers itself
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        async with asyncio.timeout(START_SECONDS):
+            line = (await self._process.stdout.readline()).decode().strip()
+        if not line.startswith("listening on "):
+            reason = line or "no word from it"
+            raise HubError(f"the demo's server {self.name} did not start: {reason}")
+        self._port = line.rstrip("/").rpartition(":")[2]
+
+    async def stop(self) -> None:
+        """End it, at once if it takes long; one that does not run stays as it is."""
+        if self._process is not None:
+            await end_process(self._process, STOP_SECONDS)
+
+
+@asynccontextmanager
+async def demo_server(name: str, options: Sequence[str]) -> AsyncIterator[DemoServer]:
+    """Run a server while the context lasts."""
+    server = DemoServer(name, options)
+    try:
+        await server.start()
+        yield server
+    finally:
+        await server.stop()
+
+
+# -- the story of the demo -------------------------------------------------------------------------
+
+LOOK_SECONDS = 0.2
+AWAY_SECONDS = 1.0
+"""Time that the server stays away after the hub has noticed."""
+BEFORE = 6
+"""Articles that it answers before it is stopped."""
+PLACED = 5
+"""Articles of a run from which on its place is worth a line."""
+
+NEXT = """
+next:
+  organise:   metaserver rehearse --out rehearsal   a week's challenge in minutes, simulated teams
+  take part:  annotators new my-server              a server to start from, in eight languages
+  run a hub:  metaserver serve                      the service; its pages explain it at /docs
+"""
+"""Commands that a newcomer may try next."""
+
+
+@asynccontextmanager
+async def story(boards: LiveBoards, fails: DemoServer, console: Console) -> AsyncIterator[None]:
+    """Stop a server in the middle and start it again while the context lasts; say what changes."""
+    tasks = [
+        asyncio.create_task(_fail(boards, fails, console), name="failing server"),
+        asyncio.create_task(_narrate(boards, console), name="story"),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*tasks)
+
+
+async def _fail(boards: LiveBoards, server: DemoServer, console: Console) -> None:
+    await _until(boards, server.name, lambda status: status.done >= BEFORE)
+    say(console, f"{server.name} crashes after {BEFORE} articles (the demo stops it)")
+    await server.stop()
+    try:
+        await _until(boards, server.name, lambda status: status.state is ServerState.DOWN)
+        await asyncio.sleep(AWAY_SECONDS)
+    finally:
+        await server.start()
+
+
+async def _until(
+    boards: LiveBoards, name: ServerName, reached: Callable[[ServerStatus], bool]
+) -> None:
+    while True:
+        if reached(_status(boards, name)):
+            return
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _status(boards: LiveBoards, name: ServerName) -> ServerStatus:
+    return next(one for one in boards.monitor().servers if one.name == name)
+
+
+async def _narrate(boards: LiveBoards, console: Console) -> None:
+    states: dict[ServerName, ServerState] = {}
+    leaders: dict[str, str] = {}
+    while True:
+        for status in boards.monitor().servers:
+            before, states[status.name] = states.get(status.name), status.state
+            if status.state is ServerState.DOWN and before is not ServerState.DOWN:
+                say(console, f"{status.name} is down: its articles wait, and the hub probes it")
+            elif before is ServerState.DOWN and status.state is not before:
+                say(console, f"{status.name} is back, and gets the rest of its articles")
+        for task in boards.tasks():
+            first = [row for row in boards.board(task.name).rows if row.place == 1]
+            if len(first) != 1 or first[0].articles_scored < PLACED:
+                continue
+            if leaders.get(task.name) != first[0].run:
+                leaders[task.name] = first[0].run
+                say(console, f"{first[0].run} leads {task.name}")
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+# -- the demo's articles, gold and protein names as files, for a first challenge of one's own ------
+
+NAMES_FILE = "uniprot_names.tsv"
+
+
+def write_samples(out: Path) -> list[str]:
+    """Write them into a new or empty folder; return what is in it."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("--samples", f"{out} is there; expected a new or empty folder")
+    make_folder(out)
+    with as_file(files("metaserver.cli.demo_data")) as data:
+        texts = shutil.copytree(data / "articles", out / "articles")
+        for gold in data.glob("gold_*.tsv"):
+            shutil.copyfile(gold, out / gold.name)
+    with ZipFile(out / "articles.zip", "w") as packed:
+        for text in sorted(texts.glob("*.txt")):
+            packed.write(text, text.name)
+    with as_file(files("annotators") / "data" / NAMES_FILE) as names:
+        shutil.copyfile(names, out / NAMES_FILE)
+    return sorted(path.name for path in out.iterdir())
+
+
+# -- `metaserver demo`: a small challenge on this machine, its annotation servers as processes -----
 
 PHASE = PhaseName("demo")
 SETTINGS = {

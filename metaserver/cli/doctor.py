@@ -22,9 +22,8 @@ from metaserver.base.errors import InputError
 from metaserver.base.plans import DATES
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.base.zones import known_zone, read_moment
-from metaserver.cli.findings import OTHERS, Finding, FindingSeverity
+from metaserver.cli.findings import OTHERS, Finding, FindingSeverity, examine_store
 from metaserver.cli.folder import hub_settings
-from metaserver.cli.store_findings import examine_store
 from metaserver.config import (
     ChallengeSettings,
     NoticeSettings,

@@ -35,12 +35,11 @@ from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.job_board import JobBoard
 from metaserver.phases.jobs import Jobs
 from metaserver.phases.keeper import AggregateKeeper
-from metaserver.phases.leader import Leader
-from metaserver.phases.membership import HubMember
+from metaserver.phases.mail import SignUpMailer
+from metaserver.phases.membership import HubMember, Leader
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.scheduler import Scheduler
-from metaserver.phases.sign_up_mail import SignUpMailer
 from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.publication.operations.data_packages import add_publication
 from metaserver.store.place import PostgresUrl

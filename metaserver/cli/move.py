@@ -48,14 +48,14 @@ def _url(args: argparse.Namespace, option: str) -> PostgresUrl:
 
 
 async def _into(file: Path, url: PostgresUrl, counter: RowCounter) -> int:
-    from metaserver.store.transfer import move_in
+    from metaserver.store.copies import move_in
 
     async with open_sqlite(file):  # its lock: no hub uses it; its schema is the newest then
         return await move_in(file, url, counter.count)
 
 
 async def _back(url: PostgresUrl, file: Path, counter: RowCounter) -> int:
-    from metaserver.store.transfer import move_out
+    from metaserver.store.copies import move_out
 
     make_folder(file.parent)
     draft = file.with_name(f".{file.name}.new")

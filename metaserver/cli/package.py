@@ -12,11 +12,10 @@ from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.files import FOLDER_MODE
 from metaserver.cli.arguments import DEFAULT_URL, URL_VARIABLE
-from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
+from metaserver.cli.remote.client import AnsweredError, JobError, RemoteHub, followed, read_url
 from metaserver.cli.remote.commands import DONE, REFUSED, read_token
-from metaserver.cli.remote.following import JobError, followed
 from metaserver.cli.remote.parts import fetch
-from metaserver.cli.remote.refusals import print_refusal
+from metaserver.cli.remote.tables import print_refusal
 from metaserver.publication.unzipping import ZipReader
 from metaserver.publication.zips import CHECKSUMS
 

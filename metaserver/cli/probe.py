@@ -29,8 +29,7 @@ from metaserver.base.states import Outcome
 from metaserver.cli.arguments import SERVER_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.config import Settings
-from metaserver.exchange.conformance.articles import ARTICLES
-from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.conformance.procedure import ARTICLES, conformance
 from metaserver.exchange.http.client import HttpLimits, open_client
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.http.urls import check_url

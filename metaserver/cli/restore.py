@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metaserver.base.errors import InputError
 from metaserver.cli.folder import hub_settings
-from metaserver.store.dumps import restore
+from metaserver.store.copies import restore
 from metaserver.store.opening import is_made, opened_for_reading
 from metaserver.store.place import StorePlace
 

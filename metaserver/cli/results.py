@@ -14,7 +14,7 @@ from metaserver.base import files
 from metaserver.base.boards import Board, FrozenBoard
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.boards.result_files import ATTEMPT_HEAD, attempt_line, boards_json, result_file
+from metaserver.boards.frozen import ATTEMPT_HEAD, attempt_line, boards_json, result_file
 from metaserver.boards.scoreboard import Scoreboard
 from metaserver.operations.context import HubContext
 from metaserver.phases.restore import stored_answers

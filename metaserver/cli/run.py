@@ -13,10 +13,15 @@ from rich.console import Console
 from metaserver.base.errors import InputError
 from metaserver.base.records import Article, PhaseName, ServerName
 from metaserver.cli.console import make_console, print_summary, say, shown
-from metaserver.cli.options import read_gold, read_servers
 from metaserver.cli.process import prepare_process, run_to_end
 from metaserver.cli.results import LEADERBOARD_FILE, write_results
-from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
+from metaserver.cli.single_phase import (
+    SinglePhase,
+    open_phase,
+    read_gold,
+    read_servers,
+    work_to_end,
+)
 from metaserver.config import Settings, read_settings
 from metaserver.corpus import read_articles
 from metaserver.lanes.events import LaneEnd

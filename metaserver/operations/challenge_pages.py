@@ -18,7 +18,7 @@ from metaserver.operations.challenges import moment_in, seen_challenge
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ChallengeField, OneChallenge, Title
 from metaserver.operations.table import operation
-from metaserver.phases.announcing import tell_teams
+from metaserver.phases.notifications import tell_teams
 from metaserver.store import announcements, phases
 from metaserver.store.tokens import digest
 

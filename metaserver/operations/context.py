@@ -20,13 +20,12 @@ from metaserver.phases.callbacks import CallbackDesk
 from metaserver.phases.conformance import ConformanceRunner
 from metaserver.phases.job_board import JobBoard
 from metaserver.phases.jobs import Jobs
-from metaserver.phases.leader import Leader
-from metaserver.phases.membership import HubMember
+from metaserver.phases.mail import SignUpMailer
+from metaserver.phases.membership import HubMember, Leader
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
-from metaserver.phases.sign_up_mail import SignUpMailer
 from metaserver.store import audit, servers, teams
 from metaserver.store.store import Store
 from metaserver.store.teams import Team

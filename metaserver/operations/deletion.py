@@ -13,7 +13,7 @@ from metaserver.operations.fields import OneChallenge, OnePhase
 from metaserver.operations.table import operation
 from metaserver.operations.turns import turn
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import deletion
+from metaserver.store import phases
 
 
 @operation("Phases.delete", "DELETE /phases/{phase}", Role.ORGANISER)
@@ -35,7 +35,7 @@ async def delete_challenge(hub: HubContext, caller: Caller, request: OneChalleng
     for running in _phases_of(hub, request.challenge):
         await delete_phase(hub, caller, OnePhase(phase=running.name))
     async with hub.store.writing() as connection:
-        await deletion.delete_challenge(connection, challenge.id)
+        await phases.delete_challenge(connection, challenge.id)
         await audit_log(connection, caller, "challenges.delete", challenge.name)
 
 
@@ -47,7 +47,7 @@ def _phases_of(hub: HubContext, challenge: str) -> Sequence[RunningPhase]:
 async def _require_empty(hub: HubContext, running: RunningPhase) -> None:
     """Raise `RefusedError` where a phase has answers, or a server is at work in it."""
     async with hub.store.reading() as connection:
-        found = await deletion.answers(connection, running.phase.id)
+        found = await phases.answers(connection, running.phase.id)
     if found:
         message = f"phase {running.name} has {found}: it can be closed, not deleted"
         raise RefusedError(Refusal.STATE, message, field="phase")
@@ -61,9 +61,9 @@ async def _delete(hub: HubContext, caller: Caller, running: RunningPhase) -> Non
     """Delete a phase; the caller holds its `scoring` and the lanes' lock: nothing begins in it."""
     await _require_empty(hub, running)
     async with hub.store.writing() as connection:
-        if await deletion.answers(connection, running.phase.id):  # a run was uploaded meanwhile
+        if await phases.answers(connection, running.phase.id):  # a run was uploaded meanwhile
             raise RefusedError(Refusal.STATE, "it has answers by now", field="phase")
-        await deletion.delete_phase(connection, running.phase.id)
+        await phases.delete_phase(connection, running.phase.id)
         await audit_log(connection, caller, "phases.delete", running.name)
     hub.phases.scheduler.forget(running)
     for hook in hub.phases.deleted:

@@ -13,8 +13,7 @@ from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.phases import GoldChange, GoldEntry
 from metaserver.base.records import TaskName
 from metaserver.base.states import Role
-from metaserver.boards.gold import read_gold
-from metaserver.boards.gold_diff import label_changes, no_accession, unanswerable
+from metaserver.boards.gold import label_changes, no_accession, read_gold, unanswerable
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext

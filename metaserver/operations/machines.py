@@ -8,7 +8,7 @@ from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import Nothing, operation
-from metaserver.store import leadership, leases
+from metaserver.store import leases
 
 
 class ProcessDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
     """Return the processes of the hub, the one that leads, and the lanes of each."""
     async with hub.store.reading() as connection:
         found = await leases.processes(connection)
-        leader = await leadership.current(connection)
+        leader = await leases.current(connection)
         census = await leases.census(connection)
     member, held = hub.phases.member, hub.phases.scheduler.lanes.holder.engine.count
     own = {member.id: held} if member.is_alone else {}

@@ -23,7 +23,7 @@ from metaserver.operations.phase_view import frozen_board
 from metaserver.operations.phases import PhaseDetail, detail, reopened
 from metaserver.operations.rounded import FINAL
 from metaserver.operations.table import operation
-from metaserver.phases.announcing import tell_teams
+from metaserver.phases.notifications import tell_teams
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import announcements, boards, phases
 

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.phases import GoldChange
-from metaserver.boards.gold_diff import MOST_TOLD, label_changes, run_changes, unanswerable
+from metaserver.boards.gold import MOST_TOLD, label_changes, run_changes, unanswerable
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.turns import turn

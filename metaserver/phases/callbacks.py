@@ -20,7 +20,7 @@ from metaserver.base.compression import pack, unpack
 from metaserver.base.errors import CallbackError, CallbackFault, PeerError, UnavailableError
 from metaserver.base.records import ServerName
 from metaserver.base.states import Outcome
-from metaserver.exchange.http.communication import Awaited
+from metaserver.exchange.http.channel import Awaited
 from metaserver.exchange.wire.values import Limits
 from metaserver.store import communications
 from metaserver.store.store import Store

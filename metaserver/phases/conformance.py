@@ -23,7 +23,7 @@ from metaserver.base.records import RegisteredServer, Server, ServerName
 from metaserver.config import Settings
 from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.client import HttpClient, HttpLimits
-from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.contract import Completion
 from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase

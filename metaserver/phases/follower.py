@@ -24,9 +24,8 @@ from metaserver.boards.tally import Ended
 from metaserver.boards.windows import LONGEST, Windows
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode, encode
-from metaserver.phases.followed import FollowedLane
 from metaserver.phases.live import LiveBoards
-from metaserver.phases.log_reader import CHUNK, LogReader
+from metaserver.phases.log_reader import CHUNK, FollowedLane, LogReader
 from metaserver.store import checkpoints, states
 from metaserver.store.checkpoints import StoredCheckpoint
 from metaserver.store.logs import LogEnd, LoggedAttempt

@@ -1,5 +1,4 @@
 """The holder of a process's lanes: it takes those that are due, and carries out their orders.
-
 Orders to lanes are rows of the store, whoever gives them; the holder looks at them when it is
 woken, and once a second where other processes give orders too. So the lanes of a hub in one
 process and those of many go the same way.
@@ -8,11 +7,12 @@ process and those of many go the same way.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, TakenLane, Ticket
@@ -21,10 +21,45 @@ from metaserver.lanes.engine import Engine
 from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.leases import plan
-from metaserver.phases.dealing import Dealer, OwnDealer
 from metaserver.phases.membership import TICK_SECONDS, HubMember
 from metaserver.store import leases
 from metaserver.store.store import Store
+
+# -- the dealing of free lanes to the processes that work lanes: by tickets, each for one taker ----
+
+TAKEN_TOGETHER = 200  # lanes: the store is locked meanwhile
+
+Take: TypeAlias = Callable[[Sequence[Ticket]], Awaitable[None]]
+
+
+class Dealer(Protocol):
+    """The dealer of free lanes to the processes that work lanes."""
+
+    async def offer(self, tickets: Sequence[Ticket]) -> None:
+        """Deal tickets of free lanes, each to one process; the same ones may be offered again."""
+
+    async def run(self) -> None:
+        """Pass on what is dealt to this process, until cancelled."""
+
+
+class OwnDealer:
+    """The dealer of the one process of a store, which takes whatever is offered at once."""
+
+    def __init__(self, take: Take) -> None:
+        self._take = take
+
+    async def offer(self, tickets: Sequence[Ticket]) -> None:
+        """Take all lanes."""
+        some = iter(tickets)
+        while batch := list(itertools.islice(some, TAKEN_TOGETHER)):
+            await self._take(batch)
+
+    async def run(self) -> None:
+        """Wait: nothing comes from elsewhere."""
+        await asyncio.Event().wait()
+
+
+# -- the holder of a process's lanes: it takes those that are due, and carries out their orders ----
 
 RETRY_SECONDS = 1.0
 

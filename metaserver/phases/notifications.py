@@ -1,5 +1,4 @@
-"""Notices to teams that a server is down, up again or finished, by webhook and by e-mail.
-
+"""Notices to teams: a server is down, up again or finished, a challenge has an announcement.
 Both are off until a team turns them on. Events within `notices.batch` seconds are sent in one
 message.
 """
@@ -17,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import PeerError, UnavailableError
+from metaserver.base.phases import Challenge
 from metaserver.base.records import ServerName, TeamName
 from metaserver.base.states import ServerState
 from metaserver.config import NoticeSettings
@@ -168,3 +168,29 @@ def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None
 
 def _text(batch: Sequence[Notice]) -> str:
     return "\n".join(notice.message for notice in batch)
+
+
+# -- announcements to a challenge's teams: a notice for each that has turned notices on ------------
+
+EVENT = "announcement"
+
+
+async def tell_teams(
+    connection: AsyncConnection,
+    settings: NoticeSettings,
+    challenge: Challenge,
+    at: float,
+    text: str,
+) -> None:
+    """Store a notice for each of its teams that can be sent one; `Notifier` sends it.
+
+    A team that takes part in no challenge yet, as organisers make them, is sent those of all.
+    """
+    message = f"{challenge.title or challenge.name}: {text}"
+    for team in await teams.of_challenge(connection, challenge.id):
+        by_mail = team.notices.email and team.email and settings.smtp_host
+        if team.notices.webhook or by_mail:
+            notice = Notice(
+                team=team.name, at=at, subject=challenge.name, event=EVENT, message=message
+            )
+            await notices.add(connection, notice)

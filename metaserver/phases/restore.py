@@ -12,8 +12,7 @@ from metaserver.base.compression import unpack_json
 from metaserver.base.lanes import Corpus, LaneKey
 from metaserver.base.phases import GoldVersion
 from metaserver.base.records import ServerName, TaskName
-from metaserver.boards.gold import read_gold, scored_tasks
-from metaserver.boards.public_part import PublicPart
+from metaserver.boards.gold import PublicPart, read_gold, scored_tasks
 from metaserver.boards.scoreboard import GoldMark, ScoredTask
 from metaserver.config import Settings
 from metaserver.exchange.http.articles import ArticleTexts, block_of

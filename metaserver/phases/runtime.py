@@ -16,9 +16,9 @@ from metaserver.base.records import PhaseName, RegisteredServer, ServerName, Tas
 from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.base.viewer import Aliases
 from metaserver.boards.coverage import Coverage
+from metaserver.boards.forecast import Paces
+from metaserver.boards.gold import PublicPart
 from metaserver.boards.monitor import ServerMonitor
-from metaserver.boards.pace import Paces
-from metaserver.boards.public_part import PublicPart
 from metaserver.boards.rescoring import Scored, ignored, score_answers
 from metaserver.boards.scoreboard import Scoreboard, ScoredTask
 from metaserver.boards.windows import Windows

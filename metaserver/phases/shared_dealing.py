@@ -30,7 +30,7 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.types import QueueEntrypoint
 
 from metaserver.base.lanes import LaneKey, Ticket
-from metaserver.phases.dealing import TAKEN_TOGETHER, Take
+from metaserver.phases.holder import TAKEN_TOGETHER, Take
 from metaserver.store.postgres import Connect, PgConnection
 
 OFFERED_SECONDS = 3.0

@@ -15,9 +15,9 @@ from metaserver.base.compression import unpack_json
 from metaserver.base.lanes import Corpus, LaneKey
 from metaserver.base.phases import Phase
 from metaserver.base.records import PhaseName, Server, ServerName
+from metaserver.boards.gold import PublicPart
 from metaserver.boards.histogram import TimeHistogram
 from metaserver.boards.monitor import ServerMonitor
-from metaserver.boards.public_part import PublicPart
 from metaserver.boards.scoreboard import Scoreboard, ScoredTask
 from metaserver.boards.snapshots import KeptMonitor
 from metaserver.boards.windows import Window, Windows

@@ -1,22 +1,30 @@
-"""The work of a phase's lanes: articles, limits, and how servers are asked.
-
+"""The work of lanes: articles, limits, and how servers are asked; in a hub and in a worker.
 Gold and boards are no part of it: a process that works lanes alone has no phase but these.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from metaserver.base.lanes import Corpus, TakenLane
-from metaserver.base.records import Server
+from metaserver.base.errors import UnavailableError
+from metaserver.base.lanes import Corpus, LaneKey, LaneReport, TakenLane
+from metaserver.base.phases import Phase
+from metaserver.base.records import RegisteredServer, Server, TaskName
+from metaserver.base.states import OPEN_STATES
 from metaserver.config import Settings
 from metaserver.exchange.http.caller import ArticleCaller
 from metaserver.exchange.http.client import HttpClient
 from metaserver.lanes.events import AttemptEnded, LaneChanged, Recorder
 from metaserver.lanes.lane import Lane
-from metaserver.phases.restore import articles_of
+from metaserver.phases.restore import articles_of, asked_tasks, vocabulary_of
+from metaserver.store import phases as stored_phases
+from metaserver.store import servers as stored_servers
 from metaserver.store.reader import ReadStore
+from metaserver.store.store import Store
 from metaserver.tasks.plugin import AnsweredTask, TaskPlugin, answered_tasks
 from metaserver.uniprot import ReleaseVocabulary
 
@@ -89,3 +97,124 @@ def answered_of(tasks: Sequence[TaskPlugin]) -> Sequence[AnsweredTask]:
     """Return those of some tasks that servers answer."""
     answered = answered_tasks()
     return [answered[task.name] for task in tasks if task.name in answered]
+
+
+# -- the phases of a process that works lanes alone ------------------------------------------------
+
+UNFIT_SECONDS = 300.0
+"""Time until a phase is tried again that this process cannot work, as it lacks its release."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """A phase's work, and what it was made from."""
+
+    phase: Phase
+    gold: frozenset[TaskName]
+    work: PhaseWork
+
+
+class PhaseWorks:
+    """The work of all phases, for a process without boards; `clock` returns Unix seconds."""
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        settings: Settings,
+        recorder: Recorder,
+        *,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._settings = settings
+        self._recorder = recorder
+        self._clock = clock
+        self._known: dict[int, _Known] = {}
+        self._unfit: dict[int, float] = {}  # phases, until when
+        self._servers: dict[LaneKey, RegisteredServer] = {}
+        self._reports: dict[LaneKey, LaneReport] = {}
+
+    def may_take(self, key: LaneKey) -> bool:
+        """Return whether this process can work a lane's phase, as far as is known."""
+        return self._unfit.get(key.phase_id, 0.0) <= asyncio.get_running_loop().time()
+
+    def is_unfit(self) -> bool:
+        """Return whether there is a phase that this process cannot work: others have its share."""
+        now = asyncio.get_running_loop().time()
+        return any(until > now for until in self._unfit.values())
+
+    async def make(self, taken: Sequence[TakenLane]) -> Sequence[Lane]:
+        """Return the lanes that were taken, ready to work; without those that it cannot work."""
+        lanes: list[Lane] = []
+        async with self._store.reading() as connection:
+            registered = {one.id: one for one in await stored_servers.list_all(connection)}
+        for phase_id in sorted({one.state.key.phase_id for one in taken}):
+            try:
+                work = await self._work(phase_id)
+            except UnavailableError as error:  # they are given back, and offered again
+                log.warning("phase %d cannot be read now: %s", phase_id, error.reason)
+                continue
+            except Exception as error:
+                log.warning("phase %d cannot be worked by this process: %s", phase_id, error)
+                self._unfit[phase_id] = asyncio.get_running_loop().time() + UNFIT_SECONDS
+                continue
+            if work is None:
+                continue
+            lanes.extend(
+                self._lane(work, registered[one.state.key.server_id], one)
+                for one in taken
+                if one.state.key.phase_id == phase_id
+            )
+        return lanes
+
+    def ended(self, key: LaneKey, failure: Exception | None) -> None:
+        """Note the end of a lane."""
+        registered = self._servers.pop(key)
+        self._reports.pop(key, None)
+        if not any(key.server_id == other.server_id for other in self._servers):
+            self._client.slots.forget(registered.server.name)
+        if failure is not None:
+            log.error("%s is sent nothing until it is started", registered.server.name)
+
+    def take_reports(self) -> Sequence[LaneReport]:
+        """Return what the lanes are at that have changed since the last call."""
+        reports, self._reports = self._reports, {}
+        return list(reports.values())
+
+    def _lane(self, work: PhaseWork, registered: RegisteredServer, taken: TakenLane) -> Lane:
+        key = taken.state.key
+        self._servers[key] = registered
+
+        def publish(event: AttemptEnded | LaneChanged) -> None:
+            if isinstance(event, LaneChanged):
+                self._reports[key] = LaneReport(key, event.in_flight, event.down)
+
+        return work.lane(registered.server, taken, self._recorder, publish, down=taken.down)
+
+    async def _work(self, phase_id: int) -> PhaseWork | None:
+        """Return the work of a phase as it is planned now; None for one that is not open."""
+        async with self._store.reading() as connection:
+            phase = await stored_phases.by_id(connection, phase_id)
+            gold = await stored_phases.gold_tasks(connection, phase_id)
+        if phase is None or phase.state(self._clock()) not in OPEN_STATES:
+            return None
+        known = self._known.get(phase_id)
+        if known is None or (known.phase.plan, known.gold) != (phase.plan, gold):
+            corpus = await self._store.corpus(phase.corpus_id)
+            work = PhaseWork(
+                corpus,
+                self._settings.of_phase(phase.plan),
+                await asyncio.to_thread(vocabulary_of, self._settings, phase.release),
+                asked_tasks(dict.fromkeys(gold), phase.plan.tasks),
+                store=self._store,
+                client=self._client,
+                clock=self._clock,
+                patience=None,
+                scope=f"phase {phase_id}",
+            )
+            known = self._known[phase_id] = _Known(phase=phase, gold=gold, work=work)
+        return known.work

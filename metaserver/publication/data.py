@@ -18,8 +18,7 @@ from metaserver.base.phases import Challenge, GoldVersion, PackedData, Phase
 from metaserver.base.records import Article, ArticleId, PhaseName, TaskName
 from metaserver.boards.gold import read_gold
 from metaserver.corpus.writing import TextNames, bioc_collections
-from metaserver.phases.jobs import OnProgress, Progress, RowCounter
-from metaserver.phases.processes import in_process
+from metaserver.phases.jobs import OnProgress, Progress, RowCounter, in_process
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.packing import zip_folder
 from metaserver.store import articles, phases

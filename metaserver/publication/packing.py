@@ -11,8 +11,7 @@ import msgspec
 from metaserver.base.errors import HubError
 from metaserver.base.files import FOLDER_MODE
 from metaserver.config import Settings
-from metaserver.phases.jobs import OnProgress, Progress
-from metaserver.phases.processes import in_process
+from metaserver.phases.jobs import OnProgress, Progress, in_process
 from metaserver.publication.making import PackageOrder, make_package
 from metaserver.publication.zips import CHECKSUMS, CHUNK, ZipWriter
 from metaserver.store.place import StorePlace

@@ -20,7 +20,7 @@ from metaserver.base.lanes import Corpus, LaneKey
 from metaserver.base.phases import Challenge, GoldVersion, Phase
 from metaserver.base.plans import PhasePlan, ShownUsage
 from metaserver.base.records import PhaseName, ServerName, TaskName
-from metaserver.boards.public_part import PublicPart
+from metaserver.boards.gold import PublicPart
 from metaserver.boards.rescoring import score_answers
 from metaserver.boards.scoreboard import Scoreboard
 from metaserver.config import Settings

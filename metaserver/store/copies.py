@@ -1,18 +1,32 @@
-"""Copies of a store, made while its hub is at work."""
+"""Copies of a store: made while its hub is at work, dumped, or carried to the other database."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import asyncpg
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
+from metaserver.store.database import said
 from metaserver.store.place import PostgresUrl, StorePlace
+from metaserver.store.postgres import ALONE, PgConnection, open_postgres, require_connection
+from metaserver.store.rows import storable
+from metaserver.store.schema import newest_schema, unread
+from metaserver.store.tables import hub_keys, jobs, kept_files, kept_parts, metadata
 
 BUSY_SECONDS = 30.0
 
@@ -25,7 +39,7 @@ def copy_store(store: StorePlace, out: Path) -> None:
     written, `HubError` where the store is damaged. Slow: not for the event loop.
     """
     if not isinstance(store, Path):
-        from metaserver.store.transfer import copy_out
+        from metaserver.store.copies import copy_out
 
         asyncio.run(copy_out(store, out))
         return
@@ -102,3 +116,298 @@ async def _found_in_database(url: PostgresUrl, query: str) -> Sequence[tuple[Any
         return []
     finally:
         await connection.close()
+
+
+# -- dumps of a PostgreSQL database, made and read by PostgreSQL's own programs --------------------
+
+_OPTIONS = {
+    "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
+    "sslcert": "PGSSLCERT",
+    "sslkey": "PGSSLKEY",
+}
+"""Options of a URL that the programs are given as well, by environment variable."""
+
+
+def dump(url: PostgresUrl, out: Path) -> None:
+    """Write all of a database into one new file, as it is at this moment, and look into the file.
+
+    Only its owner can read it. Raises `InputError` where `pg_dump` is missing or cannot reach the
+    database. Slow: not for the event loop.
+    """
+    try:
+        files.create(out).close()
+    except OSError as error:
+        raise InputError(out, f"cannot be written: {error.strerror}") from error
+    _run(url, "pg_dump", ["--format=custom", "--no-owner", "--no-privileges", f"--file={out}"])
+    listed = _run(url, "pg_restore", ["--list", str(out)], connects=False)
+    if "alembic_version" not in listed:
+        raise InputError(str(url), "there is no store; expected one that a hub has written")
+    with out.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def restore(dumped: Path, url: PostgresUrl) -> None:
+    """Read a dump into an empty database, all of it or nothing."""
+    if not dumped.is_file():
+        raise InputError(dumped, "there is no such file")
+    options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
+    _run(url, "pg_restore", [*options, f"--dbname={url.database}", str(dumped)])
+
+
+def _run(url: PostgresUrl, program: str, arguments: Sequence[str], *, connects: bool = True) -> str:
+    """Run a program; the password is in its environment, where other users do not see it."""
+    environment = dict(os.environ) | (_environment(url) if connects else {})
+    try:
+        process = subprocess.run(  # noqa: S603 (our own arguments)
+            [program, *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except FileNotFoundError:
+        raise InputError(
+            program, "is not installed; it is in the package postgresql-client"
+        ) from None
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines() or [f"exit status {process.returncode}"]
+        raise HubError(f"{url}: {lines[0]}")
+    return process.stdout
+
+
+def _environment(url: PostgresUrl) -> dict[str, str]:
+    parts = urlsplit(url.secret)
+    options = dict(parse_qsl(parts.query))
+    password = options.get("password") or unquote(parts.password or "")
+    variables = {
+        "PGUSER": url.user,
+        "PGHOST": url.host,
+        "PGPORT": str(url.port),
+        "PGDATABASE": url.database,
+    }
+    if password:
+        variables["PGPASSWORD"] = password
+    return variables | {
+        variable: options[name] for name, variable in _OPTIONS.items() if name in options
+    }
+
+
+# -- whole stores carried between SQLite and PostgreSQL, row by row, and compared afterwards -------
+
+ROWS = 500
+"""The number of rows read at a time."""
+TABLES: Final = tuple(metadata.sorted_tables)
+"""All tables, each after those that it refers to."""
+
+OF_PROCESSES: Final = (jobs, kept_files, kept_parts)
+"""Tables of what processes have for one another: large, and of no use in a copy."""
+
+_DIALECT: Final[sa.Dialect] = postgresql.dialect()  # type: ignore[no-untyped-call]
+Counted: TypeAlias = Callable[[int], None]
+
+
+class _Digest:
+    """A digest of a table's rows in the order of their keys."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._digest = hashlib.sha256()
+
+    def add(self, row: Sequence[Any]) -> None:
+        self.rows += 1
+        self._digest.update(msgspec.msgpack.encode(row))
+
+    @property
+    def value(self) -> tuple[int, str]:
+        return self.rows, self._digest.hexdigest()
+
+
+async def move_in(source: Path, url: PostgresUrl, counted: Counted) -> int:
+    """Carry a file's rows into an empty database, in one transaction; return their number.
+
+    All are read back and compared before it is committed. The file must have the newest schema,
+    and no hub may use it. Raises `InputError` where the database has rows or is in use.
+    """
+    async with open_postgres(url, "move"):
+        pass
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(source)), hide_parameters=True)
+    connection = await require_connection(url)
+    try:
+        await _require_unused(connection, url)
+        with engine.connect() as reader:
+            async with connection.transaction():
+                await _require_empty(connection, url)
+                await connection.execute(str(sa.delete(hub_keys)))
+                moved = 0
+                for table in TABLES:
+                    moved += await _move_table(reader, connection, table, counted)
+                return moved
+    except asyncpg.PostgresError as error:
+        raise InputError(str(url), f"the rows cannot be stored: {said(error)}") from error
+    finally:
+        await connection.close()
+        engine.dispose()
+
+
+async def _require_unused(connection: PgConnection, url: PostgresUrl) -> None:
+    """Take the lock of the one hub that has the store, for as long as the connection lasts."""
+    if not await connection.fetchval(f"SELECT pg_try_advisory_lock({ALONE})"):
+        raise InputError(str(url), "in use by a running hub; stop that one first")
+
+
+async def _require_empty(connection: PgConnection, url: PostgresUrl) -> None:
+    for table in TABLES:
+        query = str(sa.select(sa.literal_column("1")).select_from(table))
+        if table is not hub_keys and await connection.fetchval(f"{query} LIMIT 1"):
+            raise InputError(
+                str(url), f"has rows in {table.name} already; expected an empty database"
+            )
+
+
+async def _move_table(
+    reader: sa.Connection, connection: PgConnection, table: sa.Table, counted: Counted
+) -> int:
+    digest_read, digest_stored = _Digest(), _Digest()
+
+    def records() -> Iterator[Sequence[Any]]:
+        for row in _file_rows(reader, table):
+            digest_read.add(row)
+            if digest_read.rows % ROWS == 0:
+                counted(ROWS)
+            yield _as_stored(table, row)
+
+    names = [column.name for column in table.columns]
+    try:
+        await connection.copy_records_to_table(table.name, columns=names, records=records())
+    except (asyncpg.InterfaceError, OverflowError) as error:
+        raise HubError(f"{table.name}: a value does not fit: {error}") from error
+    async for row in _database_rows(connection, table):
+        digest_stored.add(row)
+    if digest_read.value != digest_stored.value:
+        raise HubError(f"{table.name}: the database gives other rows back than it was given")
+    await _set_sequence(connection, table)
+    counted(digest_read.rows % ROWS)
+    return digest_read.rows
+
+
+async def _set_sequence(connection: PgConnection, table: sa.Table) -> None:
+    """Let new rows have ids above those that are there."""
+    key = table.autoincrement_column
+    if key is None:
+        return
+    sequence = await connection.fetchval(
+        "SELECT pg_get_serial_sequence($1, $2)", table.name, key.name
+    )
+    highest = await connection.fetchval(str(sa.select(sa.func.max(key))))
+    if sequence is not None and highest is not None:
+        await connection.execute("SELECT setval($1::regclass, $2)", sequence, highest)
+
+
+async def move_out(url: PostgresUrl, out: Path, counted: Counted) -> int:
+    """Carry a database's rows into a new file; return their number.
+
+    All are read back and compared. No hub may use the database. Raises `InputError` if one does, if
+    the database has no store of the newest schema, or if the file exists.
+    """
+    async with _copying(url, out, alone=True) as (connection, writer):
+        moved = 0
+        for table in TABLES:
+            copied, stored = await _copy_table(connection, writer, table), _Digest()
+            for row in _file_rows(writer, table):
+                stored.add(row)
+            if stored.value != copied.value:
+                raise HubError(f"{table.name}: the file gives other rows back than it was given")
+            moved += copied.rows
+            counted(copied.rows)
+        return moved
+
+
+async def copy_out(url: PostgresUrl, out: Path) -> None:
+    """Copy a database, as it is at this moment, into a new SQLite file."""
+    async with _copying(url, out) as (connection, writer):
+        for table in TABLES:
+            if table not in OF_PROCESSES:
+                await _copy_table(connection, writer, table)
+
+
+@asynccontextmanager
+async def _copying(
+    url: PostgresUrl, out: Path, *, alone: bool = False
+) -> AsyncIterator[tuple[PgConnection, sa.Connection]]:
+    """Make a file with all tables; yields connections to the database and to the file.
+
+    With `alone`, raises `InputError` if a hub works with the database.
+    """
+    files.create(out).close()
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(out)), hide_parameters=True)
+    connection = await require_connection(url)
+    try:
+        if alone:
+            await _require_unused(connection, url)
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            schema = await connection.fetchval("SELECT version_num FROM alembic_version")
+            if schema != newest_schema():
+                raise InputError(str(url), unread(str(schema)))
+            with engine.begin() as writer:
+                writer.exec_driver_sql("PRAGMA synchronous = OFF")
+                metadata.create_all(writer)
+                writer.exec_driver_sql(
+                    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"
+                )
+                writer.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (schema,))
+                yield connection, writer
+    except asyncpg.UndefinedTableError:
+        raise InputError(str(url), "there is no store; expected one that a hub has made") from None
+    except asyncpg.PostgresError as error:
+        raise HubError(f"{url}: cannot be copied: {said(error)}") from error
+    finally:
+        await connection.close()
+        engine.dispose()
+
+
+async def _copy_table(connection: PgConnection, writer: sa.Connection, table: sa.Table) -> _Digest:
+    names = [column.name for column in table.columns]
+    copied = _Digest()
+    batch: list[Mapping[str, Any]] = []
+    async for row in _database_rows(connection, table):
+        copied.add(row)
+        batch.append(dict(zip(names, row, strict=True)))
+        if len(batch) == ROWS:
+            writer.execute(sa.insert(table), batch)
+            batch = []
+    if batch:
+        writer.execute(sa.insert(table), batch)
+    return copied
+
+
+def _file_rows(reader: sa.Connection, table: sa.Table) -> Iterator[Sequence[Any]]:
+    """Yield a table's rows in the order of their keys."""
+    query = sa.select(table).order_by(*table.primary_key.columns)
+    for row in reader.execution_options(yield_per=ROWS).execute(query):
+        yield tuple(storable(value) if isinstance(value, str) else value for value in row)
+
+
+async def _database_rows(connection: PgConnection, table: sa.Table) -> AsyncIterator[Sequence[Any]]:
+    """Yield a table's rows in the order of their keys, as SQLite gives them."""
+    query = str(sa.select(table).order_by(*table.primary_key.columns).compile(dialect=_DIALECT))
+    documents = [isinstance(column.type, sa.JSON) for column in table.columns]
+    plain = not any(documents)
+    async for record in connection.cursor(query, prefetch=ROWS):
+        if plain:
+            yield tuple(record)
+        else:
+            yield tuple(
+                json.loads(value) if is_document else value
+                for value, is_document in zip(record, documents, strict=True)
+            )
+
+
+def _as_stored(table: sa.Table, row: Sequence[Any]) -> Sequence[Any]:
+    """Return a row as the driver of PostgreSQL takes it."""
+    return tuple(
+        json.dumps(value) if isinstance(column.type, sa.JSON) else value
+        for column, value in zip(table.columns, row, strict=True)
+    )

@@ -1,18 +1,98 @@
-"""Connections of either database: for reading, and in a transaction that writes."""
+"""Connections of either database, for reading and writing, and its errors."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.base.errors import UnavailableError
-from metaserver.store.faults import is_lost, said, unavailable
 from metaserver.store.place import StorePlace
+
+# -- errors of a database: those that pass, and those of what was to be stored ---------------------
+# By SQLSTATE where PostgreSQL says one: the classes of a driver's errors differ by where a
+# connection breaks.
+
+_PASSING: Final = (
+    "08",  # the connection
+    "0A000",  # a cached plan that a migration has outdated
+    "25006",  # the server is read-only, or a standby
+    "25P03",  # it ended a transaction that stood idle
+    "40001",  # transactions that exclude one another
+    "40P01",  # a deadlock
+    "53",  # no room, no memory, too many connections
+    "55P03",  # a lock that was not had in time
+    "57014",  # a statement that took too long
+    "57P",  # it stops, has crashed or does not accept connections yet
+    "58",  # its files
+)
+"""SQLSTATEs, or how they begin, of what passes: it is worth trying again."""
+_THERE_ALREADY: Final = "23505"
+
+
+def unavailable(error: BaseException, connection: sa.Connection | None = None) -> str | None:
+    """Return the reason why nothing can be stored or read now; None for an error of what was asked.
+
+    `connection` is the one in use when the error came; an error of connecting has none.
+    """
+    if isinstance(error, sa.exc.DBAPIError):
+        if isinstance(error.orig, sqlite3.Error):
+            return str(error.orig) if isinstance(error, sa.exc.OperationalError) else None
+        if error.connection_invalidated or passes(error.orig):
+            return said(error.orig)
+        return None
+    if passes(error) or is_out_of_step(error):
+        return said(error)
+    if not isinstance(error, (OSError, TimeoutError, sa.exc.TimeoutError)):
+        return None
+    return said(error) if connection is None or is_lost(connection) else None
+
+
+def is_lost(connection: sa.Connection) -> bool:
+    """Return whether the connection to a database server has ended."""
+    if connection.dialect.name == "sqlite":
+        return False
+    if connection.closed or connection.invalidated:
+        return True
+    driver = connection.connection.driver_connection
+    return driver is None or bool(driver.is_closed())
+
+
+def passes(error: BaseException | None) -> bool:
+    """Return whether an error of PostgreSQL says that it may be tried again."""
+    state = getattr(error, "sqlstate", None)
+    return isinstance(state, str) and state.startswith(_PASSING)
+
+
+def is_out_of_step(error: BaseException) -> bool:
+    """Return whether asyncpg found its connection in a state in which it can be asked nothing.
+
+    A server that ends a connection may say so before anything was asked; what is asked next, until
+    the connection is closed, fails by this error of the driver's own.
+    """
+    return type(error).__name__ == "InternalClientError"  # the driver is loaded for its URL alone
+
+
+def is_there_already(error: BaseException) -> bool:
+    """Return whether a row is refused because there is one with its key."""
+    if isinstance(error, sa.exc.IntegrityError):
+        return True
+    return getattr(error, "sqlstate", None) == _THERE_ALREADY
+
+
+def said(error: BaseException | None) -> str:
+    """Return what an error says, in one line, without the classes that drivers put before it."""
+    cause = getattr(error, "__cause__", None) or error
+    text = " ".join(str(cause).split())
+    return text or type(cause).__name__
+
+
+# -- connections of either database: for reading, and in a transaction that writes -----------------
 
 CLOSE_SECONDS = 2.0
 

@@ -1,5 +1,4 @@
-"""Queries for leases of lanes: orders to lanes, who holds them, and which processes live.
-
+"""Queries for leases of lanes: orders, who holds them, which processes live, which one leads.
 A lane that is due and free is offered by a ticket, which names its epoch. Whoever takes it
 raises the epoch in the same statement, so that one of several takers has it; the epoch then fences
 off all earlier holders (`writer`). A process holds its lanes for as long as it renews its row in
@@ -20,7 +19,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from metaserver.base.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, Ticket
 from metaserver.base.states import Control, ProcessRole
 from metaserver.store.reader import of_lane
-from metaserver.store.tables import lanes, servers, workers
+from metaserver.store.tables import lanes, leader, servers, workers
 
 LEASE_SECONDS = 5.0
 """A process that was not seen for this long has lost its lanes."""
@@ -463,3 +462,49 @@ def _read_orders(rows: Iterable[Any]) -> Mapping[LaneKey, LaneOrder]:
         )
         for phase, server, epoch, number, due, allowance, by in rows
     }
+
+
+# -- queries for the leader ------------------------------------------------------------------------
+# The epoch rises whenever another process leads, and each write of a leader looks at it in its own
+# transaction: one that was frozen or cut off cannot write when it comes back.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leadership:
+    """The leadership of a process since an epoch."""
+
+    process: str
+    epoch: int
+
+
+async def lead(connection: AsyncConnection, process: str, *, alone: bool) -> Leadership | None:
+    """Lead, or go on leading; None while another process does.
+
+    It has led until its lease runs out; not where this process is `alone`.
+    """
+    now = database_now()
+    row = (await connection.execute(sa.select(leader, (now - leader.c.seen).label("idle")))).first()
+    if row is None:
+        values = {"id": 1, "process": process, "epoch": 1}
+        await connection.execute(sa.insert(leader).values(**values, seen=now))
+        return Leadership(process=process, epoch=1)
+    if row.process and row.process != process and not alone and row.idle < LEASE_SECONDS:
+        return None
+    epoch = row.epoch if row.process == process else row.epoch + 1
+    await connection.execute(sa.update(leader).values(process=process, epoch=epoch, seen=now))
+    return Leadership(process=process, epoch=epoch)
+
+
+async def resign(connection: AsyncConnection, leadership: Leadership) -> None:
+    """Let another process lead at once."""
+    await connection.execute(
+        sa.update(leader)
+        .where(leader.c.process == leadership.process, leader.c.epoch == leadership.epoch)
+        .values(process="")
+    )
+
+
+async def current(connection: AsyncConnection) -> Leadership | None:
+    """Return who leads; None where nobody has."""
+    row = (await connection.execute(sa.select(leader.c.process, leader.c.epoch))).first()
+    return Leadership(process=row.process, epoch=row.epoch) if row and row.process else None

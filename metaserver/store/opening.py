@@ -12,12 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from metaserver.base.errors import InputError, UnavailableError
 from metaserver.store.place import PostgresUrl, StorePlace
-from metaserver.store.sqlite import open_sqlite, reading_sqlite, writer_engine
-from metaserver.store.sqlite_writer import SqliteWriter
+from metaserver.store.sqlite import SqliteWriter, open_sqlite, reading_sqlite, writer_engine
 from metaserver.store.writer import Writer
 
 if TYPE_CHECKING:
-    from metaserver.store.postgres_writer import PostgresWriter
+    from metaserver.store.postgres import PostgresWriter
 
 TAKEN_SECONDS = 5.0
 """Seconds for which a taken lock is waited for: a killed hub's connection may not have ended."""
@@ -41,8 +40,7 @@ async def opened(
             finally:
                 await writer.close()
         return
-    from metaserver.store.postgres import connecting, open_postgres
-    from metaserver.store.postgres_writer import PostgresWriter
+    from metaserver.store.postgres import PostgresWriter, connecting, open_postgres
 
     async with open_postgres(place, "hub") as engine:
         copying = PostgresWriter(connecting(place, "writer", seconds=10.0), alone=alone)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.base.errors import InputError
-from metaserver.store.faults import said
+from metaserver.store.database import said
 from metaserver.store.place import StorePlace
 
 if TYPE_CHECKING:

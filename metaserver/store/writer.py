@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from metaserver.base.errors import HubError, StaleLaneError, UnavailableError
 from metaserver.base.lanes import AttemptRecord, LaneKey
-from metaserver.store.faults import is_there_already, said, unavailable
+from metaserver.store.database import is_there_already, said, unavailable
 
 MAX_BATCH = 256
 

@@ -17,7 +17,7 @@ from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import read
 from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
 from metaserver.exchange.wire.validation import Report, Vocabulary
-from metaserver.tasks import comparison
+from metaserver.tasks import scores
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
@@ -69,7 +69,7 @@ class ArticleClassification:
     key: str
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "mcc")
-    resampling: str = comparison.RESAMPLING
+    resampling: str = scores.RESAMPLING
     resampled: tuple[str, ...] = ACT_MEASURES
     level: str = "rank"
 
@@ -121,11 +121,11 @@ class ArticleClassification:
         self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's `measure` and of its rank."""
-        return comparison.intervals(gold, cards, measure)
+        return scores.intervals(gold, cards, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean rank, the best ranked first."""
-        return comparison.levels(gold, cards)
+        return scores.levels(gold, cards)
 
     def within(self, gold: ActGold, articles: Collection[ArticleId]) -> ActGold:
         """Return the gold of these articles alone."""

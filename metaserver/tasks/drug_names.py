@@ -16,18 +16,20 @@ from typing import TypeAlias
 from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem, TaskName
-from metaserver.tasks.ner import COLUMNS
-from metaserver.tasks.ner_scores import values_of
+from metaserver.tasks.ner import COLUMNS, values_of
 from metaserver.tasks.plugin import RunFile
-from metaserver.tasks.uploaded import (
+from metaserver.tasks.result_files import (
     GOLD_LIMITS,
     RUN_LIMITS,
+    ResampledRun,
+    WholeRunScorer,
     faults,
     gold_error,
+    intervals,
     refused,
+    undefined,
     unzipped,
 )
-from metaserver.tasks.whole_runs import ResampledRun, WholeRunScorer, intervals, undefined
 from scoring import SCORER_VERSION, FormatError
 from scoring.alignment import Span, most_own_overlaps
 from scoring.intervals import RESAMPLES

@@ -1,5 +1,4 @@
 """NER: the mentions of typed entities in an article, scored as SemEval-2013 task 9.1.
-
 A mention is a contiguous part of the text: `offset` is its first character, and its length is that
 of its words. Both count code points of the article as it was sent, from 0. The payload is a list
 of `[offset, mention, type]`, by place.
@@ -10,17 +9,292 @@ sees wrong offsets in its self-test (`annotators check`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from metaserver.base.boards import Column
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from metaserver.base.boards import Column, Score
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import MENTIONS, check_optional, read, read_member
 from metaserver.exchange.wire.validation import Report, Vocabulary
-from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold
+from metaserver.tasks.scores import PackedColumn, Values, decoded, input_error
+from scoring import SCORER_VERSION, FormatError
 from scoring.cells import FORMULA, inert
+from scoring.semeval_files import read_ner_gold
+from scoring.semeval_ner import (
+    TYPES,
+    Criterion,
+    MentionCounts,
+    MentionSpan,
+    NerScorecard,
+    Table,
+    count_by_place,
+    total,
+)
+
+# -- gold and scorer of NER: the counts of SemEval-2013 task 9.1, article by article ---------------
+
+NerPayload: TypeAlias = list[list[Any]]
+"""Mentions as `[offset, mention, type]`, by place."""
+
+
+class ArticleCounts(NamedTuple):
+    """An article's counts, over all types and with gold and run restricted to each type.
+
+    Types that have no score of their own are left out: an answer may name any number of them.
+    """
+
+    all_types: Table
+    by_type: Mapping[str, Table]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NerGold:
+    """The mentions of every article (some have none), and the types with a score of their own.
+
+    `missing` are the counts of an article that is not answered.
+    """
+
+    articles: Mapping[str, Sequence[MentionSpan]]
+    types: Sequence[str]
+    missing: dict[str, ArticleCounts]
+
+    def within(self, articles: Set[str]) -> NerGold:
+        """Return the gold of these articles alone."""
+        return replace(
+            self,
+            articles={
+                article: mentions
+                for article, mentions in self.articles.items()
+                if article in articles
+            },
+            missing={
+                article: counts for article, counts in self.missing.items() if article in articles
+            },
+        )
+
+
+def read_gold(path: Path) -> NerGold:
+    """Read gold mentions; raises `InputError` with the first problem and the number of others."""
+    try:
+        corpus = read_ner_gold(path)
+    except FormatError as error:
+        raise input_error(error) from error
+    articles: dict[str, list[MentionSpan]] = {name: [] for name in corpus.sentences}
+    for mention in corpus.mentions:
+        articles[mention.place].append(mention)
+    return NerGold(
+        articles=articles,
+        types=list(dict.fromkeys([*TYPES, *(mention.type for mention in corpus.mentions)])),
+        missing={name: _missing(mentions) for name, mentions in articles.items()},
+    )
+
+
+class _NerDump(msgspec.Struct, frozen=True, array_like=True, tag="mentions 1"):
+    """The answered articles by their places in the gold, and rows of counts.
+
+    `kinds` are 0 for a row over all types, which begins an article, else 1 more than the type's
+    place. A row has the five counts of each criterion.
+    """
+
+    places: PackedColumn
+    kinds: PackedColumn
+    counts: PackedColumn
+
+
+_decoder = msgspec.msgpack.Decoder(_NerDump)
+_ROW = len(Criterion) * len(MentionCounts._fields)
+
+
+class NerScorer:
+    """A scorer of one NER run, which keeps the counts of each article.
+
+    An article that is not answered (yet) has all its mentions missing: task 9.1 scores the whole
+    corpus, so a board agrees with `scoring ner` on the run's result file.
+    """
+
+    def __init__(self, gold: NerGold) -> None:
+        self._gold = gold
+        self._answered: dict[str, ArticleCounts] = {}
+
+    def put(self, article: ArticleId, payload: NerPayload) -> None:
+        """Score (or re-score) one article of the run; articles without gold are ignored."""
+        self.keep(article, self.prepare(article, payload))
+
+    def prepare(self, article: ArticleId, payload: NerPayload) -> ArticleCounts | None:
+        """Return an article's counts; None for one without gold."""
+        mentions = self._gold.articles.get(article)
+        if mentions is None:
+            return None
+        run = [
+            MentionSpan(article, ((offset, offset + len(words)),), kind)
+            for offset, words, kind in payload
+        ]
+        gold_by_type, run_by_type = _by_type(mentions), _by_type(run)
+        kinds = [kind for kind in self._gold.types if kind in gold_by_type or kind in run_by_type]
+        return ArticleCounts(
+            _count(mentions, run),
+            {kind: _count(gold_by_type.get(kind, ()), run_by_type.get(kind, ())) for kind in kinds},
+        )
+
+    def keep(self, article: ArticleId, prepared: ArticleCounts | None) -> None:
+        """Score (or re-score) one article by its counts."""
+        if prepared is not None:
+            self._answered[article] = prepared
+
+    def dump(self) -> bytes:
+        """Return the counts of the answered articles, to be continued from."""
+        place = {article: place for place, article in enumerate(self._gold.articles)}
+        kind = {name: number for number, name in enumerate(self._gold.types, start=1)}
+        answered = dict(self._answered)
+        rows = [
+            (number, table)
+            for counts in answered.values()
+            for number, table in (
+                (0, counts.all_types),
+                *((kind[name], table) for name, table in counts.by_type.items()),
+            )
+        ]
+        numbers = [
+            number for _, table in rows for criterion in Criterion for number in table[criterion]
+        ]
+        return msgspec.msgpack.encode(
+            _NerDump(
+                places=_column([place[article] for article in answered]),
+                kinds=_column([number for number, _ in rows]),
+                counts=_column(numbers),
+            )
+        )
+
+    def load(self, data: bytes) -> None:
+        """Continue from a dump of a scorer of the same gold; `ValueError` for any other."""
+        dump = decoded(_decoder, data)
+        places, kinds = dump.places.numbers(), dump.kinds.numbers()
+        begins = np.flatnonzero(kinds == 0)
+        if len(begins) != len(places) or (len(kinds) and kinds[0]):
+            raise ValueError("rows that belong to no article")
+        if (places >= len(self._gold.articles)).any() or (kinds > len(self._gold.types)).any():
+            raise ValueError("articles or types that the gold does not have")
+        articles = list(self._gold.articles)
+        names = [self._gold.types[kind - 1] for kind in kinds.tolist()]
+        tables = [_table(row) for row in dump.counts.numbers().reshape(len(kinds), _ROW).tolist()]
+        ends = [*begins.tolist(), len(kinds)][1:]
+        self._answered = {
+            articles[place]: ArticleCounts(
+                tables[start],
+                dict(zip(names[start + 1 : end], tables[start + 1 : end], strict=True)),
+            )
+            for place, start, end in zip(places.tolist(), begins.tolist(), ends, strict=True)
+        }
+
+    @property
+    def articles(self) -> Sequence[ArticleId]:
+        """The articles of the gold."""
+        return [ArticleId(article) for article in self._gold.articles]
+
+    def score(self) -> Score:
+        """Return the score of the whole corpus; before the first answer, every measure is None."""
+        return self._score(self._gold.missing)
+
+    def score_all(self, counted: NDArray[np.bool_]) -> Score:
+        """Return the score of the articles that count, and of those that were answered."""
+        missing = self._gold.missing
+        return self._score({article: missing[article] for article in compress(missing, counted)})
+
+    def _score(self, missing: dict[str, ArticleCounts]) -> Score:
+        """Return the score of the answered articles, and of the others that are missing."""
+        counts = missing | self._answered
+        card = self._scorecard(counts)
+        articles = {
+            "articles_scored": len(self._answered),
+            "articles_in_gold": len(self._gold.articles),
+        }
+        values = values_of(card)
+        if not self._answered:
+            values = {
+                key: value if isinstance(value, int) else None for key, value in values.items()
+            }
+        signature = f"NER|articles:all|version:{SCORER_VERSION}"
+        return Score(
+            values=values,
+            **articles,
+            articles_counted=len(counts),
+            curve=(),
+            detail={"task": "NER", **articles, **card.to_dict(), "signature": signature},
+        )
+
+    def _scorecard(self, counts: Mapping[str, ArticleCounts]) -> NerScorecard:
+        tables = [article.by_type for article in counts.values()]
+        return NerScorecard(
+            by_article={
+                article: article_counts.all_types for article, article_counts in counts.items()
+            },
+            per_type={
+                kind: total(table[kind] for table in tables if kind in table)
+                for kind in self._gold.types
+            },
+        )
+
+
+def _column(numbers: Sequence[int]) -> PackedColumn:
+    return PackedColumn.of(np.array(numbers, dtype=np.int64))
+
+
+def _table(row: Sequence[int]) -> Table:
+    size = len(MentionCounts._fields)
+    return {
+        criterion: MentionCounts(*row[start : start + size])
+        for criterion, start in zip(Criterion, range(0, _ROW, size), strict=True)
+    }
+
+
+def _count(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Table:
+    """Count one article's mentions."""
+    return total(count_by_place(gold, run).values())
+
+
+def _by_type(mentions: Sequence[MentionSpan]) -> Mapping[str, Sequence[MentionSpan]]:
+    by_type: dict[str, list[MentionSpan]] = {}
+    for mention in mentions:
+        by_type.setdefault(mention.type, []).append(mention)
+    return by_type
+
+
+def _missing(gold: Sequence[MentionSpan]) -> ArticleCounts:
+    types = Counter(mention.type for mention in gold)
+    return ArticleCounts(
+        _all_missing(len(gold)), {kind: _all_missing(number) for kind, number in types.items()}
+    )
+
+
+def _all_missing(mentions: int) -> Table:
+    return dict.fromkeys(Criterion, MentionCounts(mis=mentions))
+
+
+def values_of(card: NerScorecard) -> Values:
+    """Return the values of the NER columns."""
+    micro = card.micro
+    strict = micro[Criterion.STRICT]
+    return {
+        "cor": strict.cor,
+        "inc": strict.inc,
+        "par": micro[Criterion.PARTIAL].par,
+        "mis": strict.mis,
+        "spu": strict.spu,
+        "strict_precision": strict.precision(),
+        "strict_recall": strict.recall(),
+        **{f"{criterion}_f": counts.f_score() for criterion, counts in micro.items()},
+    }
+
+
+# -- NER: the mentions of typed entities in an article, scored as SemEval-2013 task 9.1 ------------
 
 MAX_OFFSET = 10**8  # no text is so long, and the evaluator reads nine digits
 

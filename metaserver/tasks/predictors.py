@@ -18,15 +18,15 @@ from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.tasks.plugin import RunFile
-from metaserver.tasks.scores import input_error
-from metaserver.tasks.uploaded import faults
-from metaserver.tasks.whole_runs import (
+from metaserver.tasks.result_files import (
     ResampledRun,
     Values,
     WholeRunScorer,
+    faults,
     intervals,
     undefined,
 )
+from metaserver.tasks.scores import input_error
 from scoring import SCORER_VERSION, FormatError
 from scoring.pair_files import read_confidences, read_labels
 from scoring.ppi3d import MEASURES, RESAMPLES, evaluate, on_resamples

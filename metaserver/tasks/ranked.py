@@ -1,5 +1,4 @@
-"""The common part of INT and IPT: arrays of ranked hits, each with one accession or two.
-
+"""The common part of INT and IPT: ranked hits, each with one accession or two, and their views.
 The payload is a list of `[accession, rank, confidence]` (INT) or `[accession, accession, rank,
 confidence]` (IPT, the pair sorted), by rank.
 """
@@ -18,12 +17,12 @@ from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import check_optional, read, read_member
 from metaserver.exchange.wire.usual import HitColumns, HitPattern
 from metaserver.exchange.wire.validation import Report, Ruling, Vocabulary
-from metaserver.tasks import comparison
+from metaserver.tasks import scores
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
-from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
 from metaserver.uniprot import Release
+from metaserver.uniprot.views import gold_species
 from scoring import (
     Answer,
     Classification,
@@ -33,12 +32,95 @@ from scoring import (
     ItemScorecard,
     RunScorer,
     Scorecard,
+    Signature,
     Task,
+    View,
     pair,
     result_lines,
 )
+from scoring.biocreative import ItemScorer
+from scoring.ranking import Matches
 from scoring.resampling import ITEM_MEASURES
+from scoring.tasks import Accession, Item
 from scoring.views import members
+
+# -- views of a run (`scoring.views`), computed from a UniProt release while answers arrive --------
+# They give the same digits as `scoring evaluate` with the files of `metaserver uniprot taxa` and
+# `orthologs`.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReleaseView:
+    """The mapping and filtering of hits, for one gold standard, before they are scored.
+
+    `homologs` and `taxa` are those of the gold's accessions, None where the view does not map or
+    filter.
+    """
+
+    name: str
+    gold: ItemGold
+    release: Release
+    homologs: Mapping[Accession, frozenset[Accession]] | None
+    taxa: Mapping[Accession, str] | None
+
+    def apply(self, article: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the hits for an article in this view, with consecutive ranks from 1."""
+        gold = self.gold.items.get(article, frozenset())
+        taxa = None if self.taxa is None else self._taxa(hits, gold, self.taxa)
+        return View(name=self.name, homologs=self.homologs, taxa=taxa).apply(hits, gold)
+
+    def _taxa(
+        self, hits: Sequence[Hit], gold: frozenset[Item], gold_taxa: Mapping[Accession, str]
+    ) -> dict[Accession, str]:
+        """Return the taxa of an article's hits and gold; `known` precedes those of the release."""
+        items = {*gold, *(hit.item for hit in hits)}
+        accessions = list({accession for item in items for accession in members(item)})
+        pairs = zip(accessions, self.release.entries.taxa(accessions), strict=True)
+        taxa = {accession: str(taxon) for accession, taxon in pairs if taxon}
+        return taxa | {
+            accession: gold_taxa[accession] for accession in gold_taxa.keys() & accessions
+        }
+
+
+def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
+    """Yield the views that a release allows besides the raw one.
+
+    Without homonym-ortholog sets nothing is mapped, without taxa nothing is filtered.
+    """
+    accessions = sorted(
+        {accession for items in gold.items.values() for i in items for accession in members(i)}
+    )
+    homologs = taxa = None
+    if release.meta.counts.homonym_sets:
+        sets = zip(accessions, release.entries.orthologs(accessions), strict=True)
+        homologs = {accession: frozenset(orthologs) for accession, orthologs in sets if orthologs}
+    if release.meta.counts.with_taxon:
+        species = gold_species(release, accessions)
+        taxa = {accession: str(taxon) for accession, taxon in species.items()}
+    view = partial(ReleaseView, gold=gold, release=release)
+    if homologs is not None:
+        yield view(name="mapped", homologs=homologs, taxa=None)
+    if taxa is not None:
+        yield view(name="filtered", homologs=None, taxa=taxa)
+    if homologs is not None and taxa is not None:
+        yield view(name="both", homologs=homologs, taxa=taxa)
+
+
+class ViewScorer(ItemScorer):
+    """A scorer of one run in one view, like `scoring.RunScorer` in the raw one."""
+
+    def __init__(self, view: ReleaseView) -> None:
+        signature = Signature(task=view.gold.task, gold=None, view=view.name)
+        super().__init__(view.gold, signature, run="")
+        self._view = view
+
+    def prepare(self, article: str, answer: Answer) -> Matches:
+        """Return the places of an answer's correct hits in this view."""
+        assert not isinstance(answer, Classification)
+        return super().prepare(article, self._view.apply(article, answer))
+
+
+# -- the common part of INT and IPT: arrays of ranked hits, each with one accession or two ---------
 
 RankedPayload: TypeAlias = list[list[Any]]
 
@@ -81,7 +163,7 @@ class RankedTask:
     optional: Mapping[str, type]
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "f_score")
-    resampling: str = comparison.RESAMPLING
+    resampling: str = scores.RESAMPLING
     resampled: tuple[str, ...] = ITEM_MEASURES
     level: str = "AUC iP/R"
 
@@ -175,11 +257,11 @@ class RankedTask:
         self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's `measure` and of its rank."""
-        return comparison.intervals(gold, cards, measure)
+        return scores.intervals(gold, cards, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean AUC iP/R, the easiest first."""
-        return comparison.levels(gold, cards)
+        return scores.levels(gold, cards)
 
     def within(self, gold: ItemGold, articles: Collection[ArticleId]) -> ItemGold:
         """Return the gold of these articles alone."""

@@ -1,17 +1,29 @@
-"""Reader of result files in BC II.5 format, checked like the answers of servers."""
+"""Uploaded result files: bounded reading, BC II.5 format, runs that are scored as a whole."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 import scoring
+from metaserver.base.boards import RunIntervals, Score
+from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem
+from metaserver.corpus.files import ZipLimits, unpack
 from metaserver.exchange.wire.validation import Report
 from metaserver.tasks.plugin import Payload, RunFile
-from scoring import Answer, FormatError, Task
+from scoring import Answer, FileProblem, FormatError, Task
+from scoring.intervals import LEVEL, bounds_of
 from scoring.text import read_lines
 
 MAX_PROBLEMS = 1_000
@@ -81,3 +93,165 @@ def _at_line(problem: Problem, lines: Sequence[int]) -> Problem:
     place = _HIT.search(problem.path)
     index = int(place[1]) if place and len(lines) > 1 else 0
     return Problem(path=f"line {lines[index]}", message=problem.message)
+
+
+# -- files of offline tasks ------------------------------------------------------------------------
+# A gold, which an organiser gives, is bounded too: it may be a wrong file.
+
+RUN_LIMITS = ZipLimits(files=20_000, file_bytes=2**20, bytes=2**23)
+GOLD_LIMITS = ZipLimits(files=50_000, file_bytes=2**24, bytes=2**27)
+MOST_DEEP = 16
+"""Most folders within folders: a run has one or none."""
+
+_ZIP = b"PK"
+
+
+@contextmanager
+def unzipped(path: Path, limits: ZipLimits) -> Iterator[Path]:
+    """Yield a folder with a zip's files, or the path of any other file; raises `InputError`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error)) from error
+    if not content.startswith(_ZIP):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="metaserver-zip-") as name:
+        folder = Path(name)
+        unpack(str(path), content, folder, limits)
+        for file in folder.rglob("*"):
+            if len(file.relative_to(folder).parts) > MOST_DEEP:
+                place = f"{path}: {str(file.relative_to(folder))[:80]!r}"
+                raise InputError(place, f"more than {MOST_DEEP} folders deep")
+        yield folder
+
+
+def refused(error: InputError, path: Path) -> Sequence[Problem]:
+    """Return the fault of an upload that cannot be opened, without the hub's own path."""
+    return [Problem(path=error.place.replace(str(path), "the file"), message=error.message)]
+
+
+def faults(error: FormatError, root: Path) -> Sequence[Problem]:
+    """Return the faults of an upload's files: of a zip by file and line, else by line."""
+    return [fault(problem, root) for problem in error.problems[:MAX_PROBLEMS]]
+
+
+def fault(problem: FileProblem, root: Path) -> Problem:
+    """Return one fault; `root` is the upload's file, or the folder of its files."""
+    line = [f"line {problem.line}"] if problem.line else []
+    file = [name] if (name := _inside(problem.file, root)) else []
+    column = [f"column {problem.column}"] if problem.column else []
+    path = ", ".join([" ".join([*file, *line]), *column]) if file or line else "the file"
+    return Problem(path=path, message=problem.message.replace(f"{root}/", ""))
+
+
+def gold_error(error: FormatError, root: Path, path: Path) -> InputError:
+    """Return the error of a gold's files: the first problem, and the number of others."""
+    first = error.problems[0]
+    inside = _inside(first.file, root)
+    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+    column = f"column {first.column}: " if first.column else ""
+    message = f"{column}{first.message}{more}".replace(f"{root}/", "")
+    place = f"{path}: {inside}" if inside else str(path)
+    return InputError(place, message, line=first.line or None)
+
+
+def _inside(file: str, root: Path) -> str:
+    """Return the name of a file within a folder; empty for the folder, or a file itself."""
+    return file.removeprefix(str(root)).removeprefix("/")
+
+
+# -- scoring of uploaded runs as a whole, and the intervals that their evaluators define -----------
+
+Values: TypeAlias = NDArray[np.float64]
+
+_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+
+
+class WholeRunScorer:
+    """A scorer that keeps a run's payloads, and evaluates all of them at once.
+
+    An evaluator of corpora pairs and sums over all articles, so that only it gives the digits of
+    its command. `evaluate` is slow: the hub scores an uploaded run in a thread.
+    """
+
+    def __init__(
+        self,
+        articles: Collection[str],
+        evaluate: Callable[[Mapping[ArticleId, Payload]], Score],
+    ) -> None:
+        self._articles = articles
+        self._evaluate = evaluate
+        self._kept: dict[ArticleId, Payload] = {}
+
+    def prepare(self, _article: ArticleId, payload: Payload) -> Payload:
+        """Return the payload as it is."""
+        return payload
+
+    def keep(self, article: ArticleId, prepared: Payload) -> None:
+        """Keep an article's payload; an article without gold is ignored."""
+        if article in self._articles:
+            self._kept[article] = prepared
+
+    def score(self) -> Score:
+        """Return the score of all articles kept so far; before the first, measures are None."""
+        return self._evaluate(self._kept)
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledRun:
+    """A run's first measure and, once they are asked for, its values on resamples of the gold.
+
+    All runs of a gold are scored on the same resamples.
+    """
+
+    measure: float | None
+    resample: Callable[[], Values]
+
+    @cached_property
+    def values(self) -> Values:
+        """The measure on each resample; NaN where it is undefined."""
+        return self.resample()
+
+
+def intervals(runs: Mapping[str, ResampledRun], *, rising: bool) -> Mapping[str, RunIntervals]:
+    """Return the 95 % intervals of runs, and of their ranks; `rising`: the lowest is the best.
+
+    A run without a measure has none.
+    """
+    measured = {
+        name: run for name, run in runs.items() if run.measure is not None and run.values.size
+    }
+    if not measured:
+        return {}
+    table = np.stack([run.values for run in measured.values()])
+    ranks = _ranks(table if rising else -table)
+    best, worst = np.quantile(ranks, _TAILS, axis=1, method="closest_observation")
+    result = {}
+    for row, (name, run) in enumerate(measured.items()):
+        bounds = bounds_of(run.values)
+        assert run.measure is not None
+        if bounds is not None:
+            result[name] = RunIntervals(
+                score=run.measure,
+                low=bounds.low,
+                high=bounds.high,
+                best_rank=int(best[row]),
+                worst_rank=int(worst[row]),
+            )
+    return result
+
+
+def _ranks(table: Values) -> NDArray[np.int64]:
+    """Return each run's rank on each resample, 1 for the lowest; equal runs share the best."""
+    ordered = np.sort(table, axis=0)
+    columns = zip(ordered.T, table.T, strict=True)
+    ranks = [1 + np.searchsorted(column, values, side="left") for column, values in columns]
+    return np.array(ranks, dtype=np.int64).T
+
+
+def undefined(score: Mapping[str, Any], *, answered: bool) -> Mapping[str, float | int | None]:
+    """Return a board's values, without measures where nothing was answered."""
+    if answered:
+        return score
+    return {key: value if isinstance(value, int) else None for key, value in score.items()}

@@ -1,24 +1,178 @@
-"""Adapter of the evaluator to the hub's task interface: gold files and the scorer of a run."""
+"""Adapter of the evaluator to the hub's task interface: gold files, scorers, intervals, dumps."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 import scoring
-from metaserver.base.boards import Score
+from metaserver.base.boards import ArticleLevel, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId
-from metaserver.tasks.dumps import dump_state, load_state
-from metaserver.tasks.lazy import LazyDetail
 from metaserver.tasks.plugin import Payload
-from scoring import ActScorecard, Answer, Classification, FormatError, Gold, Scorecard, Task
-from scoring.biocreative import Prepared, RunState
+from scoring import (
+    ActGold,
+    ActScorecard,
+    Answer,
+    Classification,
+    FormatError,
+    Gold,
+    ItemScorecard,
+    Scorecard,
+    Task,
+)
+from scoring.analysis import (
+    ArticleDifficulty,
+    ArticleRank,
+    article_difficulty,
+    article_ranks,
+)
+from scoring.biocreative import ActState, ItemState, Prepared, RunState
 from scoring.columns import Truths
+from scoring.match_lists import MatchLists
+from scoring.significance import compare
+
+# -- the state of a run's scorer as bytes: MessagePack with columns of numbers ---------------------
+# Each dump begins with its kind and the number of its format, which is raised when dumps of
+# earlier hubs can no longer be read.
+
+
+class PackedColumn(msgspec.Struct, frozen=True, array_like=True):
+    """Numbers, little-endian."""
+
+    kind: Literal["u1", "u2", "u4", "u8", "f8"]
+    data: bytes
+
+    @classmethod
+    def of(cls, numbers: NDArray[Any]) -> PackedColumn:
+        """Return integers from 0 in as few bytes as hold the greatest."""
+        kind = np.min_scalar_type(int(numbers.max(initial=0))).newbyteorder("<")
+        return cls(f"u{kind.itemsize}", numbers.astype(kind).tobytes())  # type: ignore[arg-type]
+
+    def numbers(self) -> NDArray[Any]:
+        """Return the numbers; raises `ValueError` for a part of one."""
+        return np.frombuffer(self.data, dtype=f"<{self.kind}")
+
+
+class _ItemDump(msgspec.Struct, frozen=True, array_like=True, tag="items 2"):
+    """An `ItemState`, and the confidence of each article of the gold, empty where all are 0."""
+
+    places: PackedColumn
+    hits: PackedColumn
+    counts: PackedColumn
+    ranks: PackedColumn
+    ignored: Mapping[str, int]
+    confidences: PackedColumn
+
+
+class _ActDump(msgspec.Struct, frozen=True, array_like=True, tag="classifications 2"):
+    """An `ActState`; `ranks` are empty where no answer has one.
+
+    `confidences` are as those of an `_ItemDump`.
+    """
+
+    places: PackedColumn
+    relevant: PackedColumn
+    confidence: PackedColumn
+    ranks: PackedColumn
+    ignored: tuple[str, ...]
+    confidences: PackedColumn
+
+
+_Dump: TypeAlias = _ItemDump | _ActDump
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[_Dump] = msgspec.msgpack.Decoder(_Dump)
+
+
+_T = TypeVar("_T")
+
+
+def decoded(decoder: msgspec.msgpack.Decoder[_T], data: bytes) -> _T:
+    """Read a dump by its decoder; raises `ValueError` for anything else."""
+    try:
+        return decoder.decode(data)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"no dump of this scorer, or of another format: {error}") from error
+
+
+def dump_state(state: RunState, confidences: NDArray[np.float64]) -> bytes:
+    """Return the state of a run's scorer as bytes, with the confidences of its articles."""
+    column = PackedColumn("f8", confidences.astype("<f8").tobytes())
+    if isinstance(state, ItemState):
+        lists = state.lists
+        return _encoder.encode(
+            _ItemDump(
+                places=PackedColumn.of(lists.places),
+                hits=PackedColumn.of(lists.hits),
+                counts=PackedColumn.of(lists.counts),
+                ranks=PackedColumn.of(lists.ranks),
+                ignored=state.ignored,
+                confidences=column,
+            )
+        )
+    return _encoder.encode(
+        _ActDump(
+            places=PackedColumn.of(state.places),
+            relevant=PackedColumn.of(state.relevant),
+            confidence=PackedColumn("f8", state.confidence.astype("<f8").tobytes()),
+            ranks=PackedColumn.of(state.rank if state.rank.any() else state.rank[:0]),
+            ignored=tuple(state.ignored),
+            confidences=column,
+        )
+    )
+
+
+def load_state(data: bytes) -> tuple[RunState, NDArray[np.float64]]:
+    """Read a dump of `dump_state`; raises `ValueError` for anything else."""
+    dump = decoded(_decoder, data)
+    confidences = dump.confidences.numbers().astype(np.float64)
+    if isinstance(dump, _ItemDump):
+        columns = (dump.places, dump.hits, dump.counts, dump.ranks)
+        lists = MatchLists(*(column.numbers() for column in columns))
+        return ItemState(lists, dump.ignored), confidences
+    ranks, places = dump.ranks.numbers(), dump.places.numbers()
+    state = ActState(
+        places=places.astype(np.int64),
+        relevant=dump.relevant.numbers().astype(bool),
+        confidence=dump.confidence.numbers(),
+        rank=ranks.astype(np.int64) if len(ranks) else np.zeros(len(places), dtype=np.int64),
+        ignored=dump.ignored,
+    )
+    return state, confidences
+
+
+# -- parts of a score that few readers need: computed when they are first read ---------------------
+
+
+class LazyDetail(Mapping[str, Any]):
+    """The result of a function as a mapping."""
+
+    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping[str, Any]:
+        return self._make()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+# -- adapter of the evaluator to the hub's task interface: gold files and the scorer of a run ------
 
 Values: TypeAlias = Mapping[str, float | int | None]
 NO_CONFIDENCE = np.zeros(0)
@@ -184,3 +338,66 @@ def _counted(card: Scorecard, counted: Truths | None) -> int:
     if isinstance(card, ActScorecard):
         return card.articles_in_gold if card.counted is None else int(card.counted.sum())
     return card.articles_scored
+
+
+# -- comparison of runs of ranked lists ------------------------------------------------------------
+
+RESAMPLES, SEED = 10_000, 2009
+"""The values of `scoring compare`, so that both give the same digits."""
+RESAMPLING = f"{RESAMPLES:,} resamples of the articles, seed {SEED}, expanded intervals"
+
+
+def intervals(
+    gold: Gold, cards: Mapping[str, Scorecard], measure: str
+) -> Mapping[str, RunIntervals]:
+    """Return each run's 95 % intervals of a measure and of its rank by it."""
+    named_cards = [replace(card, run=run) for run, card in cards.items()]
+    compared = compare(
+        gold, named_cards, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95, pairs=False
+    )
+    return {
+        run_intervals.run: RunIntervals(
+            score=run_intervals.score,
+            low=run_intervals.low,
+            high=run_intervals.high,
+            best_rank=run_intervals.best_rank,
+            worst_rank=run_intervals.worst_rank,
+        )
+        for run_intervals in compared.intervals
+    }
+
+
+def levels(gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
+    """Return the articles' levels: mean ranks (ACT) or mean AUC iP/R (INT, IPT), easiest first.
+
+    Only the moments are returned: the relevance of an article stays in the gold.
+    """
+    runs: dict[str, set[str]] = {}
+    for run, card in cards.items():
+        for article in _answered(gold, card):
+            runs.setdefault(article, set()).add(run)
+    return [
+        ArticleLevel(
+            article=ArticleId(moments.article),
+            mean=moments.mean,
+            deviation=moments.deviation,
+            runs=frozenset(runs[moments.article]),
+        )
+        for moments in _moments(gold, list(cards.values()))
+    ]
+
+
+def _moments(
+    gold: Gold, cards: Sequence[Scorecard]
+) -> Sequence[ArticleRank] | Sequence[ArticleDifficulty]:
+    if isinstance(gold, ActGold):
+        return article_ranks(gold, [card for card in cards if isinstance(card, ActScorecard)])
+    return article_difficulty(gold, [card for card in cards if isinstance(card, ItemScorecard)])
+
+
+def _answered(gold: Gold, card: Scorecard) -> Sequence[str]:
+    if isinstance(gold, ActGold):
+        assert isinstance(card, ActScorecard)
+        return [gold.articles[place] for place in card.ranked.tolist()]
+    assert isinstance(card, ItemScorecard)
+    return [article for article, score in card.articles.items() if score.auc_ipr is not None]

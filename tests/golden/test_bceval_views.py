@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.tasks.views import ReleaseView
+from metaserver.tasks.ranked import ReleaseView
 from metaserver.uniprot import Release
 from metaserver.uniprot.codec import PATTERN
 from scoring import (

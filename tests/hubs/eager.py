@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from metaserver.cli.main import main
-from metaserver.phases import followed, keeper
+from metaserver.phases import keeper, log_reader
 
 
 def hurry() -> None:
     """Let every new attempt make a checkpoint due at once."""
-    followed.LEAST_NEW, followed.NEW_SHARE, followed.WORTH = 1, 0.0, 1
+    log_reader.LEAST_NEW, log_reader.NEW_SHARE, log_reader.WORTH = 1, 0.0, 1
     keeper.LOOK_SECONDS, keeper.REST = 0.002, 0.0
 
 

@@ -7,8 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from metaserver.base.records import PhaseName, TaskName
-from metaserver.cli.options import read_gold, read_servers
-from metaserver.cli.single_phase import SinglePhase, open_phase
+from metaserver.cli.single_phase import SinglePhase, open_phase, read_gold, read_servers
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.operations.context import HubContext

@@ -21,8 +21,8 @@ from metaserver.exchange.http.articles import ArticleTexts
 from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
 from metaserver.exchange.http.client import HttpLimits, open_client
 from metaserver.exchange.http.guard import AddressGuard
-from metaserver.exchange.protocols.offsets import Places, Unit
-from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.protocols.options import Places, Unit
+from metaserver.exchange.wire.contract import Completion
 from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.exchange.wire.xmlrpc import escape_text
 from metaserver.tasks.plugin import answered_tasks

@@ -24,7 +24,7 @@ from metaserver.boards.windows import Window
 from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service, service_app
 from metaserver.config import Settings
-from metaserver.phases import checkpoints, followed, follower, log_reader
+from metaserver.phases import checkpoints, follower, log_reader
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.checkpoints import DIGEST_BYTES, Content, encode
 from metaserver.phases.keeper import AggregateKeeper
@@ -134,7 +134,7 @@ async def test_a_restart_reads_what_its_checkpoint_lacks(
         count(logged, *others)
 
     monkeypatch.setattr(log_reader, "count", counting)
-    monkeypatch.setattr(followed, "WORTH", 1)
+    monkeypatch.setattr(log_reader, "WORTH", 1)
     change(Path(given.folder), "DELETE FROM checkpoints")
     async with open_service(given) as hub:
         lane = hub.phase("test").follower._lanes[ONE]
@@ -155,7 +155,7 @@ async def test_the_reading_of_a_long_log_goes_on_from_its_last_part(
     given, shown = await worked(tmp_path)
     alter(given, "DELETE FROM checkpoints")
     monkeypatch.setattr(log_reader, "CHUNK", 5)
-    monkeypatch.setattr(followed, "PART", 10)
+    monkeypatch.setattr(log_reader, "PART", 10)
     rows, asked = logs.rows_after, list[int]()
     interrupted = [10, 25]  # the second in the middle of a part
 

@@ -20,7 +20,7 @@ from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.protocols.plugin import Request
 from metaserver.exchange.protocols.xmlrpc import CONTENT_TYPE, Shortcut, ValueReader
-from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.contract import Completion
 from metaserver.exchange.wire.validation import check
 from metaserver.exchange.wire.xmlrpc import CHUNK, Value, decode_call
 from tests.integration.callers import SECONDS, VOCABULARY, article_caller, call, server

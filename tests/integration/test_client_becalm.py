@@ -18,7 +18,7 @@ from metaserver.base.conformance import StepState
 from metaserver.base.errors import UnavailableError
 from metaserver.base.states import Outcome
 from metaserver.exchange.conformance.procedure import conformance
-from metaserver.exchange.http import communication
+from metaserver.exchange.http import channel
 from metaserver.exchange.http.client import HttpLimits
 from metaserver.exchange.protocols import becalm
 from metaserver.exchange.wire.values import Limits
@@ -176,7 +176,7 @@ async def test_what_is_never_corrected_is_the_outcome(
     async def wrong(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
         await peer.call(parameters, "[5]")
 
-    monkeypatch.setattr(communication, "REPAIR", 0.5)
+    monkeypatch.setattr(channel, "REPAIR", 0.5)
     async with calling_hub(tmp_path) as hub, becalm_peer(calls=wrong) as peer:
         ended, _ = await hub.send(peer)
     assert ended.outcome is Outcome.SHAPE

@@ -24,7 +24,7 @@ PAGE = b"<html><body>busy<br></html>"
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let waits be short: of the shortest nothing else depends on its length."""
-    monkeypatch.setattr("metaserver.exchange.http.patience.MIN_WAIT", 0.01)
+    monkeypatch.setattr("metaserver.exchange.protocols.polling.MIN_WAIT", 0.01)
 
 
 def busy(times: int, status: str = BUSY[1], after: str = "0", body: bytes = PAGE) -> Script:

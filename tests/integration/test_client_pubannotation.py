@@ -16,9 +16,8 @@ from metaserver.base.compression import unpack
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import Attempt
 from metaserver.base.states import Outcome
-from metaserver.exchange.http.client import HttpLimits
+from metaserver.exchange.http.client import HostPace, HttpLimits
 from metaserver.exchange.http.guard import AddressGuard, read_network
-from metaserver.exchange.http.pace import HostPace
 from metaserver.exchange.wire.xmlrpc import Limits
 from tests.fakes.pubannotation import SOON, PubAnnotationPeer, pubannotation_peer
 from tests.hubs.command import metaserver

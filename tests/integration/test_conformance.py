@@ -15,8 +15,7 @@ from annotators.server import Kit
 from annotators.test_servers import FaultyKit, Turns
 from metaserver.base.conformance import Conformance, ConformanceStep, StepState
 from metaserver.base.states import ANSWERED, RULES, Outcome
-from metaserver.exchange.conformance.articles import ARTICLES
-from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.conformance.procedure import ARTICLES, conformance
 from metaserver.exchange.http.client import HttpLimits, open_client
 from metaserver.exchange.wire.values import FORBIDDEN
 from metaserver.exchange.wire.xmlrpc import Limits, decode_call

@@ -12,16 +12,17 @@ from tempfile import TemporaryDirectory
 import pytest
 import sqlalchemy as sa
 
-from metaserver.cli.findings import Finding, FindingSeverity
-from metaserver.cli.fleet_findings import (
+from metaserver.cli.findings import (
     POOL,
+    Finding,
+    FindingSeverity,
     clock_finding,
     connection_finding,
     dump_finding,
+    examine_store,
     pool_finding,
     version_finding,
 )
-from metaserver.cli.store_findings import examine_store
 from metaserver.config import Settings, UniprotSettings
 from metaserver.store.tables import workers
 from tests import stores

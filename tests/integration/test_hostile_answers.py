@@ -26,8 +26,7 @@ from metaserver.store import logs
 from metaserver.store.store import open_store
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
-from metaserver.tasks.ner import NER
-from metaserver.tasks.ner_scores import read_gold
+from metaserver.tasks.ner import NER, read_gold
 from metaserver.tasks.ranked import RankedTask
 from scoring import ItemGold
 from scoring.tasks import Item, Task

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from metaserver.base.errors import InputError
 from metaserver.cli.folder import hub_settings
 from metaserver.config import Settings, WebSettings
+from metaserver.store.copies import TABLES
 from metaserver.store.place import STORE_FILE, PostgresUrl, read_url
 from metaserver.store.store import open_store
 from metaserver.store.tables import metadata
-from metaserver.store.transfer import TABLES
 from tests import stores
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, settings

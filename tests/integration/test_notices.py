@@ -27,13 +27,13 @@ from metaserver.base.findings import FindingKind
 from metaserver.base.phases import AUTOMATIC_A_DAY
 from metaserver.base.records import ServerName, TaskName, TeamName
 from metaserver.base.states import ServerState
-from metaserver.boards.pace import MeasuredPace
+from metaserver.boards.forecast import MeasuredPace
 from metaserver.config import CircuitSettings, NoticeSettings, SecuritySettings
 from metaserver.exchange.http.client import open_client
 from metaserver.phases import alerting
 from metaserver.phases.alerting import ALERTED, DISK, SIGN_UPS
-from metaserver.phases.conspicuous import BURST
 from metaserver.phases.state_log import ServerStateRecorder
+from metaserver.phases.watching import BURST
 from metaserver.phases.webhooks import signature
 from metaserver.store import notices, teams
 from metaserver.store.notices import Notice

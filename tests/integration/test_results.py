@@ -14,7 +14,7 @@ import pytest
 
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.records import ArticleId, ServerName, TaskName
-from metaserver.boards.result_files import ATTEMPT_COLUMNS
+from metaserver.boards.frozen import ATTEMPT_COLUMNS
 from metaserver.cli.results import check_package, leave_package, write_results
 from metaserver.cli.single_phase import work_to_end
 from metaserver.config import Settings

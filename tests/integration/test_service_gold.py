@@ -16,7 +16,7 @@ from annotators.server import Kit
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ServerName
 from metaserver.base.states import PhaseState
-from metaserver.boards.gold_diff import MOST_LABELS, MOST_TOLD, label_changes
+from metaserver.boards.gold import MOST_LABELS, MOST_TOLD, label_changes
 from metaserver.boards.scoreboard import Scoreboard
 from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.gold import NewGold, _proposal

@@ -30,13 +30,13 @@ from metaserver.publication.operations.data_packages import KeptData
 from metaserver.publication.operations.results import KeptPackages, package_of
 from metaserver.publication.packing import FOLDER
 from metaserver.store import audit, kept_files
+from metaserver.store.copies import copy_out
 from metaserver.store.kept_files import KeptFile
 from metaserver.store.phases import set_gold
 from metaserver.store.place import PostgresUrl
 from metaserver.store.store import Store
 from metaserver.store.tables import kept_files as files
 from metaserver.store.tables import kept_parts
-from metaserver.store.transfer import copy_out
 from tests import stores
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.several import process, two

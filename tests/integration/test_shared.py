@@ -18,12 +18,12 @@ from metaserver.base.errors import StaleLaneError, UnavailableError
 from metaserver.base.lanes import AttemptRecord, LaneKey, Ticket
 from metaserver.base.records import ServerName
 from metaserver.base.states import Control, ProcessRole, ServerState
+from metaserver.boards.forecast import KEPT, MeasuredPace
 from metaserver.boards.metrics import Metrics
-from metaserver.boards.pace import KEPT, MeasuredPace
 from metaserver.boards.windows import ServerWindow, Window
-from metaserver.cli.lane_worker import work_lanes
+from metaserver.cli.serve import work_lanes
 from metaserver.phases import follower, shared_dealing
-from metaserver.phases.dealing import Dealer, OwnDealer
+from metaserver.phases.holder import Dealer, OwnDealer
 from metaserver.phases.membership import FencedRecorder, HubMember
 from metaserver.phases.shared_dealing import SharedDealer
 from metaserver.store import audit, leases, servers

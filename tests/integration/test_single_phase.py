@@ -20,7 +20,7 @@ from annotators.server import Kit
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import ServerState
-from metaserver.boards.result_files import boards_json
+from metaserver.boards.frozen import boards_json
 from metaserver.cli.results import leave_package, write_results
 from metaserver.cli.serve import open_service, service_app
 from metaserver.cli.single_phase import SinglePhase, work_to_end

@@ -43,12 +43,11 @@ GROUPS: Mapping[str, Group] = {
         )
     ),
     "views": Group(
-        modules=("scoring/views.py", "metaserver/tasks/views.py", "metaserver/uniprot/views.py")
+        modules=("scoring/views.py", "metaserver/tasks/ranked.py", "metaserver/uniprot/views.py")
     ),
     "guard and connections": Group(
         modules=(
             "metaserver/exchange/http/connections.py",
-            "metaserver/exchange/http/framing.py",
             "metaserver/exchange/http/guard.py",
         )
     ),
@@ -58,10 +57,7 @@ GROUPS: Mapping[str, Group] = {
             "metaserver/operations/lanes.py",
             "metaserver/operations/regrading.py",
             "metaserver/boards/gold.py",
-            "metaserver/boards/gold_diff.py",
         )
     ),
-    "store writer": Group(
-        modules=("metaserver/store/writer.py", "metaserver/store/sqlite_writer.py")
-    ),
+    "store writer": Group(modules=("metaserver/store/writer.py", "metaserver/store/sqlite.py")),
 }

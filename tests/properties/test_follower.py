@@ -29,7 +29,7 @@ from metaserver.boards.windows import Window, Windows
 from metaserver.cli.serve import open_service
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.phases import followed, log_reader, restore
+from metaserver.phases import log_reader, restore
 from metaserver.phases.keeper import AggregateKeeper
 from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.phases.verification import verify
@@ -301,8 +301,8 @@ def folder() -> Iterator[Path]:
 def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir=folder) as name:
         patch.setattr(log_reader, "CHUNK", 3)
-        patch.setattr(followed, "PART", 5)
-        patch.setattr(followed, "WORTH", 1)
+        patch.setattr(log_reader, "PART", 5)
+        patch.setattr(log_reader, "WORTH", 1)
         patch.setattr(restore, "FEW", 2)
         asyncio.run(play(Path(name), script, seed))
 

@@ -1,22 +1,189 @@
-"""The course of a rehearsal: teams come, servers are tested and asked, the hub is killed once."""
+"""The course of a rehearsal: teams come, servers are asked, the hub is killed once; its summary."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence, Set
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import msgspec
 
 from metaserver.base.errors import HubError
+from metaserver.base.states import ANSWERED, Outcome
 from metaserver.base.zones import in_words
-from metaserver.cli.rehearsal.checks import Stored, read_stored
+from metaserver.cli.process import end_process
 from metaserver.cli.rehearsal.plan import PlannedServer
-from metaserver.cli.rehearsal.processes import HubProcess
-from metaserver.cli.remote.client import RemoteHub
-from metaserver.cli.remote.following import followed
+from metaserver.cli.remote.client import RemoteHub, followed
+from metaserver.store.place import STORE_FILE
+from metaserver.store.reader import open_reader
+
+# -- checks of the store of a rehearsed hub: every answer is there, and once -----------------------
+
+Asked: TypeAlias = tuple[str, str]
+"""A server and an article."""
+
+
+@dataclass(kw_only=True)
+class Stored:
+    """The attempts of all servers, as a store has them.
+
+    `answers` counts the accepted ones of each server and article, `ended` those that are finished:
+    answered or given up.
+    """
+
+    articles: int = 0
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    answers: Counter[Asked] = field(default_factory=Counter)
+    ended: set[Asked] = field(default_factory=set)
+
+    @property
+    def attempts(self) -> int:
+        """The number of attempts."""
+        return self.outcomes.total()
+
+    @property
+    def faults(self) -> Mapping[str, int]:
+        """The attempts that were not answered in full, by outcome, most frequent first."""
+        return {
+            str(outcome): count
+            for outcome, count in self.outcomes.most_common()
+            if outcome is not Outcome.OK
+        }
+
+    @property
+    def twice(self) -> Set[Asked]:
+        """Articles of which a server has more than one answer."""
+        return {asked for asked, count in self.answers.items() if count > 1}
+
+    def lost_since(self, earlier: Stored) -> Set[Asked]:
+        """Return the answers that an earlier reading of the store had and this one has not."""
+        return earlier.answers.keys() - self.answers.keys()
+
+    def missing(self, servers: int) -> int:
+        """Return for how many servers and articles there is no end."""
+        return servers * self.articles - len(self.ended)
+
+
+async def read_stored(folder: Path) -> Stored:
+    """Read all attempts from a hub's folder, also beside a hub at work."""
+    stored = Stored()
+    async with open_reader(folder / STORE_FILE) as reader:
+        for lane in await reader.lanes():
+            stored.articles = len(lane.corpus.ids)
+            async for _, attempt, final in reader.attempts(lane.key, lane.server, lane.corpus):
+                asked = (attempt.server, attempt.article)
+                stored.outcomes[attempt.outcome] += 1
+                if attempt.outcome in ANSWERED:
+                    stored.answers[asked] += 1
+                if final:
+                    stored.ended.add(asked)
+    return stored
+
+
+# -- the processes of a rehearsal: the hub, which is killed and started again, and the servers -----
+
+START_SECONDS = 120.0
+STOP_SECONDS = 10.0
+SERVING = "metaserver: serving at "
+SERVERS = "metaserver.cli.rehearsal.servers"
+COMMAND = "metaserver.cli.main"
+
+
+async def _begin(module: str, *arguments: str, log: Path) -> asyncio.subprocess.Process:
+    """Start a module; its standard error is added to the log. Ctrl-C is not for it."""
+    with log.open("ab") as errors:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", module, *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )  # fmt: skip
+
+
+class HubProcess:
+    """`metaserver serve` as a process of its own; `address` is where it is served."""
+
+    def __init__(self, config: Path, log: Path) -> None:
+        self.address = ""
+        self._config = config
+        self._log = log
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it, and wait until it serves."""
+        begun = self._log.stat().st_size if self._log.exists() else 0
+        self._process = await _begin(COMMAND, "serve", "--config", str(self._config), log=self._log)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                while not (address := self._address_after(begun)):
+                    if self._process.returncode is not None:
+                        raise HubError(f"the hub did not start: {self._said(begun)}")
+                    await asyncio.sleep(0.05)
+        except TimeoutError as error:
+            raise HubError(f"the hub did not start within {START_SECONDS:.0f} s") from error
+        self.address = address
+
+    def _said(self, begun: int) -> str:
+        return self._log.read_bytes()[begun:].decode("utf-8", "replace").strip()
+
+    def _address_after(self, begun: int) -> str:
+        lines = self._said(begun).splitlines()
+        found = [line.removeprefix(SERVING) for line in lines if line.startswith(SERVING)]
+        return found[0].strip() if found else ""
+
+    async def kill(self) -> None:
+        """Kill it without warning."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    async def stop(self) -> None:
+        """Let it stop by itself, or kill it."""
+        if self._process is not None:
+            await end_process(self._process, STOP_SECONDS)
+
+    async def new_token(self) -> str:
+        """Return a new token of role organiser."""
+        process = await _begin(
+            COMMAND, "token", "create", "--role", "organiser", "--label", "rehearsal",
+            "--config", str(self._config), log=self._log,
+        )  # fmt: skip
+        out, _ = await process.communicate()
+        if process.returncode:
+            raise HubError(f"no token was made: see {self._log}")
+        return out.decode().strip()
+
+
+@asynccontextmanager
+async def simulated_servers(plan: Path, log: Path) -> AsyncIterator[Mapping[str, str]]:
+    """Serve a plan while the context lasts; yields the address of each server by its name."""
+    process = await _begin(SERVERS, str(plan), log=log)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = await process.stdout.readline()
+        if not line:
+            raise HubError(f"the simulated servers did not start: see {log}")
+        addresses: Mapping[str, str] = json.loads(line)
+        yield addresses
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+# -- the course of a rehearsal ---------------------------------------------------------------------
 
 AT_ONCE = 8
 """Servers that are tested at the same time."""
@@ -174,3 +341,97 @@ class Course:
         return {
             task: await self.ask("GET", "/boards/{board}", board=newest[task]) for task in tasks
         }
+
+
+# -- the summary of a rehearsal: what happened, who leads, and whether the checks hold -------------
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A check: `found` says what was found, also where it holds."""
+
+    name: str
+    holds: bool
+    found: str
+
+
+class FirstPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that leads a board, by the board's first measure."""
+
+    task: str
+    run: str
+    measure: str
+    value: float | None
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A rehearsal's result; times in seconds, the challenge's unless they are called real."""
+
+    seed: int
+    speed: float
+    teams: int
+    servers: int
+    articles: int
+    seconds: float
+    real_seconds: float
+    attempts: int
+    answered: int
+    given_up: int
+    without_end: int
+    faults: Mapping[str, int]
+    restarted_at: float
+    answered_before_restart: int
+    restart_real_seconds: float
+    first: Sequence[FirstPlace]
+    checks: Sequence[Check]
+
+    def lines(self) -> Sequence[str]:
+        """Return it as lines of text."""
+        faults = ", ".join(f"{name} {count:,}" for name, count in self.faults.items())
+        left = f", {self.without_end:,} not by the freeze" if self.without_end else ""
+        return [
+            (f"{self.teams} teams, {self.servers} servers, {self.articles} articles in"
+            f" {in_words(self.seconds)} of the challenge ({in_words(self.real_seconds)} here)"),
+            f"articles: {self.answered:,} answered, {self.given_up:,} given up{left}",
+            f"attempts: {self.attempts:,}; faults: {faults or 'none'}",
+            (f"restart: after {in_words(self.restarted_at)} with {self.answered_before_restart:,}"
+            f" answers; served again after {self.restart_real_seconds:.1f} s"),
+            *(f"first in {one.task}: {one.run}, {one.measure} {_shown(one.value)}"
+              for one in self.first),
+            *(f"{'ok' if check.holds else 'FAILED'}: {check.name} ({check.found})"
+              for check in self.checks),
+        ]  # fmt: skip
+
+
+def judge(stored: Stored, restart: Restart, *, servers: int, cut_off: bool) -> Sequence[Check]:
+    """Return the checks of the store; `cut_off`: the freeze left articles without an end."""
+    missing = stored.missing(servers)
+    lost, twice = stored.lost_since(restart.before), stored.twice
+    again = [asked for asked in restart.before.answers if stored.answers[asked] > 1]
+    return [
+        Check(name="no answer is lost", holds=not lost, found=f"{len(lost)} lost in the restart"),
+        Check(
+            name="every article has an end",
+            holds=cut_off or not missing,
+            found=f"{missing} without" + (", cut off by the freeze" if cut_off else ""),
+        ),
+        Check(
+            name="no answer is scored twice",
+            holds=not twice,
+            found=f"{len(twice)} twice, {len(again)} of them from before the restart",
+        ),
+    ]
+
+
+def first_places(boards: Mapping[str, Any]) -> Sequence[FirstPlace]:
+    """Return the runs that lead frozen boards: several where they share the first place."""
+    return [
+        FirstPlace(task=task, run=row["run"], measure=board["order"][0],
+                   value=row["values"].get(board["order"][0]))
+        for task, board in boards.items()
+        for row in board["rows"]
+        if row["place"] == 1
+    ]  # fmt: skip
+
+
+def _shown(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"

@@ -16,8 +16,7 @@ import msgspec
 
 from metaserver.base.errors import InputError
 from metaserver.cli.arguments import DEFAULT_URL, TOKEN_VARIABLE, URL_VARIABLE
-from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
-from metaserver.cli.remote.following import JobError, followed
+from metaserver.cli.remote.client import AnsweredError, JobError, RemoteHub, followed, read_url
 from metaserver.operations.outline import (
     FILE_NAME,
     HIDDEN,
@@ -155,7 +154,7 @@ def main(args: argparse.Namespace) -> int:
         if _is_request(outline):
             return _print_request(hub, printed, answer, args)
     except (AnsweredError, JobError) as error:
-        from metaserver.cli.remote.refusals import print_refusal
+        from metaserver.cli.remote.tables import print_refusal
 
         print_refusal(error)
         return REFUSED

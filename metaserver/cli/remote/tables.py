@@ -1,4 +1,4 @@
-"""Answers of a hub as tables for a terminal, without fields that have no value."""
+"""Answers of a hub as tables for a terminal, without fields that have no value; refusals."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from metaserver.cli.remote.client import AnsweredError
 from metaserver.operations.outline import Outline, ValueKind
 
 UNCUT = 100_000  # columns, where the output is no terminal
@@ -195,3 +196,13 @@ def _print(table: Table) -> None:
         console.print(table)
     for line in captured.get().splitlines():
         print(line.rstrip())
+
+
+# -- the printing of a refusal: what a hub says, and where it is explained -------------------------
+
+
+def print_refusal(error: Exception) -> None:
+    """Print an error of a hub, and where its documentation explains it, on the standard error."""
+    print(f"metaserver: {printable(str(error))}", file=sys.stderr)
+    if isinstance(error, AnsweredError) and error.help:
+        print(f"see {printable(error.help)}", file=sys.stderr)

@@ -26,8 +26,7 @@ from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, NAME, require_one_of
 from metaserver.operations.jobs import JobDetail, begun_alone
 from metaserver.operations.table import Nothing, operation
-from metaserver.phases.jobs import Progress
-from metaserver.phases.processes import in_process
+from metaserver.phases.jobs import Progress, in_process
 from metaserver.phases.runtime import RunningPhase
 from metaserver.publication.panels import TrainingOrder
 from metaserver.publication.training import TrainedModel, train

@@ -9,26 +9,81 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Final, TypeAlias
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from metaserver.base.errors import InputError, PeerError
-from metaserver.base.records import NO_ACCESS, Access, Server
+from metaserver.base.records import NO_ACCESS, Access, Server, ServerName
 from metaserver.base.states import Outcome
-from metaserver.exchange.http.channel import HttpChannel
-from metaserver.exchange.http.communication import CallbackPort
+from metaserver.exchange.http.channel import CallbackPort, HttpChannel
 from metaserver.exchange.http.connections import Connector
 from metaserver.exchange.http.credentials import Keyring
-from metaserver.exchange.http.failures import FAILURES, peer_error
 from metaserver.exchange.http.guard import AddressGuard
-from metaserver.exchange.http.pace import HostPace
+from metaserver.exchange.http.reading import FAILURES, peer_error
 from metaserver.exchange.http.slots import ServerSlots
 from metaserver.exchange.http.target import ServerTarget, target_of
 from metaserver.exchange.http.transfer import Exchange
-from metaserver.exchange.http.versions import ReportedVersions
 from metaserver.exchange.http.watchdog import Watchdog, watching
 from metaserver.exchange.wire.xmlrpc import Limits
+
+# -- the pace of looks at jobs: each host is looked at so often a second, whoever looks ------------
+# A host may serve many servers, and a server many lanes: services for all, such as NCBI's, count
+# the requests of an address, not those of a job.
+
+Origin: TypeAlias = tuple[str, str | None, int | None]
+KNOWN: Final = 1_000
+"""Hosts whose last turn is remembered; those whose turn is long over are forgotten."""
+
+
+class HostPace:
+    """The turns of looks at each host, in the order in which they are asked for."""
+
+    def __init__(self) -> None:
+        self._free: dict[Origin, float] = {}
+
+    def turn(self, origin: Origin, pause: float, now: float, end: float) -> float:
+        """Return the seconds until the next turn comes, and take it unless it is after `end`.
+
+        The turn after it is `pause` seconds later. Times are of any clock that does not go back.
+        """
+        at = max(now, self._free.get(origin, now))
+        if at >= end:
+            return at - now
+        if len(self._free) >= KNOWN and origin not in self._free:
+            self._free = {host: free for host, free in self._free.items() if free > now}
+        self._free[origin] = at + pause
+        return at - now
+
+
+# -- versions that servers report of themselves, until they are stored -----------------------------
+
+
+class ReportedVersions:
+    """The newest reported version of each server that reported another one than before."""
+
+    def __init__(self) -> None:
+        self._known: dict[ServerName, str] = {}
+        self._changed: dict[ServerName, str] = {}
+
+    def report(self, name: ServerName, version: str) -> None:
+        """Record the version that a server reports; an empty one says nothing."""
+        if version and self._known.get(name) != version:
+            self._known[name] = self._changed[name] = version
+
+    def changed(self) -> Mapping[ServerName, str]:
+        """Return the versions that were reported and not yet stored."""
+        return dict(self._changed)
+
+    def stored(self, versions: Mapping[ServerName, str]) -> None:
+        """Forget what is stored now, but for what was reported meanwhile."""
+        for name, version in versions.items():
+            if self._changed.get(name) == version:
+                del self._changed[name]
+
+
+# -- the client of annotation servers: no redirects, no proxies, bounded answers, known secrets ----
 
 USER_AGENT = "biocreative-metaserver"
 

@@ -30,8 +30,7 @@ from metaserver.exchange.protocols.json_body import (
     read_json,
     whole_body,
 )
-from metaserver.exchange.protocols.offsets import Places
-from metaserver.exchange.protocols.options import AnswerOptions, Words, read_options
+from metaserver.exchange.protocols.options import AnswerOptions, Places, Words, read_options
 from metaserver.exchange.protocols.plugin import (
     ArticleCall,
     OpenChannel,
@@ -40,8 +39,8 @@ from metaserver.exchange.protocols.plugin import (
     ServerChannel,
 )
 from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
+from metaserver.exchange.wire.contract import DECLARED
 from metaserver.exchange.wire.report import Report
-from metaserver.exchange.wire.usage import DECLARED
 from metaserver.exchange.wire.values import Limits, Value
 
 SESSION: Final = "{session}"

@@ -13,9 +13,9 @@ from typing import Any, Final, Generic, TypeVar
 from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.json_body import clean
-from metaserver.exchange.protocols.offsets import aligned
+from metaserver.exchange.protocols.options import aligned
+from metaserver.exchange.wire.contract import META
 from metaserver.exchange.wire.report import Report
-from metaserver.exchange.wire.usage import META
 from metaserver.exchange.wire.values import Limits
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.verdicts import MENDABLE, guess

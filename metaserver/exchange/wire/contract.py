@@ -1,5 +1,4 @@
-"""Reading of an answer's values as the types of the contract (docs/wire.md).
-
+"""Reading of an answer's values as the types of the contract (docs/wire.md), and of its `meta`.
 Untyped languages send other types, so a value of another type is read as the agreed one where
 nothing is lost by it, and this is reported: an int for a string or a double, a double without
 fraction for an int, 0 and 1 for a boolean, a number written as a string.
@@ -7,11 +6,14 @@ fraction for an int, 0 and 1 for a boolean, a number written as a string.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final, TypeVar
 
+from metaserver.base.usage import DeclaredUsage
 from metaserver.exchange.wire.report import Report, Severity
 from metaserver.exchange.wire.values import Unreadable
 
@@ -167,3 +169,128 @@ def _is_mention(value: object, path: str, report: Report) -> bool:
     words = read_member(struct, "mention", str, path, report, Severity.NOTE)
     check_optional(struct, _OF_A_MENTION, path, report)
     return offset is not None and words is not None
+
+
+# -- answers of servers from before the contract: what they lack is completed, with a note ---------
+# Servers of the first meta-server (Leitner et al., Genome Biology 2008, 9(Suppl 2):S6) sent
+# mentions without a type, and ranked hits without a confidence.
+
+RANKED = ("normalizations", "pairs")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completion:
+    """Values that are read into answers.
+
+    `by_rank`: where no hit of an array has a confidence and each has a rank, that of the k-th of n
+    is (n - k + 1) / n. `mention_type` is the type of mentions without one; empty: none.
+    """
+
+    by_rank: bool = False
+    mention_type: str = ""
+
+    def completed(self, value: Any, report: Report) -> Any:
+        """Return an answer's value with what was missing; members of other forms are left alone."""
+        if not isinstance(value, dict):
+            return value
+        result = dict(value)
+        for key in RANKED if self.by_rank else ():
+            if (hits := _structs(value.get(key))) and _lacks_confidence(hits):
+                result[key] = _with_confidence(hits)
+                report.note(key, "no confidences: read from the ranks")
+        mentions = _structs(value.get(MENTIONS)) if self.mention_type else ()
+        untyped = [place for place, mention in enumerate(mentions) if mention.get("type") is None]
+        if untyped:
+            result[MENTIONS] = [
+                mention | {"type": self.mention_type} if mention.get("type") is None else mention
+                for mention in mentions
+            ]
+            report.note(f"{MENTIONS}[{untyped[0]}].type", f"missing: read as {self.mention_type}")
+        return result
+
+
+def _structs(value: Any) -> Sequence[dict[str, Any]]:
+    """Return an array of structs; none where it is anything else."""
+    whole = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return value if whole else ()
+
+
+def _lacks_confidence(hits: Sequence[dict[str, Any]]) -> bool:
+    return all(hit.get("confidence") is None and type(hit.get("rank")) is int for hit in hits)
+
+
+def _with_confidence(hits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    order = sorted(range(len(hits)), key=lambda place: hits[place]["rank"])
+    size = len(hits)
+    confidences = {place: (size - k) / size for k, place in enumerate(order)}
+    return [hit | {"confidence": confidences[place]} for place, hit in enumerate(hits)]
+
+
+# -- the member `meta` of an answer: what the answer took, as its team declares it -----------------
+# No task reads it and no hit depends on it, so that whatever is wrong with it is a note.
+
+META: Final = "meta"
+DECLARED: Final = tuple(DeclaredUsage.__struct_fields__)
+"""The members of it that the hub reads."""
+MOST_TOKENS: Final = 10**9
+"""The most tokens, or requests, of an answer that are believed."""
+MOST_COST: Final = 1e6
+WORDS: Final = 100
+"""The most characters of the names of models and instructions."""
+_CURRENCY: Final = re.compile("[A-Z]{3}", re.ASCII)
+
+
+def read_usage(value: object, report: Report) -> DeclaredUsage | None:
+    """Return what an answer declares; None where it declares nothing that can be read."""
+    struct = read(value, dict, META, report, Severity.NOTE)
+    if struct is None:
+        return None
+    cost, currency = _cost(struct, report)
+    usage = DeclaredUsage(
+        tokens_in=_count(struct, "tokens_in", report),
+        tokens_out=_count(struct, "tokens_out", report),
+        cost=cost,
+        currency=currency,
+        model=_words(struct, "model", report),
+        prompt=_words(struct, "prompt", report),
+        requests=_count(struct, "requests", report),
+    )
+    return None if usage == DeclaredUsage() else usage
+
+
+def _count(struct: Mapping[str, object], name: str, report: Report) -> int | None:
+    if struct.get(name) is None:
+        return None
+    path = f"{META}.{name}"
+    number = read(struct[name], int, path, report, Severity.NOTE)
+    if number is not None and not 0 <= number <= MOST_TOKENS:
+        report.note(path, f"is left out: {number} is not from 0 to {MOST_TOKENS:,}")
+        return None
+    return number
+
+
+def _cost(struct: Mapping[str, object], report: Report) -> tuple[float | None, str]:
+    """Return the cost and its currency; both or none."""
+    if struct.get("cost") is None:
+        return None, ""
+    path = f"{META}.cost"
+    cost = read(struct["cost"], float, path, report, Severity.NOTE)
+    currency = struct.get("currency")
+    if cost is None:
+        return None, ""
+    if not (isfinite(cost) and 0 <= cost <= MOST_COST):
+        report.note(path, f"is left out: {cost} is not from 0 to {MOST_COST:,.0f}")
+        return None, ""
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        report.note(path, "is left out: without a currency of three capital letters, such as USD")
+        return None, ""
+    return cost, currency
+
+
+def _words(struct: Mapping[str, object], name: str, report: Report) -> str:
+    if struct.get(name) is None:
+        return ""
+    text = read(struct[name], str, f"{META}.{name}", report, Severity.NOTE) or ""
+    return "".join(
+        character if character.isprintable() else " " for character in text[:WORDS]
+    ).strip()

@@ -13,8 +13,7 @@ import re
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from metaserver.exchange.wire.scalars import READERS
-from metaserver.exchange.wire.values import Limits, MethodResponse
+from metaserver.exchange.wire.values import READERS, Limits, MethodResponse
 
 BEGINNINGS: Final = (b"<?xml", b"<methodResponse>")
 """The first bytes of a plain answer; other answers need not be held back."""

@@ -15,9 +15,15 @@ import msgspec
 from metaserver.base.lanes import Asides, CheckedAnswer
 from metaserver.base.records import TaskName
 from metaserver.base.states import ANSWERED, Outcome
-from metaserver.exchange.wire.contract import MENTIONS, described, read, read_mentions
+from metaserver.exchange.wire.contract import (
+    MENTIONS,
+    META,
+    described,
+    read,
+    read_mentions,
+    read_usage,
+)
 from metaserver.exchange.wire.report import MAX_PROBLEMS, Report, Severity
-from metaserver.exchange.wire.usage import META, read_usage
 from metaserver.uniprot.verdicts import Ruling
 
 __all__ = [

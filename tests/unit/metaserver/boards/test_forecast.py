@@ -6,8 +6,15 @@ import pytest
 
 from metaserver.base.records import ArticleId, Attempt, Server, ServerName, TaskName, Timings
 from metaserver.base.states import Outcome, RetryDecision, ServerState
-from metaserver.boards.forecast import ForecastBasis, Verdict, forecast, verdict
-from metaserver.boards.pace import KEPT, MeasuredPace, Paces
+from metaserver.boards.forecast import (
+    KEPT,
+    ForecastBasis,
+    MeasuredPace,
+    Paces,
+    Verdict,
+    forecast,
+    verdict,
+)
 from metaserver.boards.snapshots import ServerStatus, Tick
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from metaserver.base.plans import Ranking
 from metaserver.base.records import ArticleId, ServerName
-from metaserver.boards.gold_diff import (
+from metaserver.boards.gold import (
     ArticleChange,
     LabelChanges,
     RunChange,

@@ -2,7 +2,7 @@
 
 from metaserver.base.plans import PhasePlan
 from metaserver.base.records import ArticleId
-from metaserver.boards.public_part import PublicPart
+from metaserver.boards.gold import PublicPart
 
 ARTICLES = [ArticleId(f"a{number}") for number in range(200)]
 KEY = bytes(range(32))

@@ -3,7 +3,7 @@
 from metaserver.base.lanes import StoredAttempt
 from metaserver.base.records import ArticleId, Attempt, ServerName, Timings
 from metaserver.base.states import Outcome
-from metaserver.boards.result_files import ATTEMPT_COLUMNS, attempt_line
+from metaserver.boards.frozen import ATTEMPT_COLUMNS, attempt_line
 
 
 def test_no_cell_of_an_attempt_is_a_formula() -> None:

@@ -9,7 +9,7 @@ from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.boards.coverage import Coverage
 from metaserver.boards.scoreboard import Scoreboard, ScoredTask
-from metaserver.tasks.whole_runs import WholeRunScorer
+from metaserver.tasks.result_files import WholeRunScorer
 
 ONE, RUN, WHOLE = ArticleId("1"), ServerName("run"), TaskName("WHOLE")
 

@@ -6,7 +6,7 @@ import pytest
 
 from metaserver.base.errors import InputError
 from metaserver.base.records import TaskName
-from metaserver.cli.options import read_gold, read_servers
+from metaserver.cli.single_phase import read_gold, read_servers
 from metaserver.uniprot import Release
 
 URL = "http://127.0.0.1:8100/"

@@ -14,13 +14,17 @@ import pytest
 from metaserver.base.errors import InputError
 from metaserver.base.states import Outcome
 from metaserver.cli.main import main
-from metaserver.cli.rehearsal import published
-from metaserver.cli.rehearsal.checks import Stored
-from metaserver.cli.rehearsal.course import Restart
-from metaserver.cli.rehearsal.literature import Literature, draw, read_proteins
-from metaserver.cli.rehearsal.plan import PlannedServer, draw_servers, scaled
-from metaserver.cli.rehearsal.settings import read_terms, rehearsed
-from metaserver.cli.rehearsal.summary import judge
+from metaserver.cli.rehearsal import plan
+from metaserver.cli.rehearsal.course import Restart, Stored, judge
+from metaserver.cli.rehearsal.plan import (
+    Literature,
+    PlannedServer,
+    draw,
+    draw_servers,
+    read_proteins,
+    scaled,
+)
+from metaserver.cli.rehearse import read_terms, rehearsed
 from metaserver.config import Settings
 from scoring import Classification, Hit, evaluate_files, pair, result_lines
 
@@ -30,12 +34,12 @@ SERVERS = 4
 
 @cache
 def literature() -> Literature:
-    return draw(published.ARTICLES, PROTEINS, seed=1)
+    return draw(plan.ARTICLES, PROTEINS, seed=1)
 
 
 @cache
 def planned() -> Sequence[PlannedServer]:
-    return draw_servers(literature(), teams=2, servers=SERVERS, tasks=published.TASKS, seed=1)
+    return draw_servers(literature(), teams=2, servers=SERVERS, tasks=plan.TASKS, seed=1)
 
 
 def answer_of(task: str, planned: Mapping[str, Any]) -> Any:
@@ -48,13 +52,13 @@ def answer_of(task: str, planned: Mapping[str, Any]) -> Any:
     ]
 
 
-@pytest.mark.parametrize("task", published.TASKS)
+@pytest.mark.parametrize("task", plan.TASKS)
 def test_drawn_answers_get_the_scores_that_were_aimed_at(tmp_path: Path, task: str) -> None:
     gold = tmp_path / "gold.tsv"
     gold.write_text(literature().gold_files()[task])
-    targets = published.TARGETS[task]
+    targets = plan.TARGETS[task]
     order = random.Random("servers 1")  # as the plan draws: tasks in turn
-    shuffled = {one: order.sample(runs, len(runs)) for one, runs in published.TARGETS.items()}
+    shuffled = {one: order.sample(runs, len(runs)) for one, runs in plan.TARGETS.items()}
     for number, server in enumerate(planned()):
         run = tmp_path / f"{server.name}.tsv"
         answers = [(name, answer_of(task, one.answer)) for name, one in server.articles.items()]

@@ -3,7 +3,7 @@
 import pytest
 
 from metaserver.base.findings import Alert, Condition
-from metaserver.phases.alerts import HOLD, LINES, NAMED, REPEAT, AlertBook, lines
+from metaserver.phases.alerting import HOLD, LINES, NAMED, REPEAT, AlertBook, lines
 
 DOWN = Condition("down", "test", "blue-1")
 DISK = Condition("disk", "", "hub")

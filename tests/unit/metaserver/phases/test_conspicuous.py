@@ -4,7 +4,7 @@ from typing import Any
 
 from metaserver.base.findings import FindingKind
 from metaserver.base.records import ServerName, TaskName, TeamName
-from metaserver.phases.conspicuous import BURST, BURST_SECONDS, conspicuous
+from metaserver.phases.watching import BURST, BURST_SECONDS, conspicuous
 from metaserver.store.uploads import Upload
 
 INT = TaskName("INT")

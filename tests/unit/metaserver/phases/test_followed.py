@@ -4,7 +4,7 @@ import pytest
 
 from metaserver.base.lanes import LaneKey
 from metaserver.base.records import Server, ServerName
-from metaserver.phases.followed import LATE_SECONDS, LEAST_NEW, PART, WORTH, FollowedLane
+from metaserver.phases.log_reader import LATE_SECONDS, LEAST_NEW, PART, WORTH, FollowedLane
 from metaserver.store.logs import LogEnd
 
 

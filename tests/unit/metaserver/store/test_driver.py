@@ -11,8 +11,7 @@ import structlog
 
 from metaserver.base.plans import LogFormat
 from metaserver.cli.logs import configure
-from metaserver.store.database import close, writing
-from metaserver.store.faults import said
+from metaserver.store.database import close, said, writing
 from metaserver.store.place import PostgresUrl
 from metaserver.store.postgres import PgConnection, connecting, postgres_engine
 from metaserver.store.tables import hub_keys

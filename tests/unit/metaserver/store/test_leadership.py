@@ -8,11 +8,9 @@ import sqlalchemy as sa
 
 from metaserver.base.errors import HubError
 from metaserver.base.states import ProcessRole
-from metaserver.phases.leader import Leader
-from metaserver.phases.membership import HubMember
-from metaserver.store import audit, leadership
-from metaserver.store.leadership import Leadership
-from metaserver.store.leases import LEASE_SECONDS
+from metaserver.phases.membership import HubMember, Leader
+from metaserver.store import audit, leases
+from metaserver.store.leases import LEASE_SECONDS, Leadership
 from metaserver.store.store import Store, open_store
 from metaserver.store.tables import leader
 from tests.waiting import PATIENCE
@@ -26,7 +24,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 async def lead(store: Store, process: str, *, alone: bool = False) -> Leadership | None:
     async with store.writing() as connection:
-        return await leadership.lead(connection, process, alone=alone)
+        return await leases.lead(connection, process, alone=alone)
 
 
 async def pass_time(store: Store, seconds: float) -> None:
@@ -49,12 +47,12 @@ async def test_who_resigns_is_followed_at_once(store: Store) -> None:
     held = await lead(store, "one")
     assert held is not None
     async with store.writing() as connection:
-        await leadership.resign(connection, held)
-        assert await leadership.current(connection) is None
+        await leases.resign(connection, held)
+        assert await leases.current(connection) is None
     assert await lead(store, "two") == Leadership(process="two", epoch=2)
     async with store.writing() as connection:
-        await leadership.resign(connection, held)  # of an earlier epoch
-        assert await leadership.current(connection) == Leadership(process="two", epoch=2)
+        await leases.resign(connection, held)  # of an earlier epoch
+        assert await leases.current(connection) == Leadership(process="two", epoch=2)
 
 
 async def test_the_only_process_leads_at_once_after_one_that_was_killed(store: Store) -> None:

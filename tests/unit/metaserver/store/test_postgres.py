@@ -18,8 +18,12 @@ from metaserver.store import audit, postgres
 from metaserver.store.database import reading, writing
 from metaserver.store.leases import LEASE_SECONDS
 from metaserver.store.place import PostgresUrl, read_url
-from metaserver.store.postgres import postgres_engine, require_connection, wait_for_server
-from metaserver.store.postgres_writer import PostgresWriter
+from metaserver.store.postgres import (
+    PostgresWriter,
+    postgres_engine,
+    require_connection,
+    wait_for_server,
+)
 from metaserver.store.store import Store, open_store
 from tests import stores
 from tests.unit.metaserver.store.test_writer import ARTICLES, record, taken

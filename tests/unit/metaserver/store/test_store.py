@@ -193,7 +193,7 @@ async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Sto
 
 async def test_a_locked_database_holds_the_lanes_and_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("metaserver.store.sqlite.RETRY_SECONDS", 0.05)
     async with open_store(tmp_path / "hub.sqlite") as store:
         key, _ = await a_lane(store)
         other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)

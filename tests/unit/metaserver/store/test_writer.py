@@ -28,9 +28,9 @@ from metaserver.base.records import (
 )
 from metaserver.base.states import Backoff, Outcome
 from metaserver.store import phases, postgres, servers
-from metaserver.store.faults import is_there_already
+from metaserver.store.database import is_there_already
 from metaserver.store.place import PostgresUrl, StorePlace
-from metaserver.store.sqlite_writer import SqliteWriter
+from metaserver.store.sqlite import SqliteWriter
 from metaserver.store.store import Store, open_store
 from metaserver.store.writer import MAX_BATCH
 from tests.fakes.caller import ended
@@ -277,8 +277,8 @@ async def locked(place, monkeypatch):
     """A store whose database another program holds."""
     monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.01)
     monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", "10ms")
-    monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 0.01)
-    monkeypatch.setattr("metaserver.store.postgres_writer.RETRY", Backoff(base=0.01, cap=0.02))
+    monkeypatch.setattr("metaserver.store.sqlite.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("metaserver.store.postgres.RETRY", Backoff(base=0.01, cap=0.02))
     async with open_store(place) as store:
         key = await taken(store, "test", "peer")
         await store.record(record(key, 3))  # it has a connection
@@ -293,8 +293,8 @@ async def until_blocked(store: Store) -> None:
 
 
 async def test_between_two_tries_the_writer_waits(locked, monkeypatch):
-    monkeypatch.setattr("metaserver.store.sqlite_writer.RETRY_SECONDS", 3_600.0)
-    monkeypatch.setattr("metaserver.store.postgres_writer.RETRY", _HOURS)
+    monkeypatch.setattr("metaserver.store.sqlite.RETRY_SECONDS", 3_600.0)
+    monkeypatch.setattr("metaserver.store.postgres.RETRY", _HOURS)
     store, key, _ = locked
     begun = tries(store)
     recording = asyncio.ensure_future(store.record(record(key, 0)))

@@ -10,7 +10,7 @@ import pytest
 
 from metaserver.base.boards import Score
 from metaserver.base.errors import InputError
-from metaserver.tasks import biotope_files, drug_names
+from metaserver.tasks import biotope, drug_names
 from metaserver.tasks.biotope import CAT, EVENT, EVENT_NER
 from metaserver.tasks.drug_names import DDI_NER
 from metaserver.tasks.plugin import (
@@ -23,7 +23,7 @@ from metaserver.tasks.plugin import (
     offline_tasks,
 )
 from metaserver.tasks.predictors import PPI_3D
-from metaserver.tasks.whole_runs import ResampledRun, intervals
+from metaserver.tasks.result_files import ResampledRun, intervals
 from scoring.cli import main as scoring
 from tests.unit.metaserver.tasks.offline_samples import (
     BB_GOLD,
@@ -194,21 +194,21 @@ def test_what_takes_too_long_to_score_is_refused(tmp_path, monkeypatch):
         "doc1.a2: T1 has 22 categories; at most 20"
     ]
     for name in ("MOST_FACTS", "MOST_PAIRS", "MOST_EVENT_PAIRS"):
-        monkeypatch.setattr(biotope_files, name, 1)
+        monkeypatch.setattr(biotope, name, 1)
     run = zipped({"doc1.a2": ENTITIES + EVENTS + CATEGORIES})
     assert faults(uploaded(task, tmp_path, gold, run)) == [
         "the file: states 2 facts; expected at most 1",
         "the file: more events in an article than can be paired; expected fewer",
         "the file: more entities that overlap each other than can be paired; expected fewer",
     ]
-    monkeypatch.setattr(biotope_files, "MOST_LINES", 1)
+    monkeypatch.setattr(biotope, "MOST_LINES", 1)
     assert faults(uploaded(task, tmp_path, gold, run)) == ["the file: 8 lines; expected at most 1"]
 
 
 @pytest.mark.parametrize("crowded", [False, True])
 def test_what_is_refused_does_not_depend_on_the_gold(crowded, tmp_path, monkeypatch):
     """A crowd of predictions on a gold entity, or beside it, would show where it is."""
-    monkeypatch.setattr(biotope_files, "MOST_PAIRS", 20)
+    monkeypatch.setattr(biotope, "MOST_PAIRS", 20)
     monkeypatch.setattr(drug_names, "MOST_PAIRS", 20)
     size, seen = (8 if crowded else 3), set()
     for start, end in ((16, 25), (30, 34)):  # of the gold's habitat

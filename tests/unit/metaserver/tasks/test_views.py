@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.tasks.views import ViewScorer, release_views
+from metaserver.tasks.ranked import ViewScorer, release_views
 from metaserver.uniprot import Release
 from metaserver.uniprot.views import ortholog_lines, taxon_lines, write_lines
 from scoring import Hit, ItemGold, RunScorer, View, pair, select_views

@@ -125,8 +125,7 @@ async def test_it_says_why_there_is_no_report(site, capsys, monkeypatch, end, to
 
 
 async def test_a_hub_that_goes_away_is_told_with_the_job(site, capsys, monkeypatch):
-    from metaserver.cli.remote.client import RemoteHub
-    from metaserver.cli.remote.following import followed
+    from metaserver.cli.remote.client import RemoteHub, followed
 
     job = {"job": "0123456789abcdef", "state": "running", "step": "", "done": 0, "total": 0}
     with pytest.raises(InputError, match="no hub answers"):

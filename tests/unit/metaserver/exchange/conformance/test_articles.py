@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from metaserver.exchange.conformance.articles import ARTICLES, FIRST, LONG_BYTES, TOGETHER
+from metaserver.exchange.conformance.procedure import ARTICLES, FIRST, LONG_BYTES, TOGETHER
 
 TEXTS = {article.name: article.text for article in ARTICLES}
 

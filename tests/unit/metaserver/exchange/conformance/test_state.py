@@ -8,9 +8,8 @@ from metaserver.base.conformance import StepState
 from metaserver.base.errors import PeerError
 from metaserver.base.records import Server, ServerName, Timings
 from metaserver.base.states import Outcome
-from metaserver.exchange.conformance.request import Reply, asked_again
-from metaserver.exchange.conformance.state import state_step
-from metaserver.exchange.http.versions import ReportedVersions
+from metaserver.exchange.conformance.contact import Reply, asked_again, state_step
+from metaserver.exchange.http.client import ReportedVersions
 
 SERVER = Server(name=ServerName("one"), url="http://127.0.0.1:9/", concurrency=2)
 

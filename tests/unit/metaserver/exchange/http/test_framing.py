@@ -2,7 +2,11 @@
 
 import pytest
 
-from metaserver.exchange.http.framing import MAX_HEADER_BYTES, HeaderBuffer, without_content_length
+from metaserver.exchange.http.connections import (
+    MAX_HEADER_BYTES,
+    HeaderBuffer,
+    without_content_length,
+)
 
 STATUS = b"HTTP/1.1 200 OK\r\n"
 LENGTH = b"Content-Length: 99\r\n"

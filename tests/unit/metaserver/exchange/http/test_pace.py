@@ -1,7 +1,7 @@
 """The turns of looks at a host, whoever looks."""
 
-from metaserver.exchange.http import pace
-from metaserver.exchange.http.pace import HostPace
+from metaserver.exchange.http import client
+from metaserver.exchange.http.client import HostPace
 
 A, B = ("https", "a.example", 443), ("https", "b.example", 443)
 NEVER = 1e9
@@ -26,7 +26,7 @@ def test_a_turn_after_the_deadline_is_not_taken() -> None:
 
 def test_hosts_whose_turn_is_over_are_forgotten() -> None:
     turns = HostPace()
-    for number in range(pace.KNOWN):
+    for number in range(client.KNOWN):
         turns.turn(("http", f"{number}.example", 80), 1.0, 0.0, NEVER)
     assert turns.turn(A, 1.0, 2.0, NEVER) == 0.0
     assert len(vars(turns)["_free"]) == 1

@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from metaserver.exchange.http.patience import requested_wait
+from metaserver.exchange.protocols.polling import requested_wait
 
 DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 

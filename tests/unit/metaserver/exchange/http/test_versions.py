@@ -1,7 +1,7 @@
 """Versions of servers: what was reported and is not stored yet."""
 
 from metaserver.base.records import ServerName
-from metaserver.exchange.http.versions import ReportedVersions
+from metaserver.exchange.http.client import ReportedVersions
 
 A, B = ServerName("a"), ServerName("b")
 

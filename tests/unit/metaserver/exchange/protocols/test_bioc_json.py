@@ -7,7 +7,7 @@ import pytest
 from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.bioc_json import BiocOptions, BiocReading, session_of
-from metaserver.exchange.protocols.offsets import Unit
+from metaserver.exchange.protocols.options import Unit
 from metaserver.exchange.wire.report import Report
 from metaserver.exchange.wire.values import Limits
 

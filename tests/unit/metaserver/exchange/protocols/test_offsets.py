@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.exchange.protocols.offsets import Places, Unit, aligned
+from metaserver.exchange.protocols.options import Places, Unit, aligned
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))

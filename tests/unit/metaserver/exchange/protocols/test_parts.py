@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.exchange.protocols.parts import best, parts_of, pass_on, summed
+from metaserver.exchange.protocols.pubannotation import best, parts_of, pass_on, summed
 from metaserver.exchange.wire.report import Report
 
 

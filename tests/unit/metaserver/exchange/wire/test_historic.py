@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.exchange.wire.historic import Completion
+from metaserver.exchange.wire.contract import Completion
 from metaserver.exchange.wire.report import Report
 
 BOTH = Completion(by_rank=True, mention_type="protein")
