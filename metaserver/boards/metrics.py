@@ -148,6 +148,7 @@ class HubProcesses(NamedTuple):
     follower_lag: float = 0.0
     since_renewal: float = 0.0
     leads: bool = True
+    clock_offset: float = 0.0
     takeovers: int = 0
     turns: int = 0
     refused: int = 0
@@ -335,6 +336,11 @@ def _of_processes(members: HubProcesses) -> Iterable[Metric]:
     )
     yield GaugeMetricFamily(
         "metaserver_leader", "1 where this process leads the hub, else 0.", members.leads
+    )
+    yield GaugeMetricFamily(
+        "metaserver_clock_offset_seconds",
+        "Time by which this machine's clock is ahead of the database's.",
+        members.clock_offset,
     )
     for name, help_text, count in (
         (

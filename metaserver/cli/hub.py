@@ -96,6 +96,7 @@ async def open_hub(
                     follower_lag=0.0 if member.is_alone else follower.lag,
                     since_renewal=member.seconds_since_renewal,
                     leads=leader.leads,
+                    clock_offset=leader.clock_offset,
                     takeovers=member.totals.taken_over,
                     turns=member.totals.turns,
                     refused=member.totals.refused,

@@ -12,6 +12,7 @@ import os
 import random
 import secrets
 import socket
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from importlib.metadata import version
@@ -33,6 +34,9 @@ TICK_SECONDS = 1.0
 JITTER = (0.8, 1.2)
 RENEWAL_SECONDS = 3.0
 """A renewal that takes longer is given up, and tried again on another connection."""
+
+MOST_OFFSET = 5.0
+"""Seconds by which the clock of a leader may differ from the database's: it keeps phases' dates."""
 
 log = logging.getLogger(__name__)
 
@@ -211,10 +215,14 @@ def _now() -> float:
 class Leader:
     """The leadership of one process, as far as it has it."""
 
-    def __init__(self, store: Store, member: HubMember) -> None:
+    def __init__(
+        self, store: Store, member: HubMember, clock: Callable[[], float] = time.time
+    ) -> None:
         self.held: Leadership | None = None
+        self.clock_offset = 0.0  # seconds by which this machine's clock is ahead of the database's
         self._store = store
         self._member = member
+        self._clock = clock
 
     @property
     def leads(self) -> bool:
@@ -262,7 +270,14 @@ class Leader:
         try:
             await self._member.enter()
             async with self._store.writing() as connection:
-                found = await leases.lead(connection, self._member.id, alone=self._member.is_alone)
+                if await self._is_off(connection):
+                    found = None
+                    if self.held is not None:
+                        await leases.resign(connection, self.held)
+                else:
+                    found = await leases.lead(
+                        connection, self._member.id, alone=self._member.is_alone
+                    )
                 if found is not None and not self._member.is_alone and self._member.is_settled:
                     await leases.forget_gone(connection)
         except UnavailableError:
@@ -271,6 +286,24 @@ class Leader:
             log.info("this process leads the hub, by epoch %d", found.epoch)
         self.held = found
         return found is not None
+
+    async def _is_off(self, connection: AsyncConnection) -> bool:
+        """Return whether this process keeps another time than the others; a line says when."""
+        if self._member.is_alone:
+            return False
+        was_off = abs(self.clock_offset) > MOST_OFFSET
+        self.clock_offset = await leases.clock_offset(connection, self._clock)
+        is_off = abs(self.clock_offset) > MOST_OFFSET
+        if is_off and not was_off:
+            log.error(
+                "the clock of this machine differs from the database's by %+.1f s: this process"
+                " does not lead the hub until it differs by at most %g s",
+                self.clock_offset,
+                MOST_OFFSET,
+            )
+        elif was_off and not is_off:
+            log.info("the clock of this machine agrees with the database's again")
+        return is_off
 
     async def resign(self) -> None:
         """Let another process lead at once."""

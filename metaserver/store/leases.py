@@ -7,7 +7,7 @@ off all earlier holders (`writer`). A process holds its lanes for as long as it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -493,6 +493,17 @@ async def lead(connection: AsyncConnection, process: str, *, alone: bool) -> Lea
     epoch = row.epoch if row.process == process else row.epoch + 1
     await connection.execute(sa.update(leader).values(process=process, epoch=epoch, seen=now))
     return Leadership(process=process, epoch=epoch)
+
+
+async def clock_offset(connection: AsyncConnection, clock: Callable[[], float]) -> float:
+    """Return how far a clock is ahead of the database's, in seconds; 0 within the time of asking.
+
+    Example: -3600.0 for a machine whose clock is an hour late.
+    """
+    began = clock()
+    now = float((await connection.execute(sa.select(database_now()))).scalar_one())
+    ended = clock()
+    return max(began - now, 0.0) or min(ended - now, 0.0)
 
 
 async def resign(connection: AsyncConnection, leadership: Leadership) -> None:

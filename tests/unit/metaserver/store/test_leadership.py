@@ -1,5 +1,6 @@
 """One process leads, by an epoch that fences off the one before."""
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -79,3 +80,18 @@ async def test_a_leader_that_was_replaced_writes_nothing(store: Store) -> None:
     async with store.writing() as connection:
         found = await audit.entries(connection)
     assert [entry.subject for entry in found] == ["first"]
+
+
+async def test_a_process_whose_clock_is_off_does_not_lead(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    ahead = [3_600.0]
+    leader = Leader(store, HubMember(store, ProcessRole.WEB), lambda: time.time() + ahead[0])
+    assert not await leader.take()
+    assert leader.clock_offset == pytest.approx(3_600.0, abs=PATIENCE)
+    assert "differs from the database's by +36" in caplog.text
+    ahead[0] = 0.0
+    assert await leader.take()
+    ahead[0] = -60.0
+    assert not await leader.take()
+    assert await lead(store, "another") is not None  # at once: it has resigned
