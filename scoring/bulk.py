@@ -202,7 +202,7 @@ class _Parts:
     def _take(self, block: bytes) -> bool:
         """Add the well-formed lines of a block; the others become problems of the sheet.
 
-        Of a block that has such a line, lines are written anew in the plainest form.
+        The lines of a block that has such a line are written again in the plainest form.
         """
         first, count = self._lines + 1, block.count(b"\n")
         numbers: range | list[int] = range(first, first + count)
