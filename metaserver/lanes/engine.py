@@ -1,25 +1,17 @@
-"""The engine that runs lanes, each as a long job supervised by PgQueuer in the hub's process.
+"""The engine that runs the lanes of a process: a task for each, and a fair semaphore.
 
 The store is the single source of truth: a restarted hub starts its lanes again. If there are more
-lanes than may be at work at once, a lane's job ends after a slice of requests and is enqueued
-again, so that each has its turn. The supervisor is restarted if it stops by itself. PgQueuer is
-justified in docs/adr/0005-lanes-on-pgqueuer.md.
+lanes than may be at work at once, a lane gives up its place after a slice of requests, so that each
+has its turn, in order. Why a lane is one task: docs/adr/0005-lanes-on-pgqueuer.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Any, TypeAlias
-
-from pgqueuer import PgQueuer
-from pgqueuer.adapters.inmemory import InMemoryQueries
-from pgqueuer.models import Job
+from typing import TypeAlias
 
 from metaserver.base.lanes import LaneKey
 from metaserver.lanes.events import LaneEnd
@@ -27,11 +19,6 @@ from metaserver.lanes.lane import Lane
 
 MAX_LANES = 2_000  # at work at once in one hub
 SLICE = 200  # requests of a turn, for each concurrent request of the lane
-RESTART_SECONDS = 1.0
-LONG_DUE = timedelta(days=-36_500)  # a clock that is set back must not put off a job
-BATCH = 500  # jobs that the supervisor begins or ends together
-NO_HEARTBEAT = timedelta(days=36_500)
-"""Heartbeats show other processes that a job is alive: in memory there are none."""
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +27,11 @@ OnEnd: TypeAlias = Callable[[LaneKey, LaneEnd, Exception | None], None]
 
 @dataclass(kw_only=True, slots=True)
 class _Started:
-    """A lane that was started and has not ended; `task` while it has its turn."""
+    """A lane that was started and has not ended; `task` works it once the engine runs."""
 
     lane: Lane
-    ticket: int = 0  # of the job that runs its next turn
-    task: asyncio.Task[LaneEnd] | None = None
+    task: asyncio.Task[None] | None = None
+    in_turn: bool = False
     leaving: bool = False  # it ends with its turn
     dropped: bool = False
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -67,9 +54,8 @@ class Engine:
         self._on_end = on_end
         self._max_lanes = max_lanes
         self._started: dict[LaneKey, _Started] = {}
-        self._tickets: dict[int, _Started] = {}  # of lanes that wait for their turn
-        self._numbers = itertools.count(1)
-        self._queued: asyncio.Queue[int] = asyncio.Queue()
+        self._places = asyncio.Semaphore(max_lanes)  # those who wait get one in their order
+        self._is_running = False
 
     # -- control ---------------------------------------------------------------------------------
 
@@ -82,7 +68,8 @@ class Engine:
             raise ValueError(f"lane {lane.server.name} is at work already")
         lane.allow(allowance)
         started = self._started[lane.key] = _Started(lane=lane)
-        self._enqueue(started)
+        if self._is_running:
+            self._begin(started)
         if self._crowded:
             for entry in self._started.values():
                 entry.lane.share(_turn(entry.lane))
@@ -132,7 +119,7 @@ class Engine:
         """End a lane at once with `LaneEnd.LOST`; its calls in flight count as never sent."""
         if started := self._started.get(key):
             started.dropped = True
-            if started.task is not None:
+            if started.in_turn and started.task is not None:
                 started.task.cancel()
             self._end_if_waiting(started, LaneEnd.LOST)
 
@@ -145,103 +132,58 @@ class Engine:
 
     async def run(self) -> None:
         """Run lanes until cancelled; then stop the lanes first, dropping their calls in flight."""
-        try:
-            while True:
-                await self._run_supervisor()
-                await asyncio.sleep(RESTART_SECONDS)
-        finally:
-            for started in self._started.values():
-                started.ended.set()
-            self._started.clear()
-            self._tickets.clear()
-
-    async def _run_supervisor(self) -> None:
-        queue = PgQueuer.in_memory()
-        self._tickets.clear()
-        self._queued = asyncio.Queue()
+        self._is_running = True
         for started in self._started.values():
-            self._enqueue(started)
-        jobs = (self._supervise(queue), self._feed(queue), queue.shutdown.wait())
-        tasks = [asyncio.create_task(job, name="lanes") for job in jobs]
+            self._begin(started)
         try:
-            finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in finished:
-                log.error("the lanes' supervisor stopped", exc_info=task.exception())
+            await asyncio.Event().wait()
         finally:
-            await self._shut_down(queue, tasks)
+            await self._shut_down()
 
-    async def _supervise(self, queue: PgQueuer) -> None:
-        @queue.entrypoint("lane", on_failure="hold")
-        async def work(job: Job) -> None:
-            assert job.payload is not None
-            await self._work(queue, int(job.payload))
-
-        await queue.run(
-            max_concurrent_tasks=self._max_lanes,
-            batch_size=min(BATCH, self._max_lanes // 2),
-            heartbeat_timeout=NO_HEARTBEAT,
-            log_aggregation_interval=timedelta(0),
-        )
-
-    async def _feed(self, queue: PgQueuer) -> None:
-        """Enqueue the lanes that wait for their turn, in order."""
-        assert isinstance(queue.queries, InMemoryQueries)
-        while True:
-            tickets = [await self._queued.get()]
-            while not self._queued.empty():
-                tickets.append(self._queued.get_nowait())
-            await queue.queries.clear_queue_log()  # it is kept in memory, and nobody reads it
-            await queue.queries.enqueue(
-                ["lane"] * len(tickets),
-                [b"%d" % ticket for ticket in tickets],
-                [0] * len(tickets),
-                [LONG_DUE] * len(tickets),
-            )
+    def _begin(self, started: _Started) -> None:
+        name = f"lane {started.lane.server.name}"
+        started.task = asyncio.create_task(self._work(started), name=name)
 
     @property
     def _crowded(self) -> bool:
         return len(self._started) > self._max_lanes
 
-    def _enqueue(self, started: _Started) -> None:
-        started.ticket = next(self._numbers)
-        self._tickets[started.ticket] = started
-        self._queued.put_nowait(started.ticket)
-
-    async def _work(self, queue: PgQueuer, ticket: int) -> None:
-        """Run a lane for one turn, if its ticket is still valid."""
-        started = self._tickets.pop(ticket, None)
-        if started is None or queue.shutdown.is_set():  # nobody would cancel it
-            return
-        end, failure = await self._take_turn(started)
-        again = end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not started.lane.pausing)
-        if again and not started.leaving:
-            self._enqueue(started)
-        else:
-            self._finish(started, end, failure)
-
-    async def _take_turn(self, started: _Started) -> tuple[LaneEnd, Exception | None]:
-        lane = started.lane
-        turn = _turn(lane) if self._crowded else None
-        task = started.task = asyncio.create_task(lane.run(turn), name=f"lane {lane.server.name}")
+    async def _work(self, started: _Started) -> None:
+        """Run a lane, turn by turn, until it has ended."""
         try:
-            return await task, None
+            end, failure = await self._take_turns(started)
         except asyncio.CancelledError:
-            if started.dropped and task.cancelled() and not _is_cancelled():
-                return LaneEnd.LOST, None
-            raise
+            if not started.dropped:
+                raise
+            end, failure = LaneEnd.LOST, None
         except Exception as error:
-            log.exception("lane %s stopped by a fault of the hub", lane.server.name)
-            return LaneEnd.STOPPED, _first_error(error)
-        finally:
-            started.task = None
+            log.exception("lane %s stopped by a fault of the hub", started.lane.server.name)
+            end, failure = LaneEnd.STOPPED, _first_error(error)
+        self._finish(started, end, failure)
+
+    async def _take_turns(self, started: _Started) -> tuple[LaneEnd, Exception | None]:
+        lane = started.lane
+        while True:
+            async with self._places:
+                started.in_turn = True
+                try:
+                    end = await lane.run(_turn(lane) if self._crowded else None)
+                finally:
+                    started.in_turn = False
+            again = end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not lane.pausing)
+            if started.leaving or not again:
+                return end, None
 
     def _end_if_waiting(self, started: _Started, end: LaneEnd = LaneEnd.PAUSED) -> None:
         """End a lane before it has its turn."""
-        if started.task is None:
-            self._tickets.pop(started.ticket, None)
+        if not started.in_turn:
+            if started.task is not None:
+                started.task.cancel()
             self._finish(started, end)
 
     def _finish(self, started: _Started, end: LaneEnd, failure: Exception | None = None) -> None:
+        if self._started.get(started.lane.key) is not started:
+            return  # it had ended while it waited for its turn
         del self._started[started.lane.key]
         started.ended.set()
         try:
@@ -249,26 +191,20 @@ class Engine:
         except Exception:
             log.exception("the steps after the end of lane %s failed", started.lane.server.name)
 
-    async def _shut_down(self, queue: PgQueuer, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        supervisor, feeding, _ = tasks
-        queue.shutdown.set()
-        feeding.cancel()
+    async def _shut_down(self) -> None:
+        self._is_running = False
+        tasks = [started.task for started in self._started.values() if started.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
         for started in self._started.values():
-            if started.task is not None:
-                started.task.cancel()
-        await asyncio.wait(tasks)
-        with suppress(Exception):
-            await supervisor
+            started.ended.set()
+        self._started.clear()
 
 
 def _turn(lane: Lane) -> int:
     return SLICE * lane.server.concurrency
-
-
-def _is_cancelled() -> bool:
-    """Return whether the present task is to be cancelled itself."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _first_error(error: Exception) -> Exception:

@@ -3,11 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-from pgqueuer import PgQueuer
 
 from metaserver.base.lanes import AttemptRecord, Corpus, LaneKey, LaneState
 from metaserver.base.records import ArticleId, Server, ServerName
@@ -111,21 +108,6 @@ async def test_more_lanes_than_places_take_turns(concurrency: int) -> None:
         for lane in ends
     ]
     assert max(first.values()) < min(seconds)
-
-
-async def test_turns_that_are_over_leave_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    queues: list[PgQueuer] = []
-    run = PgQueuer.run
-
-    async def kept(queue: PgQueuer, **options: Any) -> None:
-        queues.append(queue)
-        await run(queue, **options)
-
-    monkeypatch.setattr(PgQueuer, "run", kept)
-    turns = 20
-    await work_lanes(make_lanes(3, SLICE * turns // 3, FakeCaller(), FakeRecorder()), max_lanes=2)
-    (queries,) = (queue.queries for queue in queues)
-    assert len(await queries.queue_log()) < turns
 
 
 async def test_cancelled_at_any_moment_it_stops() -> None:
@@ -350,66 +332,3 @@ async def test_a_stop_that_is_under_way_ends_with_the_engine() -> None:
         await until(lambda: engine.pausing(lane.key), pause=0)
     async with patience():
         await stopping
-
-
-async def test_a_clock_that_jumps_starts_nothing_twice_and_keeps_nothing_waiting(monkeypatch):
-    """A day ahead, a job's heartbeat seems lost; a day back, a job seems due tomorrow."""
-    servers, memory = FakeCaller(), FakeRecorder()
-    lanes = make_lanes(6, 3 * SLICE, servers, memory)
-
-    def jumping() -> datetime:
-        days = (0, 1, -1, 2)[len(memory.entries) // (5 * SLICE)]
-        return datetime.now(UTC) + timedelta(days=days)
-
-    monkeypatch.setattr("pgqueuer.adapters.inmemory.queries.utc_now", jumping)
-    async with patience():
-        ends = await work_lanes(lanes, max_lanes=2)
-    assert set(ends.values()) == {LaneEnd.FINISHED}
-    assert memory.places == everything(6, 3 * SLICE)
-
-
-# -- a supervisor that dies ------------------------------------------------------------------------
-
-
-async def test_a_supervisor_that_dies_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metaserver.lanes.engine.RESTART_SECONDS", 0.0)
-    deaths = iter([ConnectionError("gone"), ConnectionError("gone again")])
-    run = PgQueuer.run
-
-    async def dying(queue: PgQueuer, **options: Any) -> None:
-        if error := next(deaths, None):
-            raise error
-        await run(queue, **options)
-
-    monkeypatch.setattr(PgQueuer, "run", dying)
-    servers, memory = FakeCaller(), FakeRecorder()
-    ends = await work_lanes(make_lanes(3, 4, servers, memory))
-    assert set(ends.values()) == {LaneEnd.FINISHED}
-    assert memory.places == everything(3, 4)
-    assert next(deaths, None) is None
-
-
-async def test_a_supervisor_that_dies_at_work_takes_its_lanes_along_and_loses_nothing(monkeypatch):
-    """As when its database restarts: articles in flight are sent again."""
-    monkeypatch.setattr("metaserver.lanes.engine.RESTART_SECONDS", 0.0)
-    servers, memory = FakeCaller(silent=("s0",)), FakeRecorder()
-    died = False
-    run = PgQueuer.run
-
-    async def dying(queue: PgQueuer, **options: Any) -> None:
-        nonlocal died
-        if died:
-            await run(queue, **options)
-            return
-        working = asyncio.create_task(run(queue, **options))
-        await until(lambda: len(memory.entries) >= 8 and "s0" in servers.called, pause=0)
-        died, servers.silent = True, ()
-        working.add_done_callback(lambda task: task.cancelled() or task.exception())
-        raise ConnectionError("gone")
-
-    monkeypatch.setattr(PgQueuer, "run", dying)
-    async with patience():
-        ends = await work_lanes(make_lanes(3, 4, servers, memory))
-    assert set(ends.values()) == {LaneEnd.FINISHED}
-    assert servers.cancelled == ["s0"]
-    assert memory.places == everything(3, 4)
