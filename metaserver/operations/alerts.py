@@ -30,9 +30,17 @@ MOST = 20  # channels
 class NewChannel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new channel."""
 
-    kind: Annotated[ChannelKind, Meta(description="A mailbox, or a URL that is posted to")]
+    kind: Annotated[
+        ChannelKind, Meta(title="Send", description="A mailbox, or a URL that is posted to")
+    ]
     address: Annotated[
-        str, Meta(min_length=1, max_length=2_000, description="An e-mail address, or a URL")
+        str,
+        Meta(
+            min_length=1,
+            max_length=2_000,
+            description="An e-mail address, or the URL of a webhook. The message has a plain text,"
+            " which chat services show. Of a URL, only the host is shown again.",
+        ),
     ]
 
 

@@ -15,20 +15,29 @@ from metaserver.base.states import Role
 from metaserver.base.zones import known_zone, read_moment
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import NewName, Title
+from metaserver.operations.fields import NAME_HELP, NewName, Title
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import phases, sign_ups
 
 Zone = Annotated[
-    str, Meta(max_length=100, description="The time zone of its dates, such as Europe/Madrid")
+    str,
+    Meta(
+        max_length=100,
+        title="Time zone",
+        description="The zone of its dates, such as Europe/Madrid or UTC. Dates that are set"
+        " already stay the same moments.",
+    ),
 ]
 
 
 class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A challenge, or the new title and time zone of the one of this name."""
 
-    challenge: NewName
-    title: Title = ""
+    challenge: Annotated[
+        NewName,
+        Meta(title="Name", description=f"Its name in addresses and files, for good: {NAME_HELP}"),
+    ]
+    title: Annotated[Title, Meta(description="What people call it: “BioCreative 2026”")] = ""
     timezone: Zone = "UTC"
 
 

@@ -10,6 +10,9 @@ from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
 
+LONG, PASSWORD, EMAIL, URL = ({"input": kind} for kind in ("long", "password", "email", "url"))
+"""The kinds of input by which a form takes a field: `Meta(extra=LONG)`."""
+
 END = r"$(?!\n)"
 """The end of a text in patterns: `$` alone also matches before a final line end."""
 

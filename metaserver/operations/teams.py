@@ -18,7 +18,7 @@ from metaserver.base.states import Role
 from metaserver.exchange.http.urls import MASK, check_url, shown_webhook
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import END, NewName, TeamField, Text, Title
+from metaserver.operations.fields import EMAIL, END, NAME_HELP, NewName, TeamField, Text, Title
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS
 from metaserver.phases.runtime import Part
@@ -27,15 +27,25 @@ from metaserver.store.teams import Team
 
 Email = Annotated[
     str,
-    Meta(pattern=rf"^({ADDRESS})?{END}", max_length=MAX_ADDRESS, description="Its e-mail address"),
+    Meta(
+        pattern=rf"^({ADDRESS})?{END}",
+        max_length=MAX_ADDRESS,
+        title="E-mail",
+        description="Its e-mail address, by which the organisers can reach it",
+        extra=EMAIL,
+    ),
+]
+TeamTitle = Annotated[
+    Title,
+    Meta(title="Name of the team", description="Its name as people call it, shown beside its runs"),
 ]
 
 
 class NewTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new team."""
 
-    team: NewName
-    title: Title = ""
+    team: Annotated[NewName, Meta(title="Name", description=f"Its name for good: {NAME_HELP}")]
+    title: TeamTitle = ""
     email: Email = ""
 
 
@@ -43,7 +53,7 @@ class TeamChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Changes of a team."""
 
     team: TeamField
-    title: Title | None = None
+    title: TeamTitle | None = None
     email: Email | None = None
 
 
@@ -57,8 +67,21 @@ class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The channels of a team's notices; neither: no notices."""
 
     team: TeamField
-    webhook: Annotated[str, Meta(max_length=2_000, description="A URL to post to; none: off")] = ""
-    email: Annotated[bool, Meta(description="To the team's address")] = False
+    webhook: Annotated[
+        str,
+        Meta(
+            max_length=2_000,
+            description="A URL that is sent a JSON message when a server is down, up again or"
+            " finished; empty: none. Only its host is shown again: sent back, it keeps the URL.",
+        ),
+    ] = ""
+    email: Annotated[
+        bool,
+        Meta(
+            title="Send an e-mail to the team's address as well",
+            description="Also to the team's address, if the hub is set up to send mail",
+        ),
+    ] = False
 
 
 class NoticeDetail(msgspec.Struct, frozen=True, kw_only=True):

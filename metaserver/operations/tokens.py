@@ -32,7 +32,9 @@ Label = Annotated[
     Meta(
         max_length=100,
         pattern=rf"^[^\x00-\x1f\x7f]*{END}",
-        description="Its holder: a person or a program",
+        title="Label",
+        description="Who or what holds it: “Ana's laptop”, “nightly script”. The audit log calls an"
+        " organiser by it.",
     ),
 ]
 Days = Annotated[
@@ -40,7 +42,9 @@ Days = Annotated[
     Meta(
         gt=0,
         le=3650,
-        description="Days until it expires; none: with the token that creates it",
+        title="Days",
+        description="Days until it expires, no longer than the token that creates it; none: as long"
+        " as that one.",
     ),
 ]
 
@@ -48,7 +52,7 @@ Days = Annotated[
 class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A token to be created."""
 
-    role: Annotated[Role, Meta(description="The role of its holder")] = Role.TEAM
+    role: Annotated[Role, Meta(title="May do", description="The role of its holder")] = Role.TEAM
     label: Label = ""
     team: TeamField | None = None
     days: Days | None = None

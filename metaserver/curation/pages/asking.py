@@ -26,8 +26,8 @@ from metaserver.operations.table import Nothing
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access.bodies import upload
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.form_helpers import OperationForm, sent_file, tried
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
 

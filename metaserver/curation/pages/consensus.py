@@ -11,9 +11,9 @@ from metaserver.curation.operations import consensus_models
 from metaserver.curation.operations.consensus_models import LEARNED, NewModel
 from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.jobs import soon
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Form, Wording
 
 PATH = "/organise/consensus"

@@ -19,9 +19,9 @@ from metaserver.curation.pages.desk import desk_path
 from metaserver.operations.jobs import JobDetail
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.form_helpers import tried
 from metaserver.web.organise.jobs import soon
 from metaserver.web.ui.console import AskedOperation, ConsoleContext, mended, posted
+from metaserver.web.ui.form_pages import tried
 
 SHOWN = 50
 """Disagreements on a page."""

@@ -17,9 +17,9 @@ from metaserver.operations.phases import PhaseDetail
 from metaserver.publication.operations import data_packages
 from metaserver.publication.operations.data_packages import DataRelease, KeptData
 from metaserver.publication.pages.packages import PackagePages
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.jobs import job_path
 from metaserver.web.organise.overview import phase_path
+from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Wording
 
 WORDING = {

@@ -16,9 +16,9 @@ from metaserver.operations import phases
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
 
 
 @dataclass(frozen=True, kw_only=True)

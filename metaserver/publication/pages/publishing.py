@@ -16,8 +16,8 @@ from metaserver.operations.fields import OnePhase
 from metaserver.operations.publishing import Publication, PublicationPlan
 from metaserver.publication.operations import results
 from metaserver.publication.operations.results import NewPackage
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Form, FormField, Wording
 
 ANNOUNCEMENT = OperationForm(

@@ -24,7 +24,7 @@ from metaserver.publication.operations.results import (
 from metaserver.publication.pages.packages import PackagePages
 from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.form_helpers import OperationForm
+from metaserver.web.ui.form_pages import OperationForm
 from metaserver.web.ui.forms import Wording
 from metaserver.web.ui.live import LiveParts
 

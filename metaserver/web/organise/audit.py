@@ -11,8 +11,8 @@ import msgspec
 from aiohttp import web
 
 from metaserver.operations import monitoring
-from metaserver.web.organise.form_helpers import number
 from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.form_pages import number
 
 PAGE = 100
 

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations import challenges
 from metaserver.operations.challenges import ChallengeDetail, NewChallenge
-from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.table import Nothing
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import NEW_CHALLENGE
 from metaserver.web.ui.console import ConsoleContext, posted
-from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.form_pages import FormPage, OperationForm, tried
+from metaserver.web.ui.forms import Form
 
-WORDING = {
-    "challenge": Wording(
-        label="Name", help=f"Its name in addresses and files, for good: {NAME_HELP}."
-    ),
-    "title": Wording(help="What people call it: “BioCreative 2026”."),
-    "timezone": Wording(
-        label="Time zone",
-        help="The zone of its dates, such as Europe/Madrid or UTC. Dates that are set already"
-        " stay the same moments.",
-    ),
-}
-MADE = OperationForm(
-    request=NewChallenge, names=("challenge", "title", "timezone"), wording=WORDING
-)
-CHANGED = OperationForm(request=NewChallenge, names=("title", "timezone"), wording=WORDING)
+MADE = OperationForm(request=NewChallenge, names=("challenge", "title", "timezone"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +32,20 @@ class ChallengePages:
         return [
             web.get(NEW_CHALLENGE, self.new),
             web.post(NEW_CHALLENGE, self.make),
-            web.get("/organise/challenges/{challenge}", self.edit),
-            web.post("/organise/challenges/{challenge}", self.change),
+            *FormPage(
+                console=self.console,
+                path="/organise/challenges/{challenge}",
+                operation=challenges.set_challenge,
+                fields=("title", "timezone"),
+                show=self._edit,
+                then="/organise",
+                values=self._values,
+            ).routes(),
         ]
 
-    def _answer(self, form: Form, challenge: str = "", status: int = 200) -> web.Response:
+    def _answer(self, form: Form, challenge: str = "") -> web.Response:
         return self.console.answer(
-            "organise_challenge.html", status=status, form=form, challenge=challenge
+            "organise_challenge.html", status=form.status, form=form, challenge=challenge
         )
 
     async def new(self, request: web.Request) -> web.Response:
@@ -70,23 +65,14 @@ class ChallengePages:
         else:
             done = await tried(self.console.submit(request, challenges.set_challenge, values))
         if isinstance(done, RefusedError):
-            return self._answer(MADE.form(sent, done), status=done.refusal)
+            return self._answer(MADE.form(sent, done))
         raise web.HTTPSeeOther("/organise")
 
-    async def edit(self, request: web.Request) -> web.Response:
-        """Answer with the form that changes a challenge."""
-        known = await self._known(request)
-        values = {"title": known.title, "timezone": known.timezone}
-        return self._answer(CHANGED.form(values), known.challenge)
+    async def _edit(self, request: web.Request, form: Form) -> web.Response:
+        return self._answer(form, (await self._known(request)).challenge)
 
-    async def change(self, request: web.Request) -> web.Response:
-        """Change a challenge."""
-        known, sent = await self._known(request), await posted(request)
-        values = {**CHANGED.values(sent), "challenge": known.challenge}
-        done = await tried(self.console.submit(request, challenges.set_challenge, values))
-        if isinstance(done, RefusedError):
-            return self._answer(CHANGED.form(sent, done), known.challenge, done.refusal)
-        raise web.HTTPSeeOther("/organise")
+    async def _values(self, request: web.Request) -> Mapping[str, Any]:
+        return msgspec.structs.asdict(await self._known(request))
 
     async def _known(self, request: web.Request) -> ChallengeDetail:
         for one in await self.console.ask(request, challenges.list_challenges, Nothing()):

@@ -21,11 +21,11 @@ from metaserver.operations import control_room, phases
 from metaserver.operations.control_room import ControlRoom, WatchQuery
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.phases import PhaseChange, PhaseDetail
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.organise.phase_form import date_wording, other_zone, written
 from metaserver.web.public.boards import or_400
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.paging import ROWS, Page, first_row

@@ -12,8 +12,8 @@ from metaserver.operations.corpora import ArticlesOf, CorpusImported, ImportCorp
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.table import Nothing
 from metaserver.web.access.bodies import upload
-from metaserver.web.organise.form_helpers import OperationForm, no_file, number, sent_file, tried
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, no_file, number, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
 
 PAGE = 100

@@ -7,14 +7,13 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from metaserver.base.errors import RefusedError
 from metaserver.operations import challenges, deletion, phases
-from metaserver.operations.fields import OneChallenge, OnePhase
-from metaserver.operations.phases import PhaseChange
+from metaserver.operations.fields import OnePhase
 from metaserver.operations.table import Nothing
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.form_pages import FormPage
+from metaserver.web.ui.forms import Form
 
 PHASE, CHALLENGE = "/organise/phases/{phase}/delete", "/organise/challenges/{challenge}/delete"
 
@@ -27,40 +26,31 @@ class DeletionPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        return [
-            web.get(PHASE, self.ask_phase),
-            web.post(PHASE, self.phase),
-            web.get(CHALLENGE, self.ask_challenge),
-            web.post(CHALLENGE, self.challenge),
-        ]
+        phase = FormPage(
+            console=self.console,
+            path=PHASE,
+            operation=deletion.delete_phase,
+            show=self._ask_phase,
+            then="/organise",
+        )
+        challenge = FormPage(
+            console=self.console,
+            path=CHALLENGE,
+            operation=deletion.delete_challenge,
+            show=self._ask_challenge,
+            then="/organise",
+        )
+        return [*phase.routes(), *challenge.routes()]
 
-    async def ask_phase(self, request: web.Request) -> web.Response:
+    async def _ask_phase(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a phase is to be deleted."""
-        return await self._ask_phase(request)
-
-    async def _ask_phase(
-        self, request: web.Request, refused: RefusedError | None = None
-    ) -> web.Response:
         asked = OnePhase(phase=request.match_info["phase"])
         known = await self.console.ask(request, phases.get, asked)
         title = known.title or known.phase
-        return self._answer(f"phase {known.phase}", phase_path(known.phase), title, [], refused)
+        return self._answer(f"phase {known.phase}", phase_path(known.phase), title, [], form)
 
-    async def phase(self, request: web.Request) -> web.Response:
-        """Delete a phase, and lead to the overview."""
-        asked = OnePhase(phase=request.match_info["phase"])
-        done = await tried(self.console.ask(request, deletion.delete_phase, asked))
-        if isinstance(done, RefusedError):
-            return await self._ask_phase(request, done)
-        raise web.HTTPSeeOther("/organise")
-
-    async def ask_challenge(self, request: web.Request) -> web.Response:
+    async def _ask_challenge(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a challenge is to be deleted, with the phases that it has."""
-        return await self._ask_challenge(request)
-
-    async def _ask_challenge(
-        self, request: web.Request, refused: RefusedError | None = None
-    ) -> web.Response:
         name = request.match_info["challenge"]
         listed = await self.console.ask(request, challenges.list_challenges, Nothing())
         known = next((one for one in listed if one.challenge == name), None)
@@ -72,25 +62,15 @@ class DeletionPages:
             if one.challenge == name
         ]
         path = f"/organise/challenges/{quote(name, safe='')}"
-        return self._answer(f"challenge {name}", path, known.title or name, its, refused)
+        return self._answer(f"challenge {name}", path, known.title or name, its, form)
 
-    async def challenge(self, request: web.Request) -> web.Response:
-        """Delete a challenge and its phases, and lead to the overview."""
-        asked = OneChallenge(challenge=request.match_info["challenge"])
-        done = await tried(self.console.ask(request, deletion.delete_challenge, asked))
-        if isinstance(done, RefusedError):
-            return await self._ask_challenge(request, done)
-        raise web.HTTPSeeOther("/organise")
-
-    def _answer(
-        self, what: str, path: str, title: str, its: list[str], refused: RefusedError | None
-    ) -> web.Response:
+    def _answer(self, what: str, path: str, title: str, its: list[str], form: Form) -> web.Response:
         return self.console.answer(
             "organise_delete.html",
-            status=refused.refusal if refused else 200,
+            status=form.status,
             what=what,
             path=path,
             title=title,
             its_phases=its,
-            form=OperationForm(request=PhaseChange, names=()).form(refused=refused),
+            form=form,
         )

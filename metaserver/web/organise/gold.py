@@ -24,10 +24,10 @@ from metaserver.operations.phases import PhaseDetail
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.web.access.bodies import upload
 from metaserver.web.organise.drafts import Drafts, GoldDraft
-from metaserver.web.organise.form_helpers import OperationForm, no_file, sent_file, tried
 from metaserver.web.organise.jobs import job_path, result_path, soon
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, no_file, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
 
 SHOWN = 200

@@ -19,7 +19,6 @@ from metaserver.operations.phases import NewPhase, PhaseDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.bodies import upload
 from metaserver.web.access.refusals import in_words, sentence
-from metaserver.web.organise.form_helpers import OperationForm, sent_file, tried
 from metaserver.web.organise.jobs import SOON
 from metaserver.web.organise.overview import NEW_PHASE, phase_path
 from metaserver.web.organise.phase_form import (
@@ -38,6 +37,7 @@ from metaserver.web.organise.phase_form import (
 )
 from metaserver.web.organise.phases import GoldRefusals
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, sent_file, tried
 from metaserver.web.ui.forms import Form
 
 NAMES = ("phase", "title", "kind", *FIXED, *PLANNED[2:])

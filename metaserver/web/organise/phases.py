@@ -19,7 +19,6 @@ from metaserver.operations.fields import OnePhase
 from metaserver.operations.phases import PhaseChange, PhaseDetail, PhasePlanDetail
 from metaserver.operations.table import Nothing
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.organise.phase_form import (
     FIXED,
@@ -36,6 +35,7 @@ from metaserver.web.organise.phase_form import (
     with_questions,
 )
 from metaserver.web.ui.console import AskedOperation, ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
 
 
 class Advance(StrEnum):

@@ -19,10 +19,10 @@ from metaserver.operations.lanes import InLane, Requeue, Requeued, Suspension
 from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.public.boards import or_400
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts

@@ -14,8 +14,8 @@ from metaserver.base.phases import NEXT_LINK, SignUpState
 from metaserver.operations import challenge_pages, sign_ups
 from metaserver.operations.fields import OneChallenge
 from metaserver.operations.sign_ups import Approval, Invitations, OneSignUp, SignUpLink
-from metaserver.web.organise.form_helpers import OperationForm, number, tried
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, number, tried
 from metaserver.web.ui.forms import Form, Wording
 
 INVITED = OperationForm(

@@ -16,9 +16,9 @@ from metaserver.base.phases import SECTIONS
 from metaserver.operations import challenge_pages
 from metaserver.operations.challenge_pages import ChallengeEdit, ChallengeTexts, NewAnnouncement
 from metaserver.operations.fields import OneChallenge
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.public.challenge_page import announced, sections_of
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.markdown import MOST, render
 

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from aiohttp import web
 
 from metaserver.base.errors import RefusedError
 from metaserver.operations import tokens
-from metaserver.operations.tokens import IssuedToken, NewToken, TokenQuery
+from metaserver.operations.tokens import IssuedToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import team_path
-from metaserver.web.organise.teams import TOKEN
 from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import FormPage, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.held import made_with
 
-MADE = OperationForm(
-    request=NewToken,
-    names=("label", "role", "days"),
-    wording={
-        **TOKEN.wording,
-        "label": Wording(help="Who holds it: the audit log calls an organiser by it."),
-        "role": Wording(
-            label="May do",
-            choices=[
-                ("organiser", "everything"),
-                ("curator", "ask servers about articles"),
-                ("reader", "read what is public"),
-            ],
-        ),
-    },
+ROLES = Wording(
+    choices=[
+        ("organiser", "everything"),
+        ("curator", "ask servers about articles"),
+        ("reader", "read what is public"),
+    ],
 )
 
 
@@ -41,31 +32,40 @@ class OrganiserTokenPages:
 
     console: ConsoleContext
 
+    @cached_property
+    def _new(self) -> FormPage[IssuedToken]:
+        return FormPage(
+            console=self.console,
+            path="/organise/tokens",
+            operation=tokens.create,
+            fields=("label", "role", "days"),
+            show=self._show,
+            then=lambda request, issued: self._show(request, issued=issued),
+            wording={"role": ROLES},
+        )
+
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
         return [
-            web.get("/organise/tokens", self.show),
-            web.post("/organise/tokens", self.issue),
+            web.get("/organise/tokens", self._show),
+            self._new.route(),
             web.post(r"/organise/tokens/{id:\d+}/revoke", self.revoke),
         ]
-
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with the tokens of no team, and the form of a new one."""
-        return await self._show(request, MADE.form({"role": "organiser"}))
 
     async def _show(
         self,
         request: web.Request,
-        form: Form,
+        form: Form | None = None,
         *,
         issued: IssuedToken | None = None,
         refused: RefusedError | None = None,
-        status: int = 200,
     ) -> web.Response:
+        """Answer with the tokens of no team; a new one is shown once, on no page that is kept."""
+        form = form or self._new.form({"role": "organiser"})
         known = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         return self.console.answer(
             "organise_tokens.html",
-            status=refused.refusal if refused else status,
+            status=refused.refusal if refused else form.status,
             tokens=[token for token in known if token.team is None],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
@@ -75,14 +75,6 @@ class OrganiserTokenPages:
             refused=str(refused or ""),
         )
 
-    async def issue(self, request: web.Request) -> web.Response:
-        """Make a token and show it only once."""
-        sent = await posted(request)
-        done = await tried(self.console.submit(request, tokens.create, MADE.values(sent)))
-        if isinstance(done, RefusedError):
-            return await self._show(request, MADE.form(sent, done), status=done.refusal)
-        return await self._show(request, MADE.form({"role": "organiser"}), issued=done)
-
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke a token; the page that lists it says so."""
         number, sent = request.match_info["id"], await posted(request)
@@ -90,6 +82,6 @@ class OrganiserTokenPages:
         known = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         done = await tried(self.console.submit(request, tokens.revoke, values), ("id",))
         if isinstance(done, RefusedError):
-            return await self._show(request, MADE.form({"role": "organiser"}), refused=done)
+            return await self._show(request, refused=done)
         team = next((token.team for token in known if str(token.id) == number), None)
         raise web.HTTPSeeOther("/organise/tokens" if team is None else team_path(team))

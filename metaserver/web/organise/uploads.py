@@ -21,8 +21,8 @@ from metaserver.operations.text_files import MOST_BYTES
 from metaserver.operations.uploads import UploadsOf
 from metaserver.tasks.plugin import offline_tasks
 from metaserver.web.access.bodies import upload
-from metaserver.web.organise.form_helpers import OperationForm, no_file, one_of, sent_file, tried
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.form_pages import OperationForm, no_file, one_of, sent_file, tried
 from metaserver.web.ui.forms import Wording
 
 NAMES = ("team", "task", "run", "content")

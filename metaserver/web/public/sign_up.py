@@ -20,8 +20,8 @@ from metaserver.web.access.auth import check_same_site
 from metaserver.web.access.headers import refusal_headers
 from metaserver.web.access.posted import fields
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.markdown import render
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,12 @@ from metaserver.base.boards import HEADINGS, MethodDescription
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations import methods
 from metaserver.operations.fields import OnePhase
-from metaserver.operations.methods import MethodDetail, RunMethod
+from metaserver.operations.methods import MethodDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.web.team.scope import newest_phases, scope_of
-from metaserver.web.ui.console import ConsoleContext, mended, posted
-from metaserver.web.ui.forms import Form, Wording, values_of
+from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.form_pages import FormPage
+from metaserver.web.ui.forms import Form, Wording
 
 FIELDS = tuple(HEADINGS)
 WORDING = {
@@ -54,8 +55,16 @@ class MethodPages:
         """Return their routes."""
         return [
             web.get("/team/methods", self.list),
-            web.get("/team/methods/{phase}/{run}", self.form),
-            web.post("/team/methods/{phase}/{run}", self.describe),
+            *FormPage(
+                console=self.console,
+                path="/team/methods/{phase}/{run}",
+                operation=methods.describe,
+                fields=FIELDS,
+                show=self._form,
+                then=self._changed,
+                values=self._described,
+                wording=WORDING,
+            ).routes(),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
@@ -79,15 +88,11 @@ class MethodPages:
             for phase in await newest_phases(self.console, request)
         ]
 
-    async def form(self, request: web.Request) -> web.Response:
-        """Answer with the form of a run; what its server was said to do before is in it."""
-        one, taken = await self._one(request), ""
-        method = one.method
-        if method is None and one.may_change and not one.offline:
-            method, taken = await self._earlier(request, one)
-        values = msgspec.structs.asdict(method or MethodDescription())
-        form = Form.of(RunMethod, FIELDS, values=values, wording=WORDING)
-        return await self._form(request, one, form, taken)
+    async def _described(self, request: web.Request) -> Mapping[str, Any]:
+        """Return a run's description; if it has none, what its server was said to do before."""
+        one = await self._one(request)
+        method = one.method or (await self._earlier(request, one))[0]
+        return msgspec.structs.asdict(method or MethodDescription())
 
     async def _one(self, request: web.Request) -> MethodDetail:
         """Return the run that an address names; `RefusedError` where it is not the team's."""
@@ -100,7 +105,12 @@ class MethodPages:
     async def _earlier(
         self, request: web.Request, one: MethodDetail
     ) -> tuple[MethodDescription | None, str]:
-        """Return the newest description of the same server, and the phase that it is of."""
+        """Return the newest description of the same server, and the phase that it is of.
+
+        None for a run that has a description, or must not be given one by who asks.
+        """
+        if one.method is not None or not one.may_change or one.offline:
+            return None, ""
         for phase, runs in await self._runs(request):
             for other in runs:
                 same = (other.run, other.team, other.offline) == (one.run, one.team, False)
@@ -108,17 +118,12 @@ class MethodPages:
                     return other.method, phase.phase
         return None, ""
 
-    async def _form(
-        self,
-        request: web.Request,
-        one: MethodDetail,
-        form: Form,
-        taken: str = "",
-        status: int = 200,
-    ) -> web.Response:
+    async def _form(self, request: web.Request, form: Form) -> web.Response:
+        one = await self._one(request)
+        taken = "" if form.status != 200 else (await self._earlier(request, one))[1]
         return self.console.answer(
             "team_method.html",
-            status=status,
+            status=form.status,
             scope=await scope_of(self.console, request, one.team or None),
             one=one,
             form=form,
@@ -126,24 +131,7 @@ class MethodPages:
             headings=HEADINGS,
         )
 
-    async def describe(self, request: web.Request) -> web.Response:
-        """Keep what the form says; then show the team's runs."""
-        sent = await posted(request)
-        try:
-            detail = await self.console.submit(
-                request, methods.describe, {**_values(sent), **request.match_info}
-            )
-        except RefusedError as error:
-            refused = mended(error)
-            form = Form.of(RunMethod, FIELDS, values=sent, wording=WORDING, refused=refused)
-            one = await self._one(request)
-            return await self._form(request, one, form, status=refused.refusal)
+    async def _changed(self, request: web.Request, detail: MethodDetail) -> str:
         scope = await scope_of(self.console, request, detail.team or None)
         assert scope is not None
-        raise web.HTTPSeeOther(scope.link("/team/methods"))
-
-
-def _values(sent: Any) -> dict[str, Any]:
-    """Return a form's texts; browsers send two characters for each end of a line."""
-    values = values_of(RunMethod, FIELDS, sent)
-    return {name: text.replace("\r\n", "\n") for name, text in values.items()}
+        return scope.link("/team/methods")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from metaserver.operations import phases, servers, teams
 from metaserver.operations.fields import OneServer
@@ -15,7 +15,7 @@ from metaserver.operations.table import Nothing
 from metaserver.operations.teams import OneTeam, TeamDetail
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.view import Card
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsoleContext, posted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,9 +41,12 @@ async def scope_of(
 ) -> Scope | None:
     """Return whose console is asked for; None where an organiser has yet to say it.
 
-    `team` is known from a server or a form. Raises `RefusedError` for who is of no team.
+    `team` is known from a server, or else from the form that was sent. Raises `RefusedError` for a
+    caller of no team.
     """
     caller = caller_of(request)
+    if team is None and request.method == hdrs.METH_POST:
+        team = str((await posted(request)).get("team") or "") or None
     name = team or request.query.get("team") or caller.team
     if name is None and caller.organiser:
         return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 
@@ -13,9 +14,8 @@ from metaserver.base.states import OPEN_STATES
 from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations import attempts, consents, lanes, servers
 from metaserver.operations.attempts import AttemptQuery
-from metaserver.operations.fields import OneServer
 from metaserver.operations.lanes import InLane, QueueDetail
-from metaserver.operations.servers import RegisterServer, ServerChange
+from metaserver.operations.servers import ServerDetail
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
@@ -23,8 +23,9 @@ from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card, Refused
-from metaserver.web.ui.console import ConsoleContext, mended, phase_named, posted
-from metaserver.web.ui.forms import Form, Wording, values_of
+from metaserver.web.ui.console import AskedOperation, ConsoleContext, mended, phase_named, posted
+from metaserver.web.ui.form_pages import FormPage
+from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
 
 CHANGED = (
@@ -41,6 +42,7 @@ CHANGED = (
     "encoding",
     "options",
 )
+ONE = "/team/servers/{server}"
 REGISTERED = ("server", *CHANGED, "serves_curators")
 GROUPED = 1_000
 """The number of newest attempts that are searched for problems."""
@@ -127,76 +129,62 @@ class TeamServerPages:
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
         return [
-            web.get("/team/register", self.register_form),
-            web.post("/team/register", self.register),
+            *self._form(
+                "/team/register", servers.register, REGISTERED, self._register, _path
+            ).routes(),
             web.get("/team/servers/{server}", self.server),
-            web.get("/team/servers/{server}/edit", self.edit_form),
-            web.post("/team/servers/{server}/edit", self.edit),
-            web.get("/team/servers/{server}/retire", self.retire_form),
-            web.post("/team/servers/{server}/retire", self.retire),
-            web.post("/team/servers/{server}/curators", self.curators),
+            *self._form(
+                f"{ONE}/edit", servers.update, CHANGED, self._edit, _path, self._known
+            ).routes(),
+            *self._form(f"{ONE}/retire", servers.retire, (), self._retire, self._list).routes(),
+            web.post(f"{ONE}/curators", self.curators),
         ]
+
+    def _form(
+        self,
+        path: str,
+        operation: AskedOperation[Any, Any],
+        fields: Sequence[str],
+        show: Callable[[web.Request, Form], Awaitable[web.Response]],
+        then: Callable[[web.Request, Any], Awaitable[str]],
+        values: Callable[[web.Request], Awaitable[Mapping[str, Any]]] | None = None,
+    ) -> FormPage[Any]:
+        return FormPage(
+            console=self.console,
+            path=path,
+            operation=operation,
+            fields=fields,
+            show=show,
+            then=then,
+            values=values,
+            wording=wording(),
+        )
 
     async def server(self, request: web.Request) -> web.Response:
         """Answer with a server's page."""
         card = await one_card(self.console, request, request.match_info["server"])
         return await shown_server(self.console, request, card)
 
-    async def register_form(self, request: web.Request) -> web.Response:
-        """Answer with the form of a new server."""
-        form = Form.of(RegisterServer, REGISTERED, wording=wording())
-        return await self._register_form(request, form)
-
-    async def _register_form(
-        self, request: web.Request, form: Form, team: str | None = None, status: int = 200
-    ) -> web.Response:
-        scope = await scope_of(self.console, request, team)
+    async def _register(self, request: web.Request, form: Form) -> web.Response:
+        scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        return self.console.answer("team_register.html", status=status, scope=scope, form=form)
+        return self.console.answer("team_register.html", status=form.status, scope=scope, form=form)
 
-    async def register(self, request: web.Request) -> web.Response:
-        """Register a server; its page then links to its test."""
-        sent = await posted(request)
-        team = str(sent["team"]) if sent.get("team") else None
-        values = values_of(RegisterServer, REGISTERED, sent)
-        try:
-            detail = await self.console.submit(request, servers.register, {**values, "team": team})
-        except RefusedError as error:
-            refused = mended(error)
-            form = Form.of(
-                RegisterServer, REGISTERED, values=sent, wording=wording(), refused=refused
-            )
-            return await self._register_form(request, form, team, refused.refusal)
-        raise web.HTTPSeeOther(Card.of(detail, ()).path)
-
-    async def edit_form(self, request: web.Request) -> web.Response:
-        """Answer with the form that changes a server."""
+    async def _known(self, request: web.Request) -> Mapping[str, Any]:
         card = await one_card(self.console, request, request.match_info["server"])
-        values = {name: getattr(card.server, name) for name in CHANGED}
-        form = Form.of(ServerChange, CHANGED, values=values, wording=wording())
-        return await self._edit_form(request, card, form)
+        return {name: getattr(card.server, name) for name in CHANGED}
 
-    async def _edit_form(
-        self, request: web.Request, card: Card, form: Form, status: int = 200
-    ) -> web.Response:
+    async def _edit(self, request: web.Request, form: Form) -> web.Response:
+        return await self._answer(request, "team_edit.html", form)
+
+    async def _retire(self, request: web.Request, form: Form) -> web.Response:
+        return await self._answer(request, "team_retire.html", form)
+
+    async def _answer(self, request: web.Request, template: str, form: Form) -> web.Response:
+        card = await one_card(self.console, request, request.match_info["server"])
         scope = await scope_of(self.console, request, card.server.team)
-        return self.console.answer(
-            "team_edit.html", status=status, scope=scope, card=card, form=form
-        )
-
-    async def edit(self, request: web.Request) -> web.Response:
-        """Change a server."""
-        name, sent = request.match_info["server"], await posted(request)
-        values = {"tasks": ()} | values_of(ServerChange, CHANGED, sent)
-        try:
-            detail = await self.console.submit(request, servers.update, {**values, "server": name})
-        except RefusedError as error:
-            refused = mended(error)
-            form = Form.of(ServerChange, CHANGED, values=sent, wording=wording(), refused=refused)
-            card = await one_card(self.console, request, name)
-            return await self._edit_form(request, card, form, refused.refusal)
-        raise web.HTTPSeeOther(Card.of(detail, ()).path)
+        return self.console.answer(template, status=form.status, scope=scope, card=card, form=form)
 
     async def curators(self, request: web.Request) -> web.Response:
         """Agree that curators' requests are sent to a server, or withdraw that."""
@@ -211,32 +199,15 @@ class TeamServerPages:
             return await shown_server(self.console, request, card, told, refused.refusal)
         raise web.HTTPSeeOther(Card.of(detail, ()).path)
 
-    async def retire_form(self, request: web.Request) -> web.Response:
-        """Ask whether a server is to be retired."""
-        return await self._retire_form(request, Form(fields=()))
-
-    async def _retire_form(
-        self, request: web.Request, form: Form, status: int = 200
-    ) -> web.Response:
+    async def _list(self, request: web.Request, _retired: None) -> str:
         card = await one_card(self.console, request, request.match_info["server"])
         scope = await scope_of(self.console, request, card.server.team)
-        return self.console.answer(
-            "team_retire.html", status=status, scope=scope, card=card, form=form
-        )
-
-    async def retire(self, request: web.Request) -> web.Response:
-        """Retire a server."""
-        name = request.match_info["server"]
-        try:
-            await self.console.ask(request, servers.retire, OneServer(server=name))
-        except RefusedError as error:
-            refused = mended(error)
-            form = Form.of(ServerChange, (), refused=refused)
-            return await self._retire_form(request, form, refused.refusal)
-        card = await one_card(self.console, request, name)
-        scope = await scope_of(self.console, request, card.server.team)
         assert scope is not None
-        raise web.HTTPSeeOther(scope.link("/team/servers"))
+        return scope.link("/team/servers")
+
+
+async def _path(_request: web.Request, changed: ServerDetail) -> str:
+    return Card.of(changed, ()).path
 
 
 async def shown_server(

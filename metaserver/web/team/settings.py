@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from aiohttp import web
 
-from metaserver.base.errors import RefusedError
 from metaserver.operations import teams
-from metaserver.operations.teams import NoticeChange, NoticeDetail, OneTeam, TeamChange
-from metaserver.web.team.scope import Scope, scope_of
-from metaserver.web.ui.console import ConsoleContext, mended, posted
-from metaserver.web.ui.forms import Form, Wording, values_of
-
-ABOUT = ("title", "email")
-NOTICES = ("webhook", "email")
-ABOUT_WORDING = {
-    "title": Wording(label="Name of the team", help="As people call it; shown beside its runs."),
-    "email": Wording(label="E-mail", kind="email", help="Where the organisers can reach it."),
-}
-NOTICE_WORDING = {
-    "webhook": Wording(
-        label="Webhook",
-        help="A URL that is sent a JSON message when a server is down, up again or finished;"
-        " empty: none. Only its host is shown again; leave it so to keep the one that there is.",
-    ),
-    "email": Wording(
-        label="Send an e-mail to the team's address as well",
-        help="If the organisers have set this hub up to send mail.",
-    ),
-}
+from metaserver.operations.teams import NoticeDetail, OneTeam, TeamDetail
+from metaserver.web.team.scope import scope_of
+from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.form_pages import FormPage
+from metaserver.web.ui.forms import Form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,85 +21,58 @@ class SettingsPages:
 
     console: ConsoleContext
 
+    @cached_property
+    def _about(self) -> FormPage[TeamDetail]:
+        return FormPage(
+            console=self.console,
+            path="/team/settings",
+            operation=teams.update,
+            fields=("title", "email"),
+            show=self._show,
+            then=self._changed,
+            name="about",
+        )
+
+    @cached_property
+    def _notices(self) -> FormPage[NoticeDetail]:
+        return FormPage(
+            console=self.console,
+            path="/team/notices",
+            operation=teams.set_notices,
+            fields=("webhook", "email"),
+            show=self._show,
+            then=lambda request, changed: self._show(request, changed=changed),
+            name="notices",
+        )
+
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        return [
-            web.get("/team/settings", self.show),
-            web.post("/team/settings", self.change),
-            web.post("/team/notices", self.notices),
-        ]
+        show = web.get("/team/settings", self._show)
+        return [show, self._about.route(), self._notices.route()]
 
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with the forms."""
+    async def _show(
+        self, request: web.Request, form: Form | None = None, changed: NoticeDetail | None = None
+    ) -> web.Response:
+        """Answer with both forms, one of them as it was sent."""
         scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        return await self._show(request, scope)
-
-    async def _show(
-        self,
-        request: web.Request,
-        scope: Scope,
-        *,
-        about: Form | None = None,
-        notices: Form | None = None,
-        changed: NoticeDetail | None = None,
-        status: int = 200,
-    ) -> web.Response:
-        kept = await self.console.ask(request, teams.get_notices, OneTeam(team=scope.team.team))
-        plan = {"webhook": kept.webhook, "email": kept.email}
-        said = {"title": scope.team.title, "email": scope.team.email}
+        team = scope.team
+        kept = await self.console.ask(request, teams.get_notices, OneTeam(team=team.team))
+        forms = {
+            "about": self._about.form({"title": team.title, "email": team.email}),
+            "notices": self._notices.form({"webhook": kept.webhook, "email": kept.email}),
+        }
+        if form is not None:
+            forms[form.name] = form
         return self.console.answer(
             "team_settings.html",
-            status=status,
+            status=form.status if form else 200,
             scope=scope,
-            about=about
-            or Form.of(TeamChange, ABOUT, values=said, wording=ABOUT_WORDING, name="about"),
-            notices=notices
-            or Form.of(NoticeChange, NOTICES, values=plan, wording=NOTICE_WORDING, name="notices"),
             changed=changed,
+            **forms,
         )
 
-    async def _posted_scope(self, request: web.Request) -> Scope:
-        sent = await posted(request)
-        scope = await scope_of(
-            self.console, request, str(sent["team"]) if sent.get("team") else None
-        )
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
-        return scope
-
-    async def change(self, request: web.Request) -> web.Response:
-        """Change the team's name and address."""
-        scope, sent = await self._posted_scope(request), await posted(request)
-        try:
-            values = values_of(TeamChange, ABOUT, sent)
-            await self.console.submit(request, teams.update, {**values, "team": scope.team.team})
-        except RefusedError as error:
-            refused = mended(error)
-            form = Form.of(
-                TeamChange, ABOUT, values=sent, wording=ABOUT_WORDING, name="about", refused=refused
-            )
-            return await self._show(request, scope, about=form, status=refused.refusal)
-        raise web.HTTPSeeOther(scope.link("/team/settings"))
-
-    async def notices(self, request: web.Request) -> web.Response:
-        """Change the notices of the team; the secret of its webhook is shown only once."""
-        scope, sent = await self._posted_scope(request), await posted(request)
-        try:
-            values = values_of(NoticeChange, NOTICES, sent)
-            changed = await self.console.submit(
-                request, teams.set_notices, {**values, "team": scope.team.team}
-            )
-        except RefusedError as error:
-            refused = mended(error)
-            form = Form.of(
-                NoticeChange,
-                NOTICES,
-                values=sent,
-                wording=NOTICE_WORDING,
-                name="notices",
-                refused=refused,
-            )
-            return await self._show(request, scope, notices=form, status=refused.refusal)
-        return await self._show(request, scope, changed=changed)
+    async def _changed(self, request: web.Request, team: TeamDetail) -> str:
+        scope = await scope_of(self.console, request, team.team)
+        return scope.link("/team/settings") if scope else "/team"

@@ -19,16 +19,16 @@ from metaserver.operations.runs import UploadRun
 from metaserver.operations.text_files import MOST_BYTES
 from metaserver.operations.uploads import UploadAllowance, UploadsOf
 from metaserver.web.access.bodies import upload
-from metaserver.web.organise.form_helpers import (
+from metaserver.web.team.held_runs import HeldRun, HeldRuns
+from metaserver.web.team.scope import Scope, newest_phases, scope_of
+from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.form_pages import (
     OperationForm,
     no_file,
     one_of,
     sent_file,
     tried,
 )
-from metaserver.web.team.held_runs import HeldRun, HeldRuns
-from metaserver.web.team.scope import Scope, newest_phases, scope_of
-from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.forms import Wording
 
 PATH = "/team/upload"

@@ -75,11 +75,15 @@ class FormField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """A form's fields, and the refusal that is of none of them; its name is its own on a page."""
+    """A form's fields, and the refusal that is of none of them; its name is its own on a page.
+
+    `status` is that of the page that it is shown on: 200, or that of the refusal.
+    """
 
     fields: Sequence[FormField]
     error: str = ""
     name: str = "form"
+    status: int = 200
 
     @classmethod
     def of(
@@ -115,7 +119,8 @@ class Form:
             for field in names
         ]
         error = in_words(refused) if refused and not at else ""
-        return cls(fields=fields, error=error, name=name)
+        status = refused.refusal if refused else 200
+        return cls(fields=fields, error=error, name=name, status=status)
 
 
 def values_of(
@@ -165,7 +170,7 @@ def _value(field: kinds.Field, sent: Sequence[str]) -> Any:
         return tuple(text.strip() for text in sent if text.strip())
     if isinstance(kind, kinds.BoolType):
         return bool(sent)
-    text = sent[0].strip() if sent else ""
+    text = sent[0].strip().replace("\r\n", "\n") if sent else ""  # as browsers end lines
     if isinstance(kind, kinds.StrType):
         return text if sent else None
     return text or None
@@ -206,10 +211,19 @@ def _kind(field: kinds.Field) -> kinds.Type:
     return kind
 
 
-def _help(field: kinds.Field) -> str:
+def _said(field: kinds.Field, name: str) -> str:
+    """Return what the field's metadata say: its `title`, or its `description`."""
     for layer in _layers(field):
-        if isinstance(layer, kinds.Metadata) and layer.extra_json_schema:
-            return str(layer.extra_json_schema.get("description", ""))
+        if isinstance(layer, kinds.Metadata) and name in (layer.extra_json_schema or {}):
+            return str(layer.extra_json_schema[name])  # type: ignore[index]
+    return ""
+
+
+def _input_of(field: kinds.Field) -> str:
+    """Return the kind of input that the field's metadata name, `Meta(extra=LONG)`."""
+    for layer in _layers(field):
+        if isinstance(layer, kinds.Metadata) and "input" in (layer.extra or {}):
+            return str(layer.extra["input"])  # type: ignore[index]
     return ""
 
 
@@ -224,14 +238,15 @@ def _field(
 ) -> FormField:
     kind = _kind(field)
     choices = wording.choices or [(value, value) for value in _values(kind)]
-    if wording.kind == "password":
+    kind_of_input = wording.kind or _input_of(field)
+    if kind_of_input == "password":
         given = ()  # a secret is not written into a page, not even of whom it came from
     return FormField(
         name=name,
-        label=wording.label or field.name.replace("_", " ").capitalize(),
-        kind=wording.kind or _input(kind, choices),
+        label=wording.label or _said(field, "title") or field.name.replace("_", " ").capitalize(),
+        kind=kind_of_input or _input(kind, choices),
         form=form,
-        help=wording.help or _help(field),
+        help=wording.help or _said(field, "description"),
         given=given,
         choices=choices,
         bounds=_bounds(kind),
