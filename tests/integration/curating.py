@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from metaserver.base.errors import RefusedError
 from metaserver.base.states import Role
 from metaserver.curation.operations.requests import RequestDetail
 from metaserver.operations.caller import Caller
-from tests.hubs.inside import Running
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import answer_for, served
 
 TEXT = "EGFR binds GRB2\n\nWe show that EGFR binds GRB2 in living cells."
@@ -70,6 +71,18 @@ async def register(running: Running, servers: dict[str, Scripted], **values: Any
         await running.do("servers.serve-curators", team, server=name, serve=True)
         one.texts.clear()
         one.contexts.clear()
+
+
+@asynccontextmanager
+async def asked_hub(
+    folder: Path, names: Sequence[str], **changes: Any
+) -> AsyncIterator[tuple[Running, dict[str, Scripted]]]:
+    """Run a hub with a phase, whose curators may ask servers of these names."""
+    given = await settings(folder, **changes)
+    async with scripted(names) as servers, at_work(given) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        yield running, servers
 
 
 async def curator(running: Running, label: str = "ana") -> Caller:

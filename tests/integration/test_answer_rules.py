@@ -66,37 +66,35 @@ async def test_a_phase_reads_answers_by_rules_of_its_own(tmp_path: Path) -> None
         assert len(ACCESSIONS) > 1
 
 
-async def test_a_phase_without_rules_has_those_of_the_hub(tmp_path: Path) -> None:
-    async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        told = await running.do("phases.get", phase="test")
-        assert told.answers.normalise is Normalisation.STRICT
-        assert told.answers.confidence is InferredConfidence.REQUIRED
-        await running.do("phases.update", phase="test", answers={"mention_type": "protein"})
-        told = await running.do("phases.get", phase="test")
-        assert (told.answers.mention_type, told.answers.normalise) == ("protein", "strict")
-        plan = await running.do("phases.plan", phase="test")
-        assert plan.answers.normalise is None
-        async with visiting(running) as visitor:
-            await visitor.sign_in(await organiser_token(running))
-            page = await visitor.get("/organise/phases/test/edit")
-            assert 'name="answers.normalise"' in page.text
-            assert 'value="protein"' in page.text
-            await visitor.post(
-                "/organise/phases/test/edit",
-                {
-                    "title": "", "kind": "test", "tasks": "INT", "visibility": "hidden",
-                    "corpus": plan.corpus, "release": "test", "answers.normalise": "mend",
-                    "answers.confidence": "", "answers.mention_type": "", "usage.boards": "shown",
-                    "usage.currency": "EUR", "timezone": "UTC", "public_share": "1",
-                },
-            )  # fmt: skip
-        plan = await running.do("phases.plan", phase="test")
-        assert plan.answers.normalise is Normalisation.MEND
-        assert (plan.answers.confidence, plan.answers.mention_type) == (None, "")
-        told = await running.do("phases.get", phase="test")
-        assert told.usage.currency == "EUR"
-        assert running.service.phase("test").vocabulary.normalise is Normalisation.MEND
+async def test_a_phase_without_rules_has_those_of_the_hub(running: Running) -> None:
+    told = await running.do("phases.get", phase="test")
+    assert told.answers.normalise is Normalisation.STRICT
+    assert told.answers.confidence is InferredConfidence.REQUIRED
+    await running.do("phases.update", phase="test", answers={"mention_type": "protein"})
+    told = await running.do("phases.get", phase="test")
+    assert (told.answers.mention_type, told.answers.normalise) == ("protein", "strict")
+    plan = await running.do("phases.plan", phase="test")
+    assert plan.answers.normalise is None
+    async with visiting(running) as visitor:
+        await visitor.sign_in(await organiser_token(running))
+        page = await visitor.get("/organise/phases/test/edit")
+        assert 'name="answers.normalise"' in page.text
+        assert 'value="protein"' in page.text
+        await visitor.post(
+            "/organise/phases/test/edit",
+            {
+                "title": "", "kind": "test", "tasks": "INT", "visibility": "hidden",
+                "corpus": plan.corpus, "release": "test", "answers.normalise": "mend",
+                "answers.confidence": "", "answers.mention_type": "", "usage.boards": "shown",
+                "usage.currency": "EUR", "timezone": "UTC", "public_share": "1",
+            },
+        )  # fmt: skip
+    plan = await running.do("phases.plan", phase="test")
+    assert plan.answers.normalise is Normalisation.MEND
+    assert (plan.answers.confidence, plan.answers.mention_type) == (None, "")
+    told = await running.do("phases.get", phase="test")
+    assert told.usage.currency == "EUR"
+    assert running.service.phase("test").vocabulary.normalise is Normalisation.MEND
 
 
 async def test_the_protocol_is_shown_where_names_are(tmp_path: Path) -> None:

@@ -319,9 +319,8 @@ async def test_who_is_invited_names_a_team_and_is_in(door: Door) -> None:
     assert await door.states() == ["joined"]
 
 
-async def test_without_mail_the_organiser_hands_links_out_from_the_page(tmp_path: Path) -> None:
-    async with at_work(await settings(tmp_path)) as running, visiting(running) as visitor:
-        await plan_phase(running)
+async def test_without_mail_the_organiser_hands_links_out_from_the_page(running: Running) -> None:
+    async with visiting(running) as visitor:
         await running.do("challenges.edit", challenge="bc", sign_up="approve")
         told = await visitor.post("/sign-up/bc", ASKED)
         assert "An organiser will send you a link" in told.said.replace("an org", "An org")

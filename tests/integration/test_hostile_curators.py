@@ -18,7 +18,7 @@ from metaserver.web.manual.searching import Search
 from tests.event_streams import next_event
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
-from tests.integration.curating import TEXT, register, scripted
+from tests.integration.curating import TEXT, asked_hub, register, scripted
 from tests.integration.gated import burn
 
 EACH = 0.1  # seconds of processor time that it takes to find candidates
@@ -50,9 +50,7 @@ async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
         return find(*args, **given)
 
     monkeypatch.setattr(throttle, "LOOP_SHARE", 1e-4)
-    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a"]) as (running, _servers):
         ana, bob = await heads_of(running, "ana", "bob")
         async with client_of(running) as client:
             keys = {head["Authorization"]: await asked_by(client, head) for head in (ana, bob)}

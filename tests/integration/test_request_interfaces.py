@@ -26,7 +26,7 @@ from tests.hubs.command import metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS, NAMES
 from tests.hubs.sites import client_of
-from tests.integration.curating import TEXT, Scripted, curator, register, scripted
+from tests.integration.curating import TEXT, Scripted, asked_hub, curator, register, scripted
 
 SEVEN = ("fast", "slow", "faulty", "busy", "late", "suspended", "unseen")
 EXPECTED = {
@@ -343,9 +343,7 @@ async def test_candidates_that_no_server_shows_are_found_by_evidence_or_name(
     ]
     hits[2]["evidence"] = "TP53 binds MDM4"
     hits[3]["evidence"] = "words that are not in the text"
-    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a"]) as (running, servers):
         servers["a"].answer = {
             "normalizations": hits,  # type: ignore[typeddict-item]
             "mentions": [{"offset": 9, "mention": "p53", "dbid": p53}],

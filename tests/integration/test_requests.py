@@ -37,7 +37,7 @@ from tests.fakes.web_peer import web_peer
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
-from tests.integration.curating import TEXT, curator, register, scripted, settled, states
+from tests.integration.curating import TEXT, asked_hub, curator, register, scripted, settled, states
 
 MARK = re.compile(rb"mark:[0-9a-f]{16}")
 ARTICLE = DEMO / "articles" / "sample01.txt"
@@ -50,9 +50,7 @@ async def refusal(running: Running, caller: Caller, **values: Any) -> RefusedErr
 
 
 async def test_what_is_not_scored_is_shown_to_curators(tmp_path: Path) -> None:
-    async with scripted(["a", "b"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a", "b"]) as (running, servers):
         hit = {"dbid": ACCESSIONS[0], "rank": 1, "confidence": 0.9}
         place = TEXT.index("EGFR", 20)
         mention = {"offset": place, "mention": "EGFR", "dbid": ACCESSIONS[0]}
@@ -83,9 +81,7 @@ async def test_what_is_not_scored_is_shown_to_curators(tmp_path: Path) -> None:
 
 
 async def test_articles_of_open_phases_are_refused(tmp_path: Path) -> None:
-    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a"]) as (running, servers):
         ana = await curator(running)
         text = ARTICLE.read_text()
         blanks = text.replace(" ", " \t", 40).replace("\n", "\r\n")
@@ -156,12 +152,7 @@ async def test_an_article_that_came_into_a_phase_is_not_sent(tmp_path: Path) -> 
 
 
 async def test_curators_see_anonymous_names_while_a_phase_hides_them(tmp_path: Path) -> None:
-    async with (
-        scripted(["green-1", "blue-1"]) as servers,
-        at_work(await settings(tmp_path)) as running,
-    ):
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["green-1", "blue-1"]) as (running, servers):
         hit = {"dbid": ACCESSIONS[0], "rank": 1, "confidence": 0.9}
         place = {"offset": TEXT.index("EGFR", 20), "mention": "EGFR", "dbid": ACCESSIONS[0]}
         for one in servers.values():
@@ -360,9 +351,7 @@ async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:
 
 
 async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
-    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a"]) as (running, _):
         ana, bob = await curator(running), await curator(running, "bob")
         asked = await running.do("consensus.ask", ana, text=TEXT, title="Mine", wait=20.0)
         assert [one.title for one in await running.do("consensus.list", ana)] == ["Mine"]
@@ -415,9 +404,7 @@ async def test_a_server_that_refuses_the_hub_is_asked_once(tmp_path: Path) -> No
 
 
 async def test_a_team_withdraws_at_any_time(tmp_path: Path) -> None:
-    async with scripted(["a", "b"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a", "b"]) as (running, servers):
         servers["a"].open.clear()
         ana = await curator(running)
         asked = await running.do("consensus.ask", ana, text=TEXT)
@@ -434,9 +421,7 @@ async def test_a_team_withdraws_at_any_time(tmp_path: Path) -> None:
 
 
 async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path) -> None:
-    async with scripted(["a", "b"]) as served_, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, served_)
+    async with asked_hub(tmp_path, ["a", "b"]) as (running, served_):
         for one in served_.values():
             one.open.clear()
         ana, hub = await curator(running), running.service
@@ -513,9 +498,7 @@ class Aside:
 
 
 async def test_a_process_leaves_the_requests_of_a_living_one_alone(tmp_path: Path) -> None:
-    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a"]) as (running, servers):
         ana = await curator(running)
         hub, parts = running.service, running.service.part(CurationParts)
         one, two = (
