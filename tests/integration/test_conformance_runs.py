@@ -24,8 +24,6 @@ from tests.hubs.sites import token_of, visiting
 from tests.integration.kits import annotate, answer_for, served
 from tests.waiting import patience
 
-OTHERS = "Q0ZZZ9"  # well formed, and in no release
-
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
