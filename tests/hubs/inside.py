@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaserver.base.errors import RefusedError
 from metaserver.base.plans import LimitSettings
 from metaserver.base.records import TaskName, TeamName
 from metaserver.base.states import JobState, Role
@@ -51,6 +52,14 @@ class Running:
         await job.ended()
         assert job.state is JobState.DONE, job.error
         return job.report
+
+    async def refused(self, name: str, caller: Caller = ORGANISER, **values: Any) -> RefusedError:
+        """Call an operation that must be refused; return the refusal."""
+        try:
+            done = await self.do(name, caller, **values)
+        except RefusedError as refused:
+            return refused
+        raise AssertionError(f"{name} was not refused: {done}")
 
     def team(self, name: str) -> Caller:
         """Return a caller of a team."""

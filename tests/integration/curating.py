@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.base.curations import UNFINISHED
-from metaserver.base.errors import RefusedError
 from metaserver.base.states import Role
 from metaserver.curation.operations.requests import RequestDetail
 from metaserver.operations.caller import Caller
@@ -107,10 +104,3 @@ async def settled(running: Running, caller: Caller, asked: RequestDetail) -> Req
 def states(found: RequestDetail) -> dict[str, str]:
     """Return the state of each server, by name."""
     return {one.server: str(one.state) for one in found.servers}
-
-
-async def refusal(running: Running, name: str, caller: Caller, **values: Any) -> RefusedError:
-    """Return the error of an operation that must be refused."""
-    with pytest.raises(RefusedError) as caught:
-        await running.do(name, caller, **values)
-    return caught.value

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from metaserver.base.compression import unpack
-from metaserver.base.errors import HubError, InputError, PeerError, Refusal, RefusedError
+from metaserver.base.errors import HubError, InputError, PeerError, Refusal
 from metaserver.base.records import Access, AuthKind
 from metaserver.base.states import Outcome
 from metaserver.cli.doctor import examine
@@ -249,9 +249,8 @@ async def test_a_secret_is_found_nowhere(running: Running, tmp_path: Path) -> No
 
 
 async def refused(running: Running, operation: str, **values: Any) -> tuple[Refusal, str]:
-    with pytest.raises(RefusedError) as caught:
-        await running.do(operation, **values)
-    return caught.value.refusal, caught.value.field
+    caught = await running.refused(operation, **values)
+    return caught.refusal, caught.field
 
 
 async def test_unusable_settings_are_refused(running: Running) -> None:

@@ -20,7 +20,6 @@ from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.cli import main as annotators_main
 from annotators.matching import Dictionary
 from annotators.server import Kit
-from metaserver.base.errors import RefusedError
 from metaserver.base.records import ArticleId
 from metaserver.cli import main
 from metaserver.corpus import read_articles
@@ -49,12 +48,6 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         yield running
 
 
-async def refused(running: Running, name: str, caller: Caller, **values: object) -> RefusedError:
-    with pytest.raises(RefusedError) as error:
-        await running.do(name, caller, **values)
-    return error.value
-
-
 async def content(running: Running, caller: Caller | None = None, phase: str = "test") -> bytes:
     by = caller or running.team("blue")
     part = await running.do("data-package.read", by, phase=phase)
@@ -76,7 +69,7 @@ def files_of(package: bytes) -> Mapping[str, bytes]:
 async def test_it_has_the_articles_and_the_gold_as_the_projects_readers_take_them(
     running: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = await refused(running, "data-package.read", running.team("blue"), phase="test")
+    before = await running.refused("data-package.read", running.team("blue"), phase="test")
     assert (before.refusal, "not released" in before.message) == (404, True)
     license_url = "https://example.org/terms"
     given = {"phase": "test", "license": license_url, "terms": TERMS}
@@ -177,7 +170,7 @@ async def test_teams_read_it_until_it_is_withdrawn_also_after_a_restart(tmp_path
     async with at_work(given) as running:
         await plan_phase(running, kind="training")
         await running.do("data-package.release", phase="test")
-        assert (await refused(running, "data-package.read", ANYBODY, phase="test")).refusal == 401
+        assert (await running.refused("data-package.read", ANYBODY, phase="test")).refusal == 401
         detail = await running.do("data-package.get", ANYBODY, phase="test")
         assert (detail.released, detail.public, detail.job) == (True, False, None)
     async with at_work(given) as running, KeptData(running.service):
@@ -185,7 +178,7 @@ async def test_teams_read_it_until_it_is_withdrawn_also_after_a_restart(tmp_path
         await running.do("data-package.release", phase="test", public=True)
         assert await content(running, ANYBODY) == package
         await running.do("data-package.withdraw", phase="test")
-        assert (await refused(running, "data-package.read", ANYBODY, phase="test")).refusal == 404
+        assert (await running.refused("data-package.read", ANYBODY, phase="test")).refusal == 404
         assert not kept(running)
         actions = [one.action for one in await running.do("audit.list")]
         assert actions.count("data-package.release") == 2
@@ -201,7 +194,7 @@ async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> N
         async def why(phase: str, **values: object) -> str:
             organiser = ORGANISER
             return (
-                await refused(running, "data-package.release", organiser, phase=phase, **values)
+                await running.refused("data-package.release", organiser, phase=phase, **values)
             ).message
 
         assert "beforehand" in await why("test")
@@ -224,7 +217,7 @@ async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> N
         }  # fmt: skip
         # opened again, its gold is a secret again
         await running.do("phases.open", phase="test")
-        found = await refused(running, "data-package.read", running.team("blue"), phase="test")
+        found = await running.refused("data-package.read", running.team("blue"), phase="test")
         assert found.refusal == 404
 
 

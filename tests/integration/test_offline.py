@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from metaserver.base.errors import RefusedError
-from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
 from tests.integration.test_results_package import made
@@ -56,18 +54,12 @@ async def plan_offline(running: Running) -> None:
     await running.do("phases.open", phase="bb3")
 
 
-async def refusal(running: Running, name: str, caller: Caller, **values: Any) -> RefusedError:
-    with pytest.raises(RefusedError) as error:
-        await running.do(name, caller, **values)
-    return error.value
-
-
 async def test_a_bad_file_is_refused_with_every_fault_and_a_good_one_is_boarded(
     running: Running,
 ) -> None:
     blue = running.team("blue")
     run: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": "one"}
-    bad = await refusal(running, "runs.upload", blue, **run, content=BAD)
+    bad = await running.refused("runs.upload", blue, **run, content=BAD)
     assert bad.message == (
         "doc1.a2 line 1: entity 'T7' is not in this article; "
         "doc7.a2: its article is not in the gold"
@@ -102,7 +94,7 @@ async def test_a_newer_gold_scores_runs_again_and_a_frozen_phase_takes_none(
     row = running.service.phase("bb3").boards.board("BB-event").rows[0]  # type: ignore[arg-type]
     assert (row.values["f1"], row.offline) == (1.0, True)
     await running.do("phases.freeze", phase="bb3")
-    late = await refusal(running, "runs.upload", blue, **run, content=WHOLE)
+    late = await running.refused("runs.upload", blue, **run, content=WHOLE)
     assert "is frozen" in late.message
     frozen = await running.do("boards.frozen", phase="bb3")
     assert {board.task for board in frozen} >= {"BB-event"}
@@ -143,24 +135,23 @@ async def test_no_server_takes_part(running: Running) -> None:
     blue = running.team("blue")
     await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:1/")
     for name in ("servers.start", "servers.next", "servers.test", "servers.test-status"):
-        refused = await refusal(running, name, blue, server="blue-1", phase="bb3")
+        refused = await running.refused(name, blue, server="blue-1", phase="bb3")
         assert refused.message == (
             "phase bb3 takes uploads only (BB-cat, BB-event, DDI-NER, PPI-3D): no server takes part"
             " in it"
         )
     tested = await running.do("servers.test-status", blue, server="blue-1")
     assert tested.phase == "test"
-    unknown = await refusal(
-        running, "servers.register", blue, server="b2", url="http://x/", tasks=("BB-cat",)
+    unknown = await running.refused(
+        "servers.register", blue, server="b2", url="http://x/", tasks=("BB-cat",)
     )
     assert "BB-cat" in unknown.message
 
 
 async def test_a_phase_has_tasks_of_one_kind(running: Running) -> None:
     plan = {"challenge": "bc", "phase": "both", "corpus": "demo", "release": "test"}
-    with pytest.raises(RefusedError) as mixed:
-        await running.do("phases.create", **plan, tasks=("INT", "BB-kb"))
-    assert mixed.value.message == (
+    mixed = await running.refused("phases.create", **plan, tasks=("INT", "BB-kb"))
+    assert mixed.message == (
         "BB-kb take uploads only, and INT are answered by servers: plan a phase for each kind"
     )
     gold = {"source": "g", "content": b"x"}
@@ -168,9 +159,8 @@ async def test_a_phase_has_tasks_of_one_kind(running: Running) -> None:
         ("test", "PPI-3D", "PPI-3D takes uploads only: name it among the tasks of phase test"),
         ("bb3", "INT", "phase bb3 takes uploads only, and INT is for servers"),
     ):
-        with pytest.raises(RefusedError) as refused:
-            await running.do("gold.set", phase=phase, task=task, **gold)
-        assert refused.value.message == said
+        refused = await running.refused("gold.set", phase=phase, task=task, **gold)
+        assert refused.message == said
     assert (await running.do("phases.get", phase="bb3")).uploads_only
     assert not (await running.do("phases.get", phase="test")).uploads_only
 
@@ -180,7 +170,7 @@ async def test_without_gold_nothing_is_taken(running: Running) -> None:
     await running.do("phases.create", corpus="demo", release="test", **plan)
     await running.do("phases.open", phase="early")
     run: dict[str, Any] = {"phase": "early", "task": "BB-kb", "run": "one"}
-    refused = await refusal(running, "runs.upload", running.team("blue"), **run, content=HALF)
+    refused = await running.refused("runs.upload", running.team("blue"), **run, content=HALF)
     assert refused.message == ("phase early has no gold of BB-kb yet, by which a run is checked")
 
 

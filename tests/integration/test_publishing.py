@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.base.boards import BoardRow, RunIntervals
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal
 from metaserver.operations.caller import Caller
 from metaserver.operations.publishing import in_words
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -72,9 +72,7 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert (await reader.get("/c/bc/test/board/INT")).said.count("blue-1") > 0
     package = await running.do("results-package.get", phase="test")
     assert package.job is not None
-    with pytest.raises(RefusedError) as refused:
-        await running.do("phases.publish", phase="test")
-    assert refused.value.refusal is Refusal.STATE
+    assert (await running.refused("phases.publish", phase="test")).refusal is Refusal.STATE
 
 
 async def test_what_is_hidden_again_or_opened_again_is_not_published(running: Running) -> None:

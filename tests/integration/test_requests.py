@@ -44,9 +44,7 @@ ARTICLE = DEMO / "articles" / "sample01.txt"
 
 
 async def refusal(running: Running, caller: Caller, **values: Any) -> RefusedError:
-    with pytest.raises(RefusedError) as caught:
-        await running.do("consensus.ask", caller, **values)
-    return caught.value
+    return await running.refused("consensus.ask", caller, **values)
 
 
 async def test_what_is_not_scored_is_shown_to_curators(tmp_path: Path) -> None:
@@ -75,9 +73,10 @@ async def test_what_is_not_scored_is_shown_to_curators(tmp_path: Path) -> None:
             "consensus.explain", ana, request=asked.request, item=ACCESSIONS[1]
         )
         assert (other.rank, other.agreement) == (2, 0.5)
-        with pytest.raises(RefusedError) as caught:
-            await running.do("consensus.explain", ana, request=asked.request, item="P99999")
-        assert caught.value.refusal is Refusal.UNKNOWN
+        caught = await running.refused(
+            "consensus.explain", ana, request=asked.request, item="P99999"
+        )
+        assert caught.refusal is Refusal.UNKNOWN
 
 
 async def test_articles_of_open_phases_are_refused(tmp_path: Path) -> None:
@@ -345,9 +344,8 @@ async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:
         await running.until(lambda: not desk._asking)
         now += 86_400.0
         await desk.sweep()
-        with pytest.raises(RefusedError) as caught:
-            await running.do("consensus.get", ana, request=asked.request)
-        assert caught.value.refusal is Refusal.UNKNOWN
+        caught = await running.refused("consensus.get", ana, request=asked.request)
+        assert caught.refusal is Refusal.UNKNOWN
 
 
 async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
@@ -357,9 +355,8 @@ async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
         assert [one.title for one in await running.do("consensus.list", ana)] == ["Mine"]
         assert await running.do("consensus.list", bob) == []
         for name in ("get", "cancel", "forget"):
-            with pytest.raises(RefusedError) as caught:
-                await running.do(f"consensus.{name}", bob, request=asked.request)
-            assert caught.value.refusal is Refusal.UNKNOWN
+            caught = await running.refused(f"consensus.{name}", bob, request=asked.request)
+            assert caught.refusal is Refusal.UNKNOWN
         await running.do("consensus.forget", ana, request=asked.request)
         with pytest.raises(RefusedError):
             await running.do("consensus.get", ana, request=asked.request)
@@ -440,9 +437,8 @@ async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path
         await hub.phases.follower.freshen()
         found = await running.do("consensus.get", ana, request=cancelled.request)
         assert (found.state, found.settled) == (RequestState.CANCELLED, True)
-        with pytest.raises(RefusedError) as caught:
-            await running.do("consensus.get", ana, request=forgotten.request)
-        assert caught.value.refusal is Refusal.UNKNOWN
+        caught = await running.refused("consensus.get", ana, request=forgotten.request)
+        assert caught.refusal is Refusal.UNKNOWN
         for one in served_.values():
             one.open.set()
         last = await settled(running, ana, withdrawn)
@@ -568,9 +564,8 @@ async def test_requests_take_turns(tmp_path: Path) -> None:
             found = await settled(running, caller, asked[place])
             assert found.state is RequestState.ANSWERED
         assert sorted(text[-1] for text in servers["a"].texts) == ["0", "2", "3", "4", "5"]
-        with pytest.raises(RefusedError) as caught:
-            await running.do("consensus.cancel", ana, request=asked[0].request)
-        assert caught.value.refusal is Refusal.STATE
+        caught = await running.refused("consensus.cancel", ana, request=asked[0].request)
+        assert caught.refusal is Refusal.STATE
 
 
 @pytest.mark.parametrize("policy", ServersForCurators)

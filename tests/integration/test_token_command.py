@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.cli.serve import NOBODY
@@ -105,9 +105,8 @@ async def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 async def refusal(running: Running, name: str, caller: Caller, **values: object) -> Refusal:
-    with pytest.raises(RefusedError) as caught:
-        await running.do(name, caller, **values)
-    return caught.value.refusal
+    caught = await running.refused(name, caller, **values)
+    return caught.refusal
 
 
 async def test_a_team_has_its_own_tokens_and_an_organiser_all(tmp_path: Path) -> None:
