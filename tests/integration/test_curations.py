@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal
 from metaserver.base.records import Article, ArticleId
 from metaserver.curation.decisions import MissingEventsError
 from metaserver.curation.exports.formats import FORMATS
@@ -28,7 +28,7 @@ from metaserver.uniprot import build_release
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import NAMES
 from tests.hubs.sites import client_of
-from tests.integration.curating import curator, refusal, register, scripted
+from tests.integration.curating import curator, register, scripted
 from tests.unit.metaserver.curation.exports.mitab_reader import read_mitab
 
 TEXT = (
@@ -116,16 +116,16 @@ async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> No
         assert found.proteins[RAS].symbols[0] == "HRAS"
         assert (RAS, "HRAS") in {(one.accession, TEXT[one.start : one.end]) for one in found.spans}
         assert [(one.task, one.item) for one in found.undecided] == [("ACT", ())]
-        refused = await refusal(running, "curation.submit", ana, curation=key)
+        refused = await running.refused("curation.submit", ana, curation=key)
         assert (refused.refusal, refused.field) == (Refusal.STATE, "undecided")
-        early = await refusal(running, "curation.export", ana, curation=key)
+        early = await running.refused("curation.export", ana, curation=key)
         assert early.refusal is Refusal.STATE
         last = [sent("0004", "relevant", relevant=True)]
         await running.do("curation.append", ana, curation=key, seen=3, events=last)
         submitted = await running.do("curation.submit", ana, curation=key, seen=4)
         assert (submitted.state, submitted.undecided) == ("submitted", ())
-        closed = await refusal(
-            running, "curation.append", ana, curation=key, seen=4, events=[sent("0005", "note")]
+        closed = await running.refused(
+            "curation.append", ana, curation=key, seen=4, events=[sent("0005", "note")]
         )
         assert closed.refusal is Refusal.STATE
         issued = await running.do("tokens.create", role="curator", label="bob")
@@ -220,7 +220,7 @@ async def test_curations_belong_to_their_token(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)
         bob = await curator(running, "bob")
-        assert (await refusal(running, "curation.open", bob, request=request)).refusal == 404
+        assert (await running.refused("curation.open", bob, request=request)).refusal == 404
         key = {"curation": opened.curation}
         calls: Mapping[str, Mapping[str, Any]] = {
             "get": {}, "refresh": {}, "submit": {}, "reopen": {}, "forget": {}, "events": {},
@@ -228,23 +228,22 @@ async def test_curations_belong_to_their_token(tmp_path: Path) -> None:
             "orthologs": {"accession": P53},
         }  # fmt: skip
         for name, values in calls.items():
-            refused = await refusal(running, f"curation.{name}", bob, **key, **values)
+            refused = await running.refused(f"curation.{name}", bob, **key, **values)
             assert (refused.refusal, refused.field) == (Refusal.UNKNOWN, "curation"), name
         assert await running.do("curation.list", bob) == []
         assert [one.curator for one in await running.do("curation.list")] == ["curator ana"]
         assert not (await running.do("curation.get", **key)).own
         for name in ("append", "submit", "refresh"):
-            with pytest.raises(RefusedError) as caught:
-                await running.do(f"curation.{name}", **key, **calls[name])
-            assert caught.value.refusal is Refusal.NOT_YOURS, name
+            caught = await running.refused(f"curation.{name}", **key, **calls[name])
+            assert caught.refusal is Refusal.NOT_YOURS, name
         team = running.team("a")
-        assert (await refusal(running, "curation.list", team)).refusal is Refusal.NOT_YOURS
+        assert (await running.refused("curation.list", team)).refusal is Refusal.NOT_YOURS
 
 
 async def test_the_publication_is_kept_mended_and_exported(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, _, _servers):
         for field in ("pmid", "pmcid", "doi"):
-            refused = await refusal(running, "consensus.ask", ana, text=TEXT, **{field: "none"})
+            refused = await running.refused("consensus.ask", ana, text=TEXT, **{field: "none"})
             assert (refused.refusal, refused.field) == (Refusal.INVALID, field)
         given = {"pmid": "PMID 012", "doi": "doi:10.1000/a.1"}
         found = await running.do("consensus.ask", ana, text=TEXT, wait=20.0, **given)
@@ -253,7 +252,7 @@ async def test_the_publication_is_kept_mended_and_exported(tmp_path: Path) -> No
         assert opened.publication == found.publication
         key = {"curation": opened.curation}
         bad = sent("0001", "publication", publication={"pmid": "12", "doi": "10"})
-        refused = await refusal(running, "curation.append", ana, **key, seen=0, events=[bad])
+        refused = await running.refused("curation.append", ana, **key, seen=0, events=[bad])
         assert (refused.refusal, refused.field) == (Refusal.INVALID, "doi")
         mended = {"pmid": "13", "pmcid": "pmc7", "author": "Smith", "year": 2006}
         events = [
@@ -281,7 +280,7 @@ async def test_the_article_of_an_open_phase_is_refused_by_a_pmid_beside_it(tmp_p
             await phases.add_corpus_version(connection, "late", corpus.id, "articles")
         late = {"challenge": "bc", "phase": "late", "corpus": "late", "release": "test"}
         await running.do("phases.create", **late)
-        refused = await refusal(running, "consensus.ask", ana, text=TEXT, pmid="7", pmcid="pmc09")
+        refused = await running.refused("consensus.ask", ana, text=TEXT, pmid="7", pmcid="pmc09")
         assert (refused.refusal, refused.message) == (Refusal.STATE, GUARDED)
 
 
@@ -294,7 +293,7 @@ async def test_terms_of_psi_mi_are_looked_up(tmp_path: Path) -> None:
         found = await running.do("curation.terms", ana, branch="type", sentence=said)
         assert [one.name for one in found] == ["phosphorylation reaction"]
         for values, field in (({}, "words"), ({"branch": "none", "words": "a"}, "branch")):
-            refused = await refusal(running, "curation.terms", ana, **values)
+            refused = await running.refused("curation.terms", ana, **values)
             assert (refused.refusal, refused.field) == (Refusal.INVALID, field)
 
 
@@ -305,7 +304,7 @@ async def test_a_curation_outlives_its_request(tmp_path: Path) -> None:
         await running.do("consensus.forget", ana, request=request)
         found = await running.do("curation.get", ana, **key)
         assert (found.text, found.candidates, found.newest_version) == (TEXT, opened.candidates, 0)
-        assert (await refusal(running, "curation.refresh", ana, **key)).refusal is Refusal.STATE
+        assert (await running.refused("curation.refresh", ana, **key)).refusal is Refusal.STATE
         await running.do(
             "curation.append", ana, **key, seen=0, events=[sent("0001", "accept", "INT", P53)]
         )
@@ -313,7 +312,7 @@ async def test_a_curation_outlives_its_request(tmp_path: Path) -> None:
         assert (await running.do("curation.export", ana, **key, format="run-int")).content
         reopened = await running.do("curation.reopen", **key)
         assert (reopened.state, reopened.submitted_at is None) == ("open", False)
-        assert (await refusal(running, "curation.reopen", ana, **key)).refusal is Refusal.STATE
+        assert (await running.refused("curation.reopen", ana, **key)).refusal is Refusal.STATE
         await running.do("curation.forget", ana, **key)
         async with running.service.store.reading() as connection:
             for table in ("curations", "curation_events"):
@@ -332,7 +331,7 @@ async def test_a_curation_is_kept_when_its_request_expires(tmp_path: Path) -> No
         opened = await running.do("curation.open", ana, request=request)
         later = 91 * 86_400.0
         await running.service.part(CurationParts).requests.sweep()
-        gone = await refusal(running, "consensus.get", ana, request=request)
+        gone = await running.refused("consensus.get", ana, request=request)
         assert gone.refusal is Refusal.UNKNOWN
         found = await running.do("curation.get", ana, curation=opened.curation)
         assert (found.text, found.candidates) == (TEXT, opened.candidates)
@@ -378,8 +377,8 @@ async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
             ([sent(f"{number:05}", "note") for number in range(501)], Refusal.INVALID),
             ([sent("0001", "note", note="x" * 4_001)], Refusal.INVALID),
         ):
-            refused = await refusal(
-                running, "curation.append", ana, curation=opened.curation, seen=0, events=events
+            refused = await running.refused(
+                "curation.append", ana, curation=opened.curation, seen=0, events=events
             )
             assert refused.refusal is expected, events[:1]
         await running.do("curation.append", ana, curation=opened.curation, seen=0, events=long)
@@ -388,7 +387,7 @@ async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
             values = {"curation": opened.curation, "seen": 500 * number, "events": more}
             if number == 1:
                 await running.do("curation.append", ana, **values)
-        refused = await refusal(running, "curation.append", ana, **values)
+        refused = await running.refused("curation.append", ana, **values)
         assert refused.refusal is Refusal.TOO_LARGE
         found = await running.do("curation.get", ana, curation=opened.curation)
         assert found.seen == 1_000
@@ -454,7 +453,7 @@ async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: P
             ("curation.open", {"request": request}),
             ("consensus.explain", {"request": request, "item": P53}),
         ):
-            refused = await refusal(running, name, ana, **values)
+            refused = await running.refused(name, ana, **values)
             assert (refused.refusal, refused.message) == (Refusal.STATE, GUARDED), name
             assert P53 not in str(refused.detail)
         shown = await running.do("consensus.get", ana, request=request)
@@ -472,4 +471,4 @@ async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: P
         assert (await running.do("consensus.get", ana, request=request)).candidates
         await running.do("phases.create", **late | {"phase": "later"})
         for name in ("curation.export", "curation.reopen"):
-            assert (await refusal(running, name, ana, **key)).message == GUARDED, name
+            assert (await running.refused(name, ana, **key)).message == GUARDED, name

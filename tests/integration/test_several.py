@@ -6,8 +6,7 @@ import asyncio
 import os
 import sqlite3
 import zipfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,10 @@ import sqlalchemy as sa
 
 from metaserver.base.boards import RAW
 from metaserver.base.errors import RefusedError, UnavailableError
-from metaserver.base.plans import LimitSettings
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import JobState, ProcessRole
 from metaserver.cli.catalogue import OPERATIONS
-from metaserver.curation.asking import LiveRequest
-from metaserver.curation.parts import CurationParts
 from metaserver.operations import kept
-from metaserver.operations.caller import Caller
 from metaserver.operations.table import perform
 from metaserver.publication.operations.data_packages import KeptData
 from metaserver.publication.operations.results import KeptPackages, package_of
@@ -40,7 +35,6 @@ from metaserver.store.tables import kept_parts
 from tests import stores
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.several import process, two
-from tests.integration.curating import TEXT, curator, register, scripted
 from tests.integration.test_service_gold import INT_GOLD, run_file
 from tests.waiting import patience, until
 
@@ -157,32 +151,6 @@ async def commit_unheard_of(store: Store, phase_id: int) -> None:
         await audit.add(connection, actor="ana", action="gold.set", subject="test")
         await connection.commit()
         raise UnavailableError("the connection was closed")
-
-
-@asynccontextmanager
-async def asking(folder: Path) -> AsyncIterator[tuple[LiveRequest, Running, Caller]]:
-    """Have one process ask two servers; give the request, the other process and its curator."""
-    long = LimitSettings(timeout=600.0, connect=2.0)
-    async with scripted(["a", "b"]) as servers, two(folder, limits=long) as (one, other):
-        await plan_phase(one)
-        await register(one, servers)
-        for server in servers.values():
-            server.open.clear()
-        ana = await curator(one)
-        asked = await one.do("consensus.ask", ana, text=TEXT, deadline=600.0)
-        live = await one.service.part(CurationParts).requests.get(asked.request)
-        assert live is not None
-        await until(lambda: all(server.texts for server in servers.values()))
-        assert not any(task.done() for task in live.tasks.values())
-        try:
-            yield live, other, ana
-        finally:
-            for server in servers.values():
-                server.open.set()
-
-
-def ended(live: LiveRequest) -> bool:
-    return all(task.done() for task in live.tasks.values())
 
 
 async def made_by(running: Running, name: str, **values: str) -> Any:
