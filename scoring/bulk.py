@@ -107,10 +107,12 @@ class MatchedFile:
     """A result file's articles, each with its matches, and what is odd in the file.
 
     `wide` is the first line with more columns, if any; `rising` are (line, rank) of confidences
-    that rise; `marked` are the accessions with a sign of `rows.MARKS`, counted.
+    that rise; `confidences` are the mean of each article's hits; `marked` are the accessions with a
+    sign of `rows.MARKS`, counted.
     """
 
     matches: Mapping[str, Matches]
+    confidences: Mapping[str, float]
     marked: Mapping[str, int]
     wide: int | None
     rising: Sequence[tuple[int, int]]
@@ -133,6 +135,7 @@ def match_file(
         return None
     return MatchedFile(
         matches=rows.matches(index.find(rows.articles, members, hashes), index),
+        confidences=rows.mean_confidences(),
         marked={name.decode(): count for name, count in parts.marked.items()},
         wide=parts.wide,
         rising=rows.rising(),
@@ -385,6 +388,12 @@ class _Rows:
             size = sizes[number] if number < len(sizes) else 0
             matches[self._names[number]] = Matches(ranks, length, size)
         return matches
+
+    def mean_confidences(self) -> dict[str, float]:
+        """Return the mean confidence of each article's hits."""
+        means = np.add.reduceat(self._confidences, self._starts) / self._lengths
+        names = (self._names[number] for number in self.articles[self._starts].tolist())
+        return dict(zip(names, means.tolist(), strict=True))
 
     def rising(self) -> list[tuple[int, int]]:
         """Return the first (line, rank) in each article whose confidence exceeds the one above."""

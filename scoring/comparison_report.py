@@ -63,8 +63,12 @@ def comparison_table(comparison: Comparison, table: str, *, counted: bool) -> Ta
         header, *rows = record_table(comparison.intervals, counted=counted)
         if not comparison.pairs:
             return [header, *rows]
-        marks = letters_of(comparison)
-        return [[*header, "letters"], *([*row, marks[str(row[0])]] for row in rows)]
+        marks, sure = letters_of(comparison), comparison.confidences
+        names = [*header, *["confidence"] * bool(sure), "letters"]
+        return [
+            names,
+            *([*row, *[sure.get(str(row[0]))] * bool(sure), marks[str(row[0])]] for row in rows),
+        ]
     if not comparison.pairs:
         raise OptionError("no pairs of runs were compared; expected two runs, and no --no-pairs")
     header, *rows = record_table(comparison.pairs, counted=counted)

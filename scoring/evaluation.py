@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -101,9 +102,27 @@ def evaluate(gold: Gold, run: Run, signature: Signature, view: View = RAW) -> Sc
     """Score a run that was read already, as its signature says."""
     signature = replace(signature, view=view.name, files=view.files)
     scorer = new_scorer(gold, signature, run.name)
-    for article, answer in in_view(gold, run, view).answers.items():
+    viewed = in_view(gold, run, view).answers
+    means: dict[str, float] = {}
+    for article, answer in viewed.items():
         scorer.put(article, answer)
-    return replace(scorer.scorecard(), warnings=run.warnings)
+        if isinstance(answer, Classification):
+            means[article] = answer.confidence
+        elif answer:
+            means[article] = math.fsum(hit.confidence for hit in answer) / len(answer)
+    confidence = average_confidence(gold, means)
+    return replace(scorer.scorecard(), warnings=run.warnings, confidence=confidence)
+
+
+def average_confidence(gold: Gold, means: Mapping[str, float]) -> float | None:
+    """Return the average confidence of a run, by which runs of equal score are ordered.
+
+    The mean over the gold's articles of `means`, the mean confidence of each article's hits, so
+    that no article weighs more than another; rounded to twelve digits, since the order of hits must
+    not count. None for a run without hits.
+    """
+    values = [mean for article, mean in means.items() if article in gold.place]
+    return round(math.fsum(values) / len(values), 12) if values else None
 
 
 def in_view(gold: Gold, run: Run, view: View) -> Run:
@@ -173,4 +192,5 @@ def _evaluate_in_bulk(gold: ItemGold, path: Source, signature: Signature) -> Sco
     lost = lost_lines(path, lines, gold.place.keys())
     lost += unlike_accessions(path, matched.marked, gold.accessions)
     odd = odd_lines(path, gold.task, matched.wide, matched.rising)
-    return replace(scorer.scorecard(), warnings=(*lost, *odd))
+    confidence = average_confidence(gold, matched.confidences)
+    return replace(scorer.scorecard(), warnings=(*lost, *odd), confidence=confidence)

@@ -14,6 +14,7 @@ from scoring.scorecard import ActScorecard, Scorecard
 
 Measure: TypeAlias = Callable[[Matches], float | None]
 
+CONFIDENCE = "confidence"
 MEASURES: Mapping[str, str] = {
     "AP": "average precision (its mean is MAP)",
     "RR": "reciprocal rank of the first correct hit (its mean is MRR)",
@@ -21,6 +22,7 @@ MEASURES: Mapping[str, str] = {
     "P@k": "precision at rank k, such as P@5",
     "R@k": "recall at rank k, such as R@30",
     "ROC": "area under the ROC curve, ACT only",
+    CONFIDENCE: "average confidence, of whole runs only",
 }
 """The names that `mean_of` knows, with a line of help each; k is any integer from 1."""
 
@@ -29,6 +31,7 @@ _FIXED: Mapping[str, Measure] = {
     "RR": ranking.reciprocal_rank,
     "TRR": ranking.total_reciprocal_rank,
     "ROC": ranking.roc_auc,
+    CONFIDENCE: lambda _: None,
 }
 _AT_RANK = re.compile(r"([PR])@([1-9]\d{0,8})")
 
@@ -49,6 +52,8 @@ def mean_of(name: str, scorecard: Scorecard) -> float | None:
 
     Articles for which the measure is undefined are left out; None where no article is left.
     """
+    if name == CONFIDENCE:
+        return scorecard.confidence
     measure = measure_named(name)
     if isinstance(scorecard, ActScorecard):
         return measure(scorecard.matches)

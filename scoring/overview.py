@@ -11,6 +11,7 @@ from scoring.report import BETTER_HIGH, score_table
 from scoring.scorecard import ItemScorecard, Scorecard
 from scoring.tables import Cell, Table, best_cells, latex_float, latex_table
 from scoring.tasks import Task
+from scoring.teams import best_first
 from scoring.views import VIEWS
 
 _CAPTIONS = {
@@ -69,8 +70,10 @@ def views_table(cards: Sequence[ItemScorecard]) -> OverviewTable:
         chosen = [(view, view) for view in views if view != "raw"]
         for chosen_in, view in [*followed, *chosen]:
             candidates, shown = by_view[chosen_in].values(), by_view[view]
-            f_run = min(candidates, key=lambda card: (-card.macro.f_score, card.run)).run
-            auc_run = min(candidates, key=lambda card: (-card.macro.auc_ipr, card.run)).run
+            f_run = min(
+                candidates, key=lambda card: (-card.macro.f_score, *best_first(card)[1:])
+            ).run
+            auc_run = min(candidates, key=best_first).run
             f_score = shown[f_run].macro.f_score if f_run in shown else None
             auc_ipr = shown[auc_run].macro.auc_ipr if auc_run in shown else None
             name = view if view == "raw" else f"{'raw' if chosen_in == 'raw' else 'best'} {view}"

@@ -115,8 +115,9 @@ class ItemScorecard(_Shown):
 
     `articles` holds the scored articles in gold order; `hits_ignored` are hits on articles that
     are not in the gold, `articles_ignored` the articles that have one. `macro` and `micro` are 0
-    where no article was scored. `warnings` are what was odd in the result file. What is not a field
-    is computed when it is first asked for.
+    where no article was scored. `warnings` are what was odd in the result file; `confidence` is the
+    average confidence (`evaluation.average_confidence`), None of a run that is scored live. What is
+    not a field is computed when it is first asked for.
     """
 
     run: str
@@ -126,6 +127,7 @@ class ItemScorecard(_Shown):
     hits_ignored: int
     signature: Signature
     warnings: tuple[FileProblem, ...] = field(default=(), compare=False)
+    confidence: float | None = field(default=None, compare=False)
 
     @property
     def task(self) -> Task:
@@ -217,7 +219,7 @@ class ActScorecard(_Shown):
     relevant article of the gold is to be found, reported or not. `articles` are those of the gold,
     sorted by id; `ranked` is the list as places among them; `called` is, for each, whether the run
     calls it relevant. `counted` says for each article of the gold whether it is to be found if it
-    is relevant; None: all are.
+    is relevant; None: all are. `confidence` is that of `ItemScorecard`.
     """
 
     run: str
@@ -231,6 +233,7 @@ class ActScorecard(_Shown):
     counted: Truths | None = field(default=None, compare=False, repr=False)
     signature: Signature
     warnings: tuple[FileProblem, ...] = field(default=(), compare=False)
+    confidence: float | None = field(default=None, compare=False)
 
     @property
     def task(self) -> Task:

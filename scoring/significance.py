@@ -7,7 +7,7 @@ every resample (docs/scoring.md). Seeds are recorded in the signature.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,8 +52,9 @@ class Interval:
 class Comparison:
     """Runs compared on one measure, best first, and the tests of all pairs.
 
-    `interval` is how the intervals are made (`scoring.bounds`). `tests` is None where the tests
-    were left out; `power` says whether they have `articles_needed`.
+    `interval` is how the intervals are made (`scoring.bounds`). `confidences` are the average
+    confidences of the runs that have one, by which equal runs are ordered. `tests` is None if the
+    tests were left out; `power` says whether they have `articles_needed`.
     """
 
     measure: str
@@ -62,6 +63,7 @@ class Comparison:
     interval: IntervalKind
     power: bool
     intervals: Sequence[Interval]
+    confidences: Mapping[str, float]
     tests: PairTests | None
     signature: Signature
 
@@ -126,13 +128,17 @@ def compare(
         )
         tests = differences.described(tests, level, interval, power=power, seed=seed)
     intervals = _intervals(scorecards, observed, found, level, low, high)
+    confidences = {card.run: card.confidence for card in scorecards if card.confidence is not None}
     return Comparison(
         measure=measure,
         resamples=resamples,
         level=level,
         interval=interval,
         power=power,
-        intervals=sorted(intervals, key=lambda one: (one.rank, one.run)),
+        intervals=sorted(
+            intervals, key=lambda one: (one.rank, -confidences.get(one.run, 0.0), one.run)
+        ),
+        confidences=confidences,
         tests=tests,
         signature=replace(scorecards[0].signature, seed=seed),
     )

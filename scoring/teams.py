@@ -28,6 +28,11 @@ def best_of_teams(cards: Sequence[Scorecard], pattern: str) -> list[Scorecard]:
     return [card for card in cards if best[team_of(pattern, card.run)] is card]
 
 
+def best_first(card: Scorecard) -> tuple[float, float, str]:
+    """Return the key that orders runs: AUC iP/R, of equal runs the average confidence, the name."""
+    return -main_score(card), -(card.confidence or 0.0), card.run
+
+
 def main_score(card: Scorecard) -> float:
     """Return AUC iP/R, by which runs are ranked; the macro-average for INT and IPT."""
     return card.auc_ipr if isinstance(card, ActScorecard) else card.means.auc_ipr

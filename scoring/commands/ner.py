@@ -91,7 +91,7 @@ def score_names(args: argparse.Namespace) -> int:
         print(framed(args, ranking_report(table, args.format, _FIRST)))
     if pairs and args.format != "json":
         listed = [
-            {"run": run_name(path), **_pair_values(gold, pair)}
+            ({"run": run_name(path)} if len(pairs) > 1 else {}) | _pair_values(gold, pair)
             for path, of_run in pairs.items()
             for pair in of_run
         ]

@@ -16,7 +16,7 @@ from scoring.overview import OverviewTable, overview_latex, task_table, views_ta
 from scoring.scorecard import ItemScorecard, Scorecard
 from scoring.tables import csv_table, starred_table
 from scoring.tasks import Task
-from scoring.teams import main_score
+from scoring.teams import best_first
 from scoring.text import rereadable
 from scoring.views import RAW, VIEWS, select_views
 
@@ -86,7 +86,7 @@ def _score(args: argparse.Namespace, task: Task, given: Sequence[Path]) -> list[
         lenient_ranks=args.lenient_ranks,
         views=tuple(views),
     )
-    return sorted(cards, key=lambda card: (-main_score(card), card.run))
+    return sorted(cards, key=best_first)
 
 
 def _text(part: OverviewTable) -> str:

@@ -402,6 +402,34 @@ def test_raw_best_run_is_followed_and_best_of_each_view_is_named(folder, capsys)
     assert [line for line in ("INT raw mapped", "INT best both") if line not in text] == []
 
 
+def test_equal_runs_are_ordered_by_average_confidence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each article the mean of its hits, of these the mean; the name decides last."""
+    for name, sure in {"a_unsure": "0.5", "b_sure": "0.75"}.items():
+        Path(f"{name}.tsv").write_text(f"a\tP1\t1\t{sure}\na\tX\t2\t0.25\nb\tP3\t1\t{sure}\n")
+    runs = ["a_unsure.tsv", "b_sure.tsv"]
+    found = {"a_unsure": ((0.5 + 0.25) / 2 + 0.5) / 2, "b_sure": ((0.75 + 0.25) / 2 + 0.75) / 2}
+    int_gold = ["--task", "INT", "--gold", "gold.tsv"]
+    for extra in ([], ["--taxa", "taxa.tsv", "--views", "raw"], ["--views", "raw"]):
+        words = ["evaluate", *int_gold, *runs, "--measures", "confidence", "--format", "csv"]
+        assert main([*words, *extra]) == 0
+        assert {r["run"]: float(r["measures.confidence"]) for r in rows_of(capsys)} == found
+    assert main(["report", "--int", "gold.tsv", *runs, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert [one["run"] for one in values["int"]] == ["b_sure", "a_unsure"]
+    assert values["views"][0]["f_run"] == "b_sure"
+    compare = ["compare", *int_gold, *runs, "--resamples", "20", "--format", "csv"]
+    assert main([*compare, "--table", "runs"]) == 0
+    rows = rows_of(capsys)
+    assert [row["run"] for row in rows] == ["b_sure", "a_unsure"]
+    assert {row["run"]: float(row["confidence"]) for row in rows} == found
+    assert main(["evaluate", "--task", "ACT", "--gold", "act.tsv", "act_run.tsv", "--json",
+                 "--measures", "confidence"]) == 0  # fmt: skip
+    (act,) = json.loads(capsys.readouterr().out)
+    assert act["measures"]["confidence"] == pytest.approx((0.9 + 0.8 + 0.4 + 0.9) / 4)
+
+
 def test_a_report_of_nothing_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report"]) == 2
     assert "expected --act, --int or --ipt" in capsys.readouterr().err

@@ -362,7 +362,7 @@ def test_pairs_are_listed_with_their_outcomes(files, capsys):
     assert main([*words, "--resamples", "0"]) == 0
     rows = [re.split("  +", line) for line in capsys.readouterr().out.splitlines()]
     text = re.search('text="([^"]*)"', gold.read_text())[1]
-    spurious = ["run", "D1.s0", "-", "-", "-", "24-30", text[24:31], "brand"]
+    spurious = ["D1.s0", "-", "-", "-", "24-30", text[24:31], "brand"]
     assert [*spurious, "SPU", "SPU", "SPU", "SPU"] in rows
     assert main([*words, "--resamples", "0", "--format", "csv"]) == 0
     listed = csv.DictReader(io.StringIO(capsys.readouterr().out.split("\n\n")[1]))
