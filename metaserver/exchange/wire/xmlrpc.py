@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.charset import UTF8
-from metaserver.exchange.wire.plain import BEGINNINGS, plain_response
 from metaserver.exchange.wire.report import Report
 from metaserver.exchange.wire.stream import Stream
 from metaserver.exchange.wire.values import (
@@ -38,17 +37,19 @@ from metaserver.exchange.wire.values import (
 )
 
 # -- decoding of XML-RPC messages: fed in chunks, bounded, without I/O -----------------------------
-# A short plain answer is read at once (`plain`), and anything else as a stream (`stream`), which
-# also produces the error messages.
+# A short answer is held until it is complete, so that `usual` can read it by patterns; all else is
+# read as it arrives (`stream`).
 
 DEFAULT_LIMITS: Final = Limits()
+BEGINNINGS: Final = (b"<?xml", b"<methodResponse>")
+"""The first bytes of a usual answer; other answers need not be held back."""
 
 
 class Decoder:
     """A decoder of one message from the chunks of a body.
 
     `feed` takes bytes as they arrive and raises `WireError` when they exceed a limit or, unless
-    they begin like a plain answer and are no more than `CHUNK`, as soon as they cannot become a
+    they begin like a usual answer and are no more than `CHUNK`, as soon as they cannot become a
     message; `close` returns the message. After an error the decoder must not be used again.
     `charset` is that of the HTTP header, in lower case, or None. `report` collects notes.
     """
@@ -72,23 +73,19 @@ class Decoder:
         self._bytes += len(data)
         if self._bytes > self._limits.bytes:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.bytes:,} bytes")
-        plain = bool(self._held) or data.startswith(BEGINNINGS)
-        if plain and self._charset in UTF8 and self._stream is None and self._bytes <= CHUNK:
+        usual = bool(self._held) or data.startswith(BEGINNINGS)
+        if usual and self._charset in UTF8 and self._stream is None and self._bytes <= CHUNK:
             self._held += data
         else:
             self._streaming().feed(data)
 
     @property
     def held(self) -> bytearray:
-        """The whole body so far where it may be a short plain answer, else nothing."""
+        """The whole body so far where it may be a short usual answer, else nothing."""
         return self._held
 
     def close(self) -> Message:
         """Return the message; raises `WireError` where the bytes are no complete message."""
-        if self._stream is None:
-            response = plain_response(bytes(self._held), self._limits)
-            if response is not None:
-                return response
         return self._streaming().close()
 
     def response(self) -> Value:
