@@ -85,6 +85,15 @@ async def test_an_answer_of_nothing_is_that_nothing_was_found(body: bytes) -> No
     assert (answer.payloads, answer.hits_dropped) == ({}, 0)
 
 
+async def test_a_second_member_of_one_name_is_told() -> None:
+    body = with_member("normalizations", "<array><data/></array>")
+    attempt, answer = await ended(answering(body))
+    assert attempt.outcome is Outcome.OK
+    assert attempt.message == "normalizations: a second member of this name; the last one counts"
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+
+
 def declared(encoding: str | None, said: str | None) -> bytes:
     """Return an answer with an é in it, in an encoding that is declared or not."""
     head = f"<?xml version='1.0' encoding='{said}'?>" if said else "<?xml version='1.0'?>"

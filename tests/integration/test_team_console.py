@@ -491,3 +491,17 @@ async def test_servers_to_start_from_are_those_of_the_starter_kits(blue: Visitor
     for language, kit in KITS.items():
         assert f"<summary>{kit.title}</summary>" in page.text
         assert server_text(language) in html.unescape(page.text)
+
+
+async def test_pages_have_no_inline_script_or_style(partial: Visitor) -> None:
+    base = "/team/servers/blue-1"
+    for path in ("/team", "/team/servers", "/team/upload", "/team/register",
+                 "/team/tokens", "/team/settings", "/team/snippets",
+                 base, f"{base}/test", f"{base}/edit", f"{base}/retire", f"{base}/attempts",
+                 f"{base}/attempts/sample03/1?phase=test"):  # fmt: skip
+        page = await partial.get(path)
+        assert page.status == 200, path
+        text = re.sub(r"<pre.*?</pre>", "", page.text, flags=re.DOTALL)
+        assert not re.search(r"<style|<[a-z][^>]*\s(?:style|on\w+)=|<script(?![^>]*src=)", text)
+        ids = re.findall(r'\sid="([^"]+)"', text)
+        assert len(ids) == len(set(ids)), path
