@@ -1,5 +1,5 @@
-"""Scores and measures of what is stored: gold, leaderboards, response times, metrics.
+"""Scores and measures computed from the store: gold, leaderboards, response times, metrics.
 
-Lanes, the clock and the visibility of scores are not part of it. It may import scoring, store,
-tasks, exchange and all below.
+Lanes, the clock and score visibility are not part of it. It may import scoring, store, tasks,
+exchange and all below.
 """

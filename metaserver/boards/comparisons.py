@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BoardComparison:
-    """The intervals and levels of one board, and the scores they were computed from."""
+    """A board's intervals and levels, and the scores they were computed from."""
 
     scores: Mapping[ServerName, Score]
     intervals: Mapping[str, RunIntervals]
@@ -37,9 +37,10 @@ class BoardComparison:
 
 
 class Comparisons:
-    """The newest comparison of each board; a board that is viewed after a change gets a new one.
+    """Each board's newest comparison; a board viewed after a change gets a new comparison.
 
-    `changed` is called when one is ready; `pause` is the shortest time between two, in seconds.
+    `changed` is called when a comparison is ready; `pause` is the shortest time between two, in
+    seconds.
     """
 
     def __init__(
@@ -59,12 +60,12 @@ class Comparisons:
         policy: ArticlePolicy,
         scores: Mapping[ServerName, Score],
     ) -> BoardComparison | None:
-        """Return the newest comparison, and request another if it is not of these scores.
+        """Return the newest comparison, and request another if the scores differ.
 
         Runs without a place are not compared.
 
-        None where there is none yet, or where the task's runs cannot be compared. Must be called on
-        the event loop.
+        None if not computed yet, or if the task's runs cannot be compared. Must be called on the
+        event loop.
         """
         if not isinstance(self._scoreboard.scored_task(task).plugin, ComparedTask):
             return None
@@ -81,7 +82,7 @@ class Comparisons:
         return self._newest.get((task, view, policy))
 
     def without(self, task: TaskName) -> Comparisons:
-        """Return the comparisons of the other tasks' boards, after a change of this task's gold."""
+        """Return the other tasks' comparisons, after a change in this task's gold."""
         rest = Comparisons(self._scoreboard, self._changed, pause=self._pause)
         comparisons = {
             board: comparison for board, comparison in self._newest.items() if board[0] != task
@@ -138,7 +139,7 @@ class Comparisons:
 
 
 def are_same(scores: Mapping[ServerName, Score], newer: Mapping[ServerName, Score]) -> bool:
-    """Return whether the score objects are the same; the scoreboard reuses unchanged ones."""
+    """Return whether the score objects are the same; the scoreboard reuses unchanged scores."""
     return scores.keys() == newer.keys() and all(
         scores[run] is score for run, score in newer.items()
     )

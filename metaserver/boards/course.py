@@ -1,7 +1,7 @@
 """The course of attempts over all of a phase's time, in a few intervals whose length grows with it.
 
 Intervals are of 60 s, 120 s, 240 s and so on, aligned to the clock: the shortest of which few
-suffice. So the course of two parts is the course of the whole, in whatever order it was counted.
+suffice. So the course of two parts is the whole's course, in whatever order it was counted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from metaserver.boards.trends import Moment
 MOST = 48
 """Intervals, at most."""
 SHORTEST = 60
-"""Seconds of an interval, at least."""
+"""The minimum seconds per interval."""
 ANSWERS, PARTIAL, ERRORS = range(3)
-"""The columns of an interval's counts; those of its times follow."""
+"""An interval's count columns; its time columns follow."""
 TIMES = 3
 FINEST = 1e-3  # seconds: shorter times count as this
 AN_OCTAVE = 4  # bins of times: a percentile is within a tenth of its true value
@@ -34,21 +34,21 @@ Counts = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CourseReading:
-    """The moments of a course, of `seconds` each, from the first attempt to the last."""
+    """A course's moments, `seconds` long each, from the first attempt to the last."""
 
     seconds: int = SHORTEST
     moments: Sequence[Moment] = ()
 
 
 class KeptCourse(msgspec.Struct, frozen=True, array_like=True):
-    """A course for a checkpoint: intervals are of `SHORTEST` seconds, doubled `level` times."""
+    """A course for a checkpoint: intervals take `SHORTEST` seconds, doubled `level` times."""
 
     level: int = 0
     counts: dict[int, bytes] = {}
 
 
 class AttemptCourse:
-    """The counts of attempts by interval, which merge and can be subtracted again."""
+    """Attempt counts by interval, which merge and can be subtracted again."""
 
     def __init__(self) -> None:
         self._level = 0
@@ -67,7 +67,7 @@ class AttemptCourse:
             counts[TIMES + min(place, BINS - 1)] += 1
 
     def merge(self, other: AttemptCourse) -> None:
-        """Add the counts of another course."""
+        """Add another course's counts."""
         while self._level < other._level:
             self._widen()
         for number, counts in other._counts.items():
@@ -75,7 +75,7 @@ class AttemptCourse:
             interval += counts
 
     def subtract(self, other: AttemptCourse) -> None:
-        """Remove the counts of another course, all of which were added before."""
+        """Remove another course's counts, all of which were added before."""
         for number, counts in other._counts.items():
             mine = number >> self._level - other._level
             self._counts[mine] -= counts
@@ -83,7 +83,7 @@ class AttemptCourse:
                 del self._counts[mine]
 
     def _interval(self, number: int) -> Counts:
-        """Return the counts of an interval, numbered at the present level; it may be widened."""
+        """Return an interval's counts, numbered at the present level; it may be widened."""
         if number not in self._counts:
             self._counts[number] = np.zeros(TIMES + BINS, np.uint32)
             while max(self._counts) - min(self._counts) >= MOST:
@@ -142,7 +142,7 @@ class AttemptCourse:
 
 
 def _percentiles(times: Counts, percent: float) -> Sequence[float | None]:
-    """Return a percentile of each row, in seconds: the middle of its bin."""
+    """Return each row's percentile, in seconds: its bin's middle."""
     below = np.cumsum(times, axis=1)
     totals = below[:, -1]
     ranks = np.maximum(np.ceil(totals * percent / 100), 1)

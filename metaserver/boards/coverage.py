@@ -1,4 +1,4 @@
-"""Coverage: which articles of a phase are over for a run, answered or given up."""
+"""Coverage: which articles are over for a run, answered or given up."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def _all_over(_: ServerName) -> bytes | None:
 class Coverage:
     """The articles that are over for each run.
 
-    `positions` are those of the articles in the corpus. `over` returns a run's articles that are
-    over, a bit each by position (the lowest first); None: all are. It is asked while `is_open`;
+    `positions` are the articles' positions in the corpus. `over` returns a run's articles that are
+    over, a bit each by position (the lowest first); None: all are. It is called while `is_open`;
     afterwards all articles are over for every run.
     """
 
@@ -34,7 +34,7 @@ class Coverage:
     is_open: Callable[[], bool] = lambda: False
 
     def places(self, articles: Iterable[ArticleId]) -> NDArray[np.int64]:
-        """Return the positions of articles, which the corpus has."""
+        """Return the articles' positions; the corpus must have them."""
         return np.array([self.positions[article] for article in articles], dtype=np.int64)
 
     def mask(self, run: ServerName, places: NDArray[np.int64]) -> Mask:

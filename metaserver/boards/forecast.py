@@ -32,7 +32,7 @@ from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 # it all that slows a server down, without a model of any of it.
 
 KEPT = 50
-"""Articles that a pace is measured by: the last ones that ended."""
+"""How many articles a pace is measured by: the last that ended."""
 
 
 class MeasuredPace(NamedTuple):
@@ -44,7 +44,7 @@ class MeasuredPace(NamedTuple):
 
 @dataclass(slots=True)
 class Pace:
-    """The last articles of one server; moments are seconds of its work, `now` Unix seconds."""
+    """A server's last articles; moments are in its working seconds, `now` in Unix seconds."""
 
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
     since: float = 0.0  # the end of the article before the first of them
@@ -52,7 +52,7 @@ class Pace:
     resumed: float | None = None  # while it is at work
 
     def work(self, now: float) -> float:
-        """Return the time of work so far."""
+        """Return the working time so far."""
         if self.resumed is None:
             return self.worked
         return self.worked + max(0.0, now - self.resumed)  # a clock may be set back
@@ -64,7 +64,7 @@ class Pace:
         self.worked, self.resumed = self.work(now), now if working else None
 
     def ended(self, now: float) -> None:
-        """Record the end of an article: answered, or given up."""
+        """Record an article's end: answered, or given up."""
         if len(self.ends) == KEPT:
             self.since = self.ends[0]
         self.ends.append(self.work(now))
@@ -75,14 +75,14 @@ class Pace:
 
 
 class Paces:
-    """The paces of one phase's servers since the hub was started; `clock` gives Unix seconds."""
+    """A phase's server paces since the hub was started; `clock` gives Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._paces: defaultdict[ServerName, Pace] = defaultdict(Pace)
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
-        """Record an event of a lane."""
+        """Record a lane's event."""
         if isinstance(event, LaneChanged):
             self.turn(event.server.name, working=event.end in (None, LaneEnd.SLICE))
         elif event.decision.final:
@@ -93,7 +93,7 @@ class Paces:
         self._paces[server].turn(self._clock(), working=working)
 
     def ended(self, server: ServerName, at: float) -> None:
-        """Record the end of an article, at `at` by the clock of the machine that had sent it."""
+        """Record an article's end, at `at` by the sending machine's clock."""
         self._paces[server].ended(min(at, self._clock()))
 
     def measured(self, server: ServerName) -> MeasuredPace:
@@ -132,7 +132,7 @@ class Verdict(StrEnum):
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """The seconds that a server needs for the rest of its queue, and their range (95 %).
 
-    `articles` is the number of articles (or attempts, by `basis`) that it is computed from.
+    `articles` is the number of articles (or attempts, by `basis`) behind it.
     """
 
     seconds: float
@@ -143,7 +143,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forecast(status: ServerStatus, pace: MeasuredPace) -> Forecast | None:
-    """Return the forecast for a server; None where it is finished, or too little is known."""
+    """Return the forecast for a server; None if it is finished, or if there is too little data."""
     remaining = status.total - status.done - status.given_up
     if remaining <= 0:
         return None

@@ -23,7 +23,7 @@ from scoring.cells import inert
 def freeze(
     task: TaskPlugin, boards: Iterable[Board], *, phase: str, reason: str, at: float
 ) -> FrozenBoard:
-    """Freeze a task's present boards: one a view, and one for each choice of articles."""
+    """Freeze a task's present boards: per view, and per choice of articles."""
     frozen_boards = list(boards)
     ranking = next((board.ranking for board in frozen_boards), None)
     usual = ranking.articles if ranking else ArticlePolicy.ANSWERED
@@ -68,7 +68,7 @@ def result_file(run: ServerName, task: TaskName) -> str:
 
 
 def boards_json(scoreboard: Scoreboard) -> Mapping[TaskName, Mapping[str, Any]]:
-    """Return all present boards, JSON-ready, by task: the raw one, and the other views."""
+    """Return all present boards, JSON-ready, by task: the raw view, and the others."""
     return {
         task.name: _board(scoreboard, task.name, RAW)
         | {
@@ -99,7 +99,7 @@ def _board(scoreboard: Scoreboard, task: TaskName, view: View) -> dict[str, Any]
 
 
 def attempt_line(server: ServerName, stored: StoredAttempt) -> str:
-    """Return a line of `attempts.tsv`, with its end; no cell of it is a formula."""
+    """Return a line for `attempts.tsv`, with its line end; its cells are never formulas."""
     attempt, timings = stored.attempt, stored.attempt.timings
     times = [timings.queue, timings.dns, timings.connect, timings.send, timings.wait]
     times += [timings.transfer, timings.parse, timings.total]

@@ -39,7 +39,7 @@ class PublicPart:
     """The public part of a phase's gold: a `share` of its articles.
 
     It is drawn with the hub's key, so that nobody can guess it. Each article has a number that is
-    the same after a restart and in every version of the gold; those with the lowest are drawn.
+    the same after a restart and in every gold version; the lowest are drawn.
     """
 
     key: bytes = field(repr=False)
@@ -48,12 +48,12 @@ class PublicPart:
 
     @classmethod
     def of(cls, key: bytes, phase: int, plan: PhasePlan) -> PublicPart | None:
-        """Return the public part of the phase of this id; None where all of its gold is public."""
+        """Return a phase's public part by the phase's id; None if all its gold is public."""
         share = plan.public_share
         return None if share == 1 else cls(key=key, phase=phase, share=share)
 
     def draw(self, articles: Iterable[ArticleId]) -> frozenset[ArticleId]:
-        """Return the drawn ones of the gold's articles, at least one of them."""
+        """Return the drawn articles among the gold's, at least one."""
         ordered = sorted(articles, key=self._number)
         return frozenset(ordered[: max(1, round(self.share * len(ordered)))])
 
@@ -74,10 +74,10 @@ def scored_tasks(
     corpus: Collection[ArticleId] | None = None,
     part: PublicPart | None = None,
 ) -> Sequence[ScoredTask]:
-    """Return the tasks that have gold (as their plug-ins read it), in the order of their names.
+    """Return the tasks that have gold (as their plug-ins read it), ordered by name.
 
-    Gold of articles that are not in the corpus does not count; None: there is no corpus.
-    `part` draws what is scored apart, as the view `PUBLIC`.
+    Gold for articles outside the corpus does not count; None: there is no corpus. `part` draws what
+    is scored separately, as the view `PUBLIC`.
     """
     return [
         _scored(task, gold[name], vocabulary, marks.get(name), corpus, part)
@@ -124,14 +124,14 @@ def read_gold(task: TaskName, content: bytes, source: str) -> Any:
 # -- differences of two versions of the gold: labels by article, values by run ---------------------
 
 MOST_TOLD, MOST_LABELS = 1_000, 100
-"""Most articles that are listed, and most labels of one; the others are counted."""
+"""How many articles are listed, and how many labels per article; further ones are counted."""
 NONE: frozenset[str] = frozenset()
 
 Labels: TypeAlias = Mapping[ArticleId, frozenset[str]]
 
 
 class LabelChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """The differences of a gold from another, the first of them listed, and all of them counted."""
+    """The differences between two golds, the first listed, and all counted."""
 
     articles: int = 0
     added: int = 0
@@ -144,7 +144,7 @@ class LabelChanges(msgspec.Struct, frozen=True, kw_only=True):
 def label_changes(
     plugin: TaskPlugin, before: Any, after: Any, corpus: Collection[ArticleId]
 ) -> LabelChanges:
-    """Compare a gold with the one before it (None: there was none) and with a corpus.
+    """Compare a gold with the previous gold (None: the first) and with a corpus.
 
     Empty for tasks without labels. Slow for a large gold: call it in a thread.
     """
@@ -172,14 +172,14 @@ def label_changes(
 
 
 class Unanswerable(NamedTuple):
-    """The accessions of a gold that no answer can have, each with the reason; and of how many."""
+    """A gold's accessions that no answer can have, each with the reason; and the total."""
 
     reasons: Mapping[str, str]
     accessions: int
 
     @property
     def is_all(self) -> bool:
-        """True where no answer can be right: the gold is of another task, or of other ids."""
+        """True if no answer can be right: the gold belongs to another task, or has other ids."""
         return 0 < self.accessions == len(self.reasons)
 
 
@@ -195,7 +195,7 @@ def unanswerable(plugin: TaskPlugin, gold: Any, vocabulary: ReleaseVocabulary) -
 
 
 def no_accession(release: str) -> str:
-    """Return the message of a gold that is `Unanswerable` as a whole."""
+    """Return the message for a gold that is `Unanswerable` as a whole."""
     return (
         f"none of its accessions is one of UniProt {release}, so that no answer can be right:"
         " is it the gold of another task?"
@@ -220,7 +220,7 @@ def run_changes(
     before: Mapping[ServerName, Score],
     after: Mapping[ServerName, Score],
 ) -> Sequence[RunChange]:
-    """Return every run's values before and after, in the order of the board after."""
+    """Return every run's values before and after, in the board's order after."""
     rows_before = {row.run: row for row in ranked(plugin, ranking, before)}
     return [
         RunChange(

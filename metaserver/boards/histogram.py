@@ -1,6 +1,6 @@
-"""High dynamic range histogram of durations: bounded, mergeable, serialised as bytes.
+"""High dynamic range histogram for durations: bounded, mergeable, serialised as bytes.
 
-Merging is exact: the histogram of two parts is the histogram of the whole.
+Merging is exact: two parts' histograms merge to the whole's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _empty() -> HdrHistogram:
 
 
 def _bounds() -> npt.NDArray[np.float64]:
-    """Return the lower bounds of the bins and the upper bound of the last, in seconds."""
+    """Return the bins' lower bounds and the last upper bound, in seconds."""
     bins = _empty()
     return np.array([bins.get_value_from_index(i) for i in range(bins.counts_len + 1)]) * UNIT
 
@@ -35,7 +35,7 @@ _MIDDLES = (_BOUNDS[:-1] + _BOUNDS[1:]) / 2
 
 
 class TimeHistogram:
-    """A histogram of durations in seconds; a percentile is the middle of its bin."""
+    """A histogram for durations in seconds; a percentile is its bin's middle."""
 
     def __init__(self) -> None:
         self._filled: HdrHistogram | None = None  # until something is counted
@@ -53,7 +53,7 @@ class TimeHistogram:
         return self._filled
 
     def add(self, seconds: float) -> None:
-        """Count one duration."""
+        """Add a duration."""
         self._waiting.append(seconds)
         if len(self._waiting) >= WAITING:
             self._count()
@@ -71,19 +71,19 @@ class TimeHistogram:
 
     @property
     def _bins(self) -> HdrHistogram:
-        """The library's histogram of all durations."""
+        """The library's histogram with all durations."""
         if self._waiting:
             self._count()
         return self._counted
 
     def merge(self, other: TimeHistogram) -> None:
-        """Add the durations of another histogram."""
+        """Add another histogram's durations."""
         if not other.total:
             return
         self._bins.add(other._bins)
 
     def subtract(self, other: TimeHistogram) -> None:
-        """Remove the durations of another histogram, all of which were added before."""
+        """Remove another histogram's durations, all of which were added before."""
         if not other.total:
             return
         difference = self.total - other.total
@@ -101,7 +101,7 @@ class TimeHistogram:
         return self.percentiles(percent)[0]
 
     def percentiles(self, *percents: float) -> Sequence[float | None]:
-        """Return several percentiles, in hardly more time than one."""
+        """Return several percentiles, in hardly more time than a single percentile."""
         if not self.total:
             return [None] * len(percents)
         ranks = [max(1, math.ceil(self.total * percent / 100)) for percent in percents]
@@ -111,8 +111,8 @@ class TimeHistogram:
     def shape(self, longest: float, bars: int = 28) -> tuple[Sequence[float], Sequence[int]]:
         """Return bar edges (seconds, evenly spaced logarithms) and counts for a chart.
 
-        The bars begin at the shortest duration counted and end at `longest`; longer durations
-        count in the last bar. Empty where nothing was counted.
+        The bars begin at the shortest duration counted and end at `longest`; longer durations count
+        in the last bar. Empty if nothing was counted.
         """
         if not self.total:
             return (), ()
@@ -129,7 +129,7 @@ class TimeHistogram:
         return bytes(self._bins.encode())
 
     def add_bytes(self, packed: bytes) -> None:
-        """Add the durations of a histogram serialised by `to_bytes`."""
+        """Add the durations in a histogram serialised by `to_bytes`."""
         self._bins.decode_and_add(packed)
 
     @classmethod

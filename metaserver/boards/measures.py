@@ -1,8 +1,8 @@
-"""Measures of a server in a window of time: pure functions of its counts.
+"""A server's measures in a time window: pure functions.
 
-The TIPS measures are those of BeCalm's track "Technical interoperability and performance of
-annotation servers": M. Pérez-Pérez et al., "Next generation community assessment of biomedical
-entity recognition web servers", J. Cheminform. 11:42 (2019), tables 1 and 2.
+The TIPS measures come from BeCalm's track "Technical interoperability and performance of annotation
+servers": M. Pérez-Pérez et al., "Next generation community assessment of biomedical entity
+recognition web servers", J. Cheminform. 11:42 (2019), tables 1 and 2.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metaserver.boards.tally import TOTAL, Tally
 
 
 class UptimeState(Enum):
-    """The meaning of a server's state for its uptime."""
+    """What a server's state means for its uptime."""
 
     UP = "up"
     DOWN = "down"
@@ -39,7 +39,7 @@ UPTIME_STATES: Mapping[ServerState, UptimeState] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """A percentile of a duration, in seconds; `at_least`: the time limit cut the true one."""
+    """A percentile of a duration, in seconds; `at_least`: the time limit cut the true value."""
 
     seconds: float
     at_least: bool = False
@@ -50,7 +50,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timing:
-    """Percentiles of `count` durations, `censored` of which were cut by the time limit."""
+    """Percentiles over `count` durations, of which `censored` were cut by the time limit."""
 
     count: int
     censored: int
@@ -61,10 +61,11 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Availability:
-    """The availability of a server; times in seconds.
+    """A server's availability; times in seconds.
 
     `up`, `down`, `neither` and `unknown` (before its first state) add up to the window. A failure
-    is a change to down, a repair the change to up that follows; those within the window count.
+    is a change to down, a repair the change to up that follows; only changes within the window
+    count.
     """
 
     up: float = 0.0
@@ -83,22 +84,22 @@ class Availability:
 
     @property
     def mtbf(self) -> float | None:
-        """Mean time between failures (s): mean time up that a failure ended. None without one."""
+        """Mean time between failures (s): mean time up before a failure. None without failures."""
         return _ratio(self.up_before_failures, self.failures)
 
     @property
     def mttr(self) -> float | None:
-        """Mean time to repair (s): mean time down that a repair ended. None without one."""
+        """Mean time to repair (s): mean time down before a repair. None without repairs."""
         return _ratio(self.down_before_repairs, self.repairs)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tips:
-    """The TIPS means; None where the divisor is zero.
+    """The TIPS means; None if the divisor is zero.
 
-    A response is an answer with valid hits, or one that correctly had none. `censored` calls timed
-    out: they are no responses, but their time limit and their article count in the times, which are
-    lower bounds then.
+    A response is an answer with valid hits, or an answer that correctly had none. `censored` calls
+    timed out: they are no responses, but their time limit and their article count in the times,
+    which are lower bounds then.
     """
 
     responses: int
@@ -111,7 +112,7 @@ class Tips:
 
 
 def timings(tally: Tally, time_limit: float) -> Mapping[str, Timing]:
-    """Return the percentiles, in seconds, of the total and of each phase that was reached."""
+    """Return the percentiles, in seconds, for the total and for each phase that was reached."""
     return {
         name: _timing(times, tally.censored[name], time_limit if name == TOTAL else None)
         for name, times in tally.times.items()
@@ -134,10 +135,10 @@ def _timing(times: TimeHistogram, censored: int, limit: float | None) -> Timing:
 def tips(tally: Tally) -> Tips:
     """Return the TIPS means (Pérez-Pérez et al. 2019, table 2), times in seconds.
 
-    MAD, mean annotations a document: annotations / responses. MTDV, mean time a document volume:
-    time / bytes of the articles (s/B, the equation) and its inverse (B/s, the unit they print).
+    MAD, mean annotations per document: annotations / responses. MTDV, mean time per document
+    volume: time / article bytes (s/B, the equation) and its inverse (B/s, the unit they print).
     MTSA, mean time seeking an annotation: time / annotations. ART, average response time: time /
-    responses, where calls that ran out of time count as responses of the time limit.
+    responses, where timed-out calls count as responses that took the time limit.
     """
     seconds = tally.microseconds / 1e6
     return Tips(
@@ -154,11 +155,11 @@ def tips(tally: Tally) -> Tips:
 def availability(
     changes: Sequence[tuple[float, UptimeState]], since: float, until: float
 ) -> Availability:
-    """Return the availability of a server from `since` to `until` (Unix seconds).
+    """Return a server's availability from `since` to `until` (Unix seconds).
 
-    `changes` are (Unix seconds, state) in chronological order, including those before the window:
-    a period that ended in the window counts in MTBF or MTTR with its full length. Planned pauses
-    stop the clock of both: up, paused, up is one time up; down, paused, up is a repair.
+    `changes` are (Unix seconds, state) in chronological order, including those before the window: a
+    period that ended in the window counts in MTBF or MTTR with its full length. Planned pauses stop
+    both clocks: up, paused, up is a single time up; down, paused, up is a repair.
     """
     periods = [
         (begin, min(end, until), state)

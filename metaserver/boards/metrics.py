@@ -45,7 +45,7 @@ BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
 
 
 class Times:
-    """A histogram of durations, in seconds."""
+    """A histogram for durations, in seconds."""
 
     def __init__(self) -> None:
         self._counts = [0] * (len(BUCKETS) + 1)
@@ -64,7 +64,7 @@ class Times:
 
 
 class AttemptCounts(Collector):
-    """The number of attempts of each server by outcome."""
+    """Each server's number of attempts by outcome."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, Outcome]] = Counter()
@@ -74,7 +74,7 @@ class AttemptCounts(Collector):
         self._counts[attempt.server, attempt.outcome] += 1
 
     def forget(self, server: str) -> None:
-        """Drop the series of a removed server."""
+        """Drop a removed server's series."""
         for outcome in Outcome:
             self._counts.pop((server, outcome), None)
 
@@ -88,7 +88,7 @@ class AttemptCounts(Collector):
 
 
 class AttemptSums(Collector):
-    """The durations and bytes of all attempts together, and the hits that were kept."""
+    """All attempts' total durations and bytes, and the hits that were kept."""
 
     def __init__(self) -> None:
         self._responses = Times()
@@ -96,7 +96,7 @@ class AttemptSums(Collector):
         self._hits = self._sent = self._received = 0
 
     def add(self, attempt: Attempt, hits: int) -> None:
-        """Count an attempt, and the hits kept of its answer."""
+        """Count an attempt, and the hits kept from its answer."""
         self._hits += hits
         self._sent += attempt.bytes_out
         self._received += attempt.bytes_in
@@ -140,7 +140,7 @@ LAG_SECONDS = 1.0  # between two measurements of the loop's lag
 
 
 class HubProcesses(NamedTuple):
-    """The processes of the hub as one of them knows them; times in seconds."""
+    """The hub's processes as one of them knows them; times in seconds."""
 
     workers: int = 1
     webs: int = 1
@@ -157,11 +157,11 @@ class HubProcesses(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sources:
-    """The sources of the gauges, read on each scrape.
+    """The gauges' sources, read on each scrape.
 
-    `monitors` returns those of the phases in memory, `blocked` the reason why nothing can be
-    stored (None: it can), `streams` the number of open event streams; `watchdog` counts the stalls
-    of the event loop. `members` returns what is known of the processes of the hub.
+    `monitors` returns the monitors of phases in memory, `blocked` why nothing can be stored (None:
+    it can), `streams` the number of open event streams; `watchdog` counts event loop stalls.
+    `members` returns what is known about the hub's processes.
     """
 
     monitors: Callable[[], Iterable[Monitor]]
@@ -172,7 +172,7 @@ class Sources:
 
 
 class Metrics:
-    """The metrics of a hub, in a registry of their own."""
+    """A hub's metrics, in their own registry."""
 
     def __init__(self, sources: Sources, version: str) -> None:
         self._sources = sources
@@ -193,12 +193,12 @@ class Metrics:
         ProcessCollector(registry=registry)
 
     def attempt(self, attempt: Attempt, hits: int) -> None:
-        """Count an attempt that has ended, and the hits kept of its answer."""
+        """Count an ended attempt, and the hits kept from its answer."""
         self._attempts.add(attempt)
         self._sums.add(attempt, hits)
 
     def forget(self, server: ServerName) -> None:
-        """Drop the series of a removed server."""
+        """Drop a removed server's series."""
         self._attempts.forget(server)
 
     async def watch_loop(self) -> None:
@@ -218,7 +218,7 @@ class Metrics:
         return self._rendered(_Chosen(self.registry, lambda labels: "server" not in labels))
 
     def render_of(self, servers: Collection[ServerName]) -> tuple[bytes, str]:
-        """Return the metrics of some servers only, without sums over others."""
+        """Return some servers' metrics only, without sums over others."""
         chosen = _Chosen(self._attempts, lambda labels: labels["server"] in servers)
         return self._rendered(chosen, _Lanes(self._sources, servers))
 
@@ -238,7 +238,7 @@ class _Unnamed(Collector):
 
 
 class _Chosen(_Unnamed):
-    """A collector of another one's samples with matching labels."""
+    """Collects another collector's samples with matching labels."""
 
     def __init__(self, source: Collector, right: Callable[[Mapping[str, str]], bool]) -> None:
         self._source = source
@@ -253,7 +253,7 @@ class _Chosen(_Unnamed):
 
 
 class _Lanes(_Unnamed):
-    """A collector of the present states of lanes: all, or those of some servers."""
+    """Collects the present lane states: all, or some servers'."""
 
     def __init__(self, sources: Sources, only: Collection[ServerName] | None = None) -> None:
         self._sources = sources
@@ -280,7 +280,7 @@ class _Lanes(_Unnamed):
 
 
 class _Hub(_Unnamed):
-    """A collector of the present state of the hub."""
+    """Collects the hub's present state."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -314,7 +314,7 @@ class _Hub(_Unnamed):
 
 
 def _of_processes(members: HubProcesses) -> Iterable[Metric]:
-    """Yield what is measured of a hub's processes and the lanes that they hold."""
+    """Yield the measures for a hub's processes and the lanes that they hold."""
     workers = GaugeMetricFamily(
         "metaserver_processes", "Living processes of the hub.", labels=("role",)
     )

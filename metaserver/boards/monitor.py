@@ -49,7 +49,7 @@ class PassedState(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class _Measured:
-    """The measures of a server's attempts."""
+    """A server's attempt measures."""
 
     over: bytearray  # a bit for each article of the corpus, by position: answered or given up
     answered: int = 0
@@ -71,7 +71,7 @@ class _Measured:
 
 @dataclass(kw_only=True, slots=True)
 class _MonitoredServer:
-    """The monitored data of one server, and the state of its lane."""
+    """A server's monitored data, and its lane's state."""
 
     server: Server
     address: str
@@ -86,7 +86,7 @@ class _MonitoredServer:
 
 
 class ServerMonitor:
-    """The monitor of one phase with `total` articles a server and `time_limit` seconds each.
+    """A phase's monitor, with `total` articles per server and `time_limit` seconds each.
 
     `opened` returns whether articles are sent now: only then a queue has a remaining time.
     """
@@ -116,7 +116,7 @@ class ServerMonitor:
         self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
 
     def add(self, server: Server, address: str) -> None:
-        """Monitor a server, or apply changes of it; its address is the public part of its URL."""
+        """Monitor a server, or apply its changes; its address is the public part of its URL."""
         self._cached = None
         watched = self._servers.get(server.name)
         if watched is None:
@@ -128,12 +128,12 @@ class ServerMonitor:
         self._change(watched)
 
     def adopt(self, other: ServerMonitor, server: ServerName) -> None:
-        """Take over the measures of a server's attempts from another monitor, which is given up."""
+        """Take over a server's attempt measures from another monitor, which is given up."""
         errors = [error for error in other._errors if error.server == server]
         self._measure(server, other._servers[server].measured, errors)
 
     def dump(self, server: ServerName) -> KeptMonitor:
-        """Return the measures of a server's attempts, for `load`."""
+        """Return a server's attempt measures, for `load`."""
         measured = self._servers[server].measured
         return KeptMonitor(
             answered=measured.answered,
@@ -152,7 +152,7 @@ class ServerMonitor:
         )
 
     def load(self, server: ServerName, stored: KeptMonitor) -> None:
-        """Set the measures of a server's attempts to dumped ones."""
+        """Set a server's attempt measures to dumped ones."""
         measured = _Measured(
             answered=stored.answered,
             given_up=stored.given_up,
@@ -172,7 +172,7 @@ class ServerMonitor:
     def _measure(
         self, server: ServerName, measured: _Measured, errors: Iterable[ErrorEntry]
     ) -> None:
-        """Set the measures of a server's attempts, here and in those of all servers."""
+        """Set a server's attempt measures, here and in the totals over all servers."""
         watched = self._servers[server]
         self._answers -= watched.measured.answers
         self._answers += measured.answers
@@ -187,13 +187,13 @@ class ServerMonitor:
         self._change(watched)
 
     def behind(self, server: ServerName, behind: bool) -> None:
-        """Record whether stored attempts of a server are still being read."""
+        """Record whether a server's stored attempts are still being read."""
         watched = self._servers[server]
         watched.behind = behind
         self._change(watched)
 
     def control(self, server: ServerName, control: Control, note: str = "") -> None:
-        """Record the desired state of a server's lane."""
+        """Record a lane's desired state."""
         watched = self._servers[server]
         watched.control, watched.control_note = control, note
         self._change(watched)
@@ -230,12 +230,12 @@ class ServerMonitor:
             self._changed[name] = [*passed, *self._changed.get(name, ())]
 
     def _change(self, watched: _MonitoredServer) -> None:
-        """Drop what is cached of a server, and remember that it has changed."""
+        """Drop what is cached for a server, and remember that it has changed."""
         watched.status = self._cached = None
         self._changed.setdefault(watched.server.name, [])
 
     def status(self, server: ServerName) -> ServerStatus:
-        """Return a server's present row of the monitor."""
+        """Return a server's present row on the monitor."""
         self._update_open()
         return self._status(self._servers[server])
 
@@ -247,13 +247,13 @@ class ServerMonitor:
     def over(self, server: ServerName) -> bytes | None:
         """Return a bit for each article that is over for a server; None for another run.
 
-        The article at position 8i + k of the corpus has the bit k of byte i, the lowest first.
+        The corpus' article at position 8i + k has bit k in byte i, the lowest first.
         """
         watched = self._servers.get(server)
         return None if watched is None else bytes(watched.measured.over)
 
     def usages(self, currency: str) -> Mapping[ServerName, RunUsage]:
-        """Return what answers took, by the servers that declare it; costs in one currency."""
+        """Return what answers took, by the servers that declare it; costs in a single currency."""
         usages = {
             name: watched.measured.usage.of_run(currency)
             for name, watched in self._servers.items()
@@ -322,7 +322,7 @@ class ServerMonitor:
         del self._errors[:-ERRORS]
 
     def lane(self, change: LaneChanged) -> None:
-        """Record a change of a lane's state."""
+        """Record a change in a lane's state."""
         watched = self._servers[change.server.name]
         self._change(watched)
         was_down = bool(watched.down)
@@ -347,7 +347,7 @@ class ServerMonitor:
         return self._cached[1]
 
     def _update_open(self) -> None:
-        """Drop the cached rows where the phase has opened or closed, which changes all of them."""
+        """Drop the cached rows if the phase has opened or closed, which changes all of them."""
         if self._open is not (opened := self._opened()):
             self._open, self._cached = opened, None
             for watched in self._servers.values():

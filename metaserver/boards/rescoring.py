@@ -37,7 +37,7 @@ async def score_answers(
 ) -> None:
     """Put all answers of a phase onto an empty board, each once, and compute its means.
 
-    Only the parts of answers that belong to the board's tasks are read.
+    Only the answer parts for the board's tasks are read.
     """
     for name, key in lanes.items():
         after = -1

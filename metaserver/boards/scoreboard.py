@@ -39,10 +39,10 @@ class GoldMark(NamedTuple):
 class ScoredTask:
     """A task, the gold it is scored on, and the UniProt release its answers are checked by.
 
-    `mark` names the gold where it is stored. `views` creates a scorer for each view that is scored
-    beside the raw one. `public` is the public part of the gold, where scores of an open phase are
-    of a part alone, and `public_share` its share. `outside` are the articles of the gold file that
-    are not in the corpus: they are not in `gold` and count in no score.
+    `mark` names the gold if it is stored. `views` creates a scorer for each view beside the raw
+    view. `public` is the gold's public part, if an open phase scores only a part, and
+    `public_share` its share. `outside` are the gold file's articles outside the corpus: they are
+    not in `gold` and count in no score.
     """
 
     plugin: TaskPlugin
@@ -55,7 +55,7 @@ class ScoredTask:
     public_share: float = 1.0
 
     def scorers(self) -> Mapping[View, Callable[[], Scorer]]:
-        """Return the factories of empty scorers, by view."""
+        """Return factories for empty scorers, by view."""
         factories: dict[View, Callable[[], Scorer]] = {
             RAW: partial(self.plugin.scorer, self.gold),
             **self.views,
@@ -71,9 +71,9 @@ class ScoredTask:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BoardKey:
-    """The key of one scoring of a task: on one gold, in one view. Two boards never share one.
+    """The key for scoring a task on one gold, in one view. Boards never share keys.
 
-    `empty` is a scorer that stays empty: it prepares the answers of all runs.
+    `empty` is a scorer that stays empty: it prepares all runs' answers.
     """
 
     make: Callable[[], Scorer]
@@ -81,20 +81,20 @@ class BoardKey:
 
     @classmethod
     def of(cls, make: Callable[[], Scorer]) -> BoardKey:
-        """Return the key for a factory of scorers."""
+        """Return the key for a scorer factory."""
         return cls(make, make())
 
 
 Prepared: TypeAlias = dict[BoardKey, Any]
-"""The prepared values of one answer, by board: results of `Scorer.prepare`."""
+"""An answer's prepared values, by board: `Scorer.prepare` results."""
 NOTHING: Mapping[BoardKey, Any] = MappingProxyType({})
 
 
 class ScorerDump(NamedTuple):
-    """The state of a run's scorer in one view, to be stored in the hub's store and nowhere else.
+    """A run scorer's state in one view, to be stored in the hub's store and nowhere else.
 
-    `data` says which hits are correct, and is empty where the run has no answers.
-    `fingerprint` names all that must be equal to continue from it: gold, release and scorer.
+    `data` says which hits are correct, and is empty if the run has no answers. `fingerprint` names
+    all that must be equal to continue from it: gold, release and scorer.
     """
 
     task: TaskName
@@ -116,17 +116,18 @@ class _Averaging:
 
 
 def _by_policy(*, counts: bool) -> Mapping[ArticlePolicy, dict[ServerName, Any]]:
-    """Return an empty mapping for each policy; one for all where they make no difference."""
+    """Return an empty mapping for each policy; a shared mapping if they make no difference."""
     shared: dict[ServerName, Any] = {}
     return {policy: {} if counts else shared for policy in ArticlePolicy}
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class _Runs:
-    """The runs of one board by their servers, with their scores by the articles that count.
+    """A board's runs by server, with their scores by the articles that count.
 
     `changed` have no score, or answers since it; the longest changed come first. `counts`: scores
-    depend on which articles count; otherwise a run has one score, which its answers alone change.
+    depend on which articles count; otherwise a run has a single score, which only its answers
+    change.
     """
 
     mask: Callable[[ServerName], Mask]  # the gold's articles that count, where a scorer counts all
@@ -182,7 +183,7 @@ class _Runs:
             part.pop(server, None)
 
     def newest(self, server: ServerName, policy: ArticlePolicy) -> Score | None:
-        """Return a run's score, None where it is yet to be computed."""
+        """Return a run's score, None if not computed yet."""
         return None if server in self.changed[policy] else self.scores[policy].get(server)
 
     def known(self, server: ServerName) -> Mapping[ArticlePolicy, Score]:
@@ -191,7 +192,7 @@ class _Runs:
         return {policy: score for policy, score in scores.items() if score is not None}
 
     def score(self, server: ServerName, policy: ArticlePolicy) -> Score:
-        """Return a run's score; that of one that changed is computed now."""
+        """Return a run's score; a changed run's score is computed now."""
         if (score := self.newest(server, policy)) is None:
             score = score_of(self.scorers[server], policy, self.mask(server))
             self.scores[policy][server] = score
@@ -238,11 +239,10 @@ def score_of(scorer: Scorer, policy: ArticlePolicy, mask: Mask) -> Score:
 
 
 class Scoreboard:
-    """The leaderboards of the tasks that have gold. A run is a server's answers to one task.
+    """The leaderboards for the tasks that have gold. A run is a server's answers to a task.
 
     `ranking` is the rule of their places (None: as BioCreative II.5 published), and says which
-    articles count where a caller does not;
-    `coverage` says which articles are over for a run.
+    articles count if a caller does not; `coverage` says which articles are over for a run.
     """
 
     def __init__(
@@ -286,9 +286,9 @@ class Scoreboard:
         }
 
     def counted(self, task: TaskName, server: ServerName) -> tuple[Mask, NDArray[np.int64]]:
-        """Return which articles of a task's gold are over for a run, and their corpus positions.
+        """Return which gold articles are over for a run, and their corpus positions.
 
-        Both are empty where the task's scorer alone decides which articles count.
+        Both are empty if the task's scorer alone decides which articles count.
         """
         empty = self._keys[task][RAW].empty
         articles = empty.articles if isinstance(empty, CountingScorer) else ()
@@ -324,7 +324,7 @@ class Scoreboard:
         self.ranking = ranking
 
     def policies(self, task: TaskName) -> tuple[ArticlePolicy, ...]:
-        """Return which articles can count in a task's scores: all there are where it matters."""
+        """Return which articles can count in a task's scores: all articles if it matters."""
         signatures = {self._signatures[task, RAW, policy] for policy in ArticlePolicy}
         return tuple(ArticlePolicy) if len(signatures) > 1 else (self.ranking.articles,)
 
@@ -337,15 +337,15 @@ class Scoreboard:
         return list(self._tasks.values())
 
     def scored_task(self, task: TaskName) -> ScoredTask:
-        """Return one of the tasks that are scored, with its gold."""
+        """Return a scored task, with its gold."""
         return self._tasks[task]
 
     def views(self, task: TaskName) -> Sequence[View]:
-        """Return the views that a task is scored in, the raw one first."""
+        """Return the views that a task is scored in, the raw view first."""
         return list(self._keys[task])
 
     def count(self, task: TaskName) -> int:
-        """Return the number of runs of a task."""
+        """Return a task's number of runs."""
         return len(self._runs[task, RAW].scorers) if task in self._keys else 0
 
     def is_prepared(
@@ -369,7 +369,7 @@ class Scoreboard:
         payloads: Mapping[TaskName, Any],
         prepared: Mapping[BoardKey, Any] = NOTHING,
     ) -> None:
-        """Score one article of a server's runs; tasks without gold are passed over.
+        """Score an article for a server's runs; tasks without gold are skipped.
 
         Missing preparations are made now.
         """
@@ -390,10 +390,10 @@ class Scoreboard:
             runs.drop(server)
 
     def dump(self, server: ServerName) -> Sequence[ScorerDump]:
-        """Return the states of a server's scorers, with the answers that wait for a mean.
+        """Return a server's scorer states, with the answers that wait for a mean.
 
-        Runs of tasks whose scorers cannot be kept, or whose gold has no mark, are left out. The
-        call takes about a millisecond for 10,000 answers.
+        Runs are left out if their task's scorer cannot be kept, or its gold has no mark. The call
+        takes about a millisecond for 10,000 answers.
         """
         return [
             ScorerDump(name, view, fingerprint, self._dumped(server, name, view))
@@ -418,9 +418,9 @@ class Scoreboard:
         return complete.dump()
 
     def load(self, server: ServerName, dumps: Iterable[ScorerDump]) -> Mapping[TaskName, str]:
-        """Replace a server's runs by dumped ones; return the tasks to be scored from the store.
+        """Replace a server's runs by dumped runs; return the tasks to be scored from the store.
 
-        Each of those has the reason why its dumps cannot be used, and no run of the server.
+        Each returned task has the reason why its dumps cannot be used, and no run from this server.
         """
         self.drop(server)
         by_board = {(dump.task, dump.view): dump for dump in dumps}
@@ -442,7 +442,7 @@ class Scoreboard:
     def _loaded(
         self, task: TaskName, view: View, key: BoardKey, dump: ScorerDump | None
     ) -> Scorer | None:
-        """Return the scorer of a dump, None for a run without answers; raises `ValueError`."""
+        """Return a dump's scorer, None for a run without answers; raises `ValueError`."""
         scorer = key.make()
         if not isinstance(scorer, KeptScorer):
             raise ValueError("its scorer cannot be kept")
@@ -456,7 +456,7 @@ class Scoreboard:
         return scorer
 
     def _fingerprint(self, task: TaskName, view: View) -> str:
-        """Return all that a dump depends on besides the answers; empty where it is unknown."""
+        """Return all that a dump depends on besides the answers; empty if unknown."""
         scored = self._tasks[task]
         if scored.mark is None:
             return ""
@@ -464,7 +464,7 @@ class Scoreboard:
         return f"{signature}|mark:{scored.mark.digest}|board:{view}"
 
     def regrade(self, other: Scoreboard) -> None:
-        """Replace tasks, with their gold and runs, by those of another board."""
+        """Replace tasks, with their gold and runs, by another board's."""
         merged = {**self._tasks, **other._tasks}
         self._tasks = {name: merged[name] for name in sorted(merged)}
         self._keys = {**self._keys, **other._keys}
@@ -474,11 +474,11 @@ class Scoreboard:
         self._boards = {**rest, **other._runs}
 
     def mark(self, task: TaskName, mark: GoldMark) -> None:
-        """Set the mark of a task's gold, once it is stored."""
+        """Set the mark for a task's gold, once it is stored."""
         self._tasks = {**self._tasks, task: replace(self._tasks[task], mark=mark)}
 
     def adopt(self, other: Scoreboard, server: ServerName) -> None:
-        """Replace a server's runs by those of a board of the same tasks."""
+        """Replace a server's runs by those on a board with the same tasks."""
         self.drop(server)
         for board, runs in other._runs.items():
             if server in runs.scorers:
@@ -511,7 +511,7 @@ class Scoreboard:
         )
 
     def runs(self, task: TaskName, view: View = RAW) -> Sequence[ServerName]:
-        """Return the names of the runs of a task."""
+        """Return the names of a task's runs."""
         return list(self._runs[task, view].scorers)
 
     def scores(
@@ -524,10 +524,10 @@ class Scoreboard:
     def recent(
         self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None
     ) -> Mapping[ServerName, Score]:
-        """Return the newest scores of a task's runs, in bounded time (about 10 ms).
+        """Return the newest scores for a task's runs, in bounded time (about 10 ms).
 
-        A few of the runs that changed are averaged again, the longest changed first. The others
-        have their previous score, and none if there is none yet (see `behind`).
+        A few changed runs are averaged again, the longest changed first. Others have their previous
+        score, if any (see `behind`).
         """
         runs, policy = self._runs[task, view], policy or self.ranking.articles
         for server in list(islice(runs.changed[policy], self._at_once[task, view])):
@@ -558,7 +558,7 @@ class Scoreboard:
     async def averaged(
         self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None
     ) -> Mapping[ServerName, Score]:
-        """Return the scores of a task's runs, averaged one by one in threads (see `average`)."""
+        """Return the scores for a task's runs, averaged in turn in threads (see `average`)."""
         runs = self.runs(task, view)
         scores = {name: await self.average(task, view, name, policy) for name in runs}
         return {name: score for name, score in scores.items() if score is not None}
@@ -570,11 +570,11 @@ class Scoreboard:
         server: ServerName,
         policy: ArticlePolicy | None = None,
     ) -> Score | None:
-        """Return the score of a run, computed in a thread; None where there is no such run.
+        """Return a run's score, computed in a thread; None if there is no such run.
 
-        It covers the answers that arrived before the call; where a mean of the run is being made
-        already, those that arrived before that one's end (see `at_rest`). Answers that arrive
-        meanwhile are scored afterwards, so that `scores` may return a newer score next.
+        It covers the answers that arrived before the call; if the run's mean is already being
+        computed, those that arrive before that ends (see `at_rest`). Answers that arrive meanwhile
+        are scored afterwards, so that `scores` may return a newer score next.
         """
         await self.at_rest(task, view, server)
         runs, policy = self._runs[task, view], policy or self.ranking.articles
@@ -587,16 +587,16 @@ class Scoreboard:
         return server in self._runs[task, view].averaging
 
     async def at_rest(self, task: TaskName, view: View, server: ServerName) -> None:
-        """Wait until no mean of a run is being computed, and no answer waits for one."""
+        """Wait until no run's mean is being computed, and no answer waits for a mean."""
         while (averaging := self._runs[task, view].averaging.get(server)) is not None:
             assert averaging.made is not None
             await asyncio.wait([averaging.made])
 
 
 def _signature(task: ScoredTask, view: View, scorer: str) -> str:
-    """Return all that must be equal for two boards to be comparable, in one line.
+    """Return all that must be equal for two boards to be comparable, on one line.
 
-    `scorer` is the signature of the task's scorer.
+    `scorer` is the task scorer's signature.
     """
     name, *rest = scorer.split("|")
     gold = [f"gold:{task.mark.version}"] if task.mark else []
@@ -618,9 +618,9 @@ def order_of(plugin: TaskPlugin, ranking: Ranking) -> tuple[str, ...]:
 def ranked(
     plugin: TaskPlugin, ranking: Ranking, scores: Mapping[ServerName, Score]
 ) -> Sequence[BoardRow]:
-    """Order runs by the ranking's measure, best first, equal ones as it says.
+    """Order runs by the ranking's measure, best first, ties as it says.
 
-    Runs that answered too little come after the others, those without a value last; neither has a
+    Runs that answered too little come after the others, runs without a value last; neither has a
     place.
     """
     measure = order_of(plugin, ranking)[0]

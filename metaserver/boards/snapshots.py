@@ -15,7 +15,7 @@ from metaserver.boards.course import CourseReading, KeptCourse
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tick:
-    """One attempt in a server's strip: its outcome and its duration in seconds."""
+    """An attempt in a server's strip: its outcome and its duration in seconds."""
 
     outcome: Outcome
     seconds: float
@@ -23,7 +23,7 @@ class Tick:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerStatus:
-    """A row of the monitor; times in seconds, None where nothing was measured yet."""
+    """A row of the monitor; times in seconds, None until measured."""
 
     name: ServerName
     address: str  # scheme://host:port, never user info, path or query
@@ -97,7 +97,7 @@ class ErrorEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Monitor:
-    """The data of the monitor page; `histogram` counts response times by `histogram_edges` (s)."""
+    """The monitor page's data; `histogram` counts response times by `histogram_edges` (s)."""
 
     phase: str
     time_limit: float
@@ -117,11 +117,11 @@ class Monitor:
 
 
 class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
-    """The monitor's measures of a server, for a checkpoint: of its attempts, not of its lane.
+    """A server's attempt measures, for a checkpoint.
 
-    `answers` counts by bin of the clock; `times` is a serialised `TimeHistogram`, or empty. `over`
-    has the articles that are over, as `ServerMonitor.over` returns them. `tasks` counts the answers
-    that have a task.
+    `answers` counts by clock bin; `times` is a serialised `TimeHistogram`, or empty. `over` has the
+    articles that are over, as `ServerMonitor.over` returns them. `tasks` counts the answers that
+    have a task.
     """
 
     answered: int

@@ -1,4 +1,4 @@
-"""Tally of ended attempts: sums that merge exactly, from shorter intervals into longer ones."""
+"""Tallies of ended attempts: sums that merge exactly, from shorter intervals into longer ones."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NO_RESPONSE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.CANC
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """The measurements of an ended attempt.
 
-    `at` is the time it ended (Unix seconds), `hits` the number kept of its answer, `article_bytes`
-    the size of the article that was sent; `final` is True where the article is finished for the
+    `at` is the time it ended (Unix seconds), `hits` the number kept from its answer,
+    `article_bytes` the sent article's size; `final` is True if the article is finished for the
     lane.
     """
 
@@ -37,7 +37,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> Ended:
-        """Return the measurements of an attempt."""
+        """Return an attempt's measurements."""
         return cls(
             at=attempt.ended_at,
             outcome=attempt.outcome,
@@ -59,12 +59,12 @@ class _Packed(msgspec.Struct, array_like=True):
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """The sums of a server's attempts in an interval of time.
+    """A server's attempt sums over an interval.
 
     `times` has a histogram for "total" (attempts that brought a response or timed out) and for each
-    phase that was reached. `censored` counts the durations in them that were cut by the time limit,
-    so that the true ones are longer. `microseconds` and `article_bytes` are sums over the answered
-    and the timed-out attempts, the latter with the time limit.
+    phase that was reached. `censored` counts the durations cut by the time limit, whose true values
+    are longer. `microseconds` and `article_bytes` are sums over the answered and the timed-out
+    attempts, the latter with the time limit.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -86,7 +86,7 @@ class Tally:
         return self.outcomes[Outcome.TIMEOUT]
 
     def add(self, ended: Ended, time_limit: float) -> None:
-        """Count an attempt; one that timed out took `time_limit` seconds, censored."""
+        """Count an attempt; a timed-out attempt took `time_limit` seconds, censored."""
         outcome, timings = ended.outcome, ended.timings
         self.outcomes[outcome] += 1
         self.given_up += ended.final and outcome not in ANSWERED
@@ -121,7 +121,7 @@ class Tally:
         self.censored[cut] += 1
 
     def merge(self, other: Tally) -> None:
-        """Add the sums of another tally."""
+        """Add another tally's sums."""
         self.outcomes.update(other.outcomes)
         self.censored.update(other.censored)
         for name, times in other.times.items():
@@ -149,7 +149,7 @@ class Tally:
         )
 
     def add_bytes(self, packed: bytes) -> None:
-        """Add the sums of a tally serialised by `to_bytes`."""
+        """Add the sums in a tally serialised by `to_bytes`."""
         stored = msgspec.msgpack.decode(packed, type=_Packed)
         self.outcomes.update(stored.outcomes)
         self.censored.update(stored.censored)
@@ -163,7 +163,8 @@ class Tally:
 def _cut(timings: Timings) -> str:
     """Return the phase that was under way when the call timed out.
 
-    It is the one after the last that was reached; the transfer's time is known even if it was cut.
+    It is the phase after the last that was reached; the transfer's time is known even if it was
+    cut.
     """
     after = ("transfer", "transfer", "wait", "send")
     for name, following in zip(CUT_PHASES, after, strict=True):

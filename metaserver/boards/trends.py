@@ -1,4 +1,4 @@
-"""The course of a server's measures over a window of time, and its uptime by day."""
+"""A server's measures over a time window, and its uptime by day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAYS = 30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Moment:
-    """The measures of one bucket of a window: p50 and p95 in seconds, None without a response.
+    """The measures in one bucket: p50 and p95 in seconds, None without a response.
 
     `start` is in Unix seconds; `answered` includes the partial answers.
     """
@@ -39,7 +39,7 @@ class DayUptime:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trend:
-    """The buckets of a window, of `bucket` seconds each, and the last 30 days; oldest first.
+    """A window's buckets, `bucket` seconds each, and the last 30 days; oldest first.
 
     The last of each is not over.
     """
@@ -50,7 +50,7 @@ class Trend:
 
 
 class ReadBuckets:
-    """The moments of serialised buckets; one that has not changed is not read again."""
+    """The moments from serialised buckets; an unchanged bucket is not read again."""
 
     def __init__(self) -> None:
         self._read: dict[int, tuple[bytes, Moment]] = {}
@@ -97,7 +97,7 @@ def uptime_by_day(changes: Sequence[tuple[float, UptimeState]], now: float) -> S
 def _uptime(
     changes: Sequence[tuple[float, UptimeState]], since: float, until: float
 ) -> float | None:
-    """Return the uptime of a day from the changes in it and the one before."""
+    """Return a day's uptime from its changes and the change before."""
     first = bisect.bisect_right(changes, since, key=lambda change: change[0])
     end = bisect.bisect_left(changes, until, key=lambda change: change[0])
     return availability(changes[max(first - 1, 0) : end], since, until).uptime

@@ -1,6 +1,6 @@
-"""Measures of each server's last hour, day, week and month, kept in buckets of time.
+"""Each server's measures over the last hour, day, week and month, kept in time buckets.
 
-Attempts wait in a list and are counted into buckets together. A bucket is serialised: a month of
+Attempts wait in a list and are counted into buckets together. A bucket is serialised: a month for
 300 busy servers stays below 100 MB, an idle server takes almost nothing.
 """
 
@@ -38,7 +38,7 @@ CHANGES = 20_000  # the most changes of a server between up, down and neither th
 
 
 class Window(StrEnum):
-    """The window of time before now."""
+    """The time window before now."""
 
     HOUR = "1h"
     DAY = "24h"
@@ -48,17 +48,17 @@ class Window(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WindowSpan:
-    """A window's length and that of its buckets, in seconds."""
+    """A window's length and its buckets' length, in seconds."""
 
     seconds: int
     bucket: int
 
     def start(self, at: float) -> int:
-        """Return the start of the bucket of a moment (Unix seconds)."""
+        """Return the start of a moment's bucket (Unix seconds)."""
         return int(at // self.bucket) * self.bucket
 
     def since(self, now: float) -> int:
-        """Return the start of the window: as many buckets as fit, the current one included."""
+        """Return the window's start: as many buckets as fit, the current one included."""
         return self.start(now) + self.bucket - self.seconds
 
 
@@ -73,10 +73,10 @@ FINEST, LONGEST = SPANS[Window.HOUR], SPANS[Window.MONTH]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerWindow:
-    """The measures of one server in one window.
+    """A server's measures in a window.
 
     `since` and `until` (Unix seconds) bound the time counted: the window less at most one bucket.
-    `throughput` is articles answered a minute in that time, from the first event of the server on;
+    `throughput` is articles answered per minute in that time, from the server's first event on;
     None before. `times` has "total" and the phases that were reached, in seconds.
     """
 
@@ -95,10 +95,10 @@ class ServerWindow:
 
 
 class KeptWindows(msgspec.Struct, frozen=True, array_like=True):
-    """The measures of a server's attempts, for a checkpoint.
+    """A server's attempt measures, for a checkpoint.
 
-    `first` is the time of the first one (Unix seconds), `buckets` has serialised tallies by window
-    and start.
+    `first` is the time of the first attempt (Unix seconds), `buckets` has serialised tallies by
+    window and start.
     """
 
     first: float
@@ -130,11 +130,11 @@ class Windows:
             self._count(history)
 
     def state(self, server: ServerName, at: float, state: ServerState, note: str = "") -> None:
-        """Record a change of state at `at` (Unix seconds), in chronological order."""
+        """Record a state change at `at` (Unix seconds), in chronological order."""
         self._servers[server].change(at, state, note)
 
     def window(self, server: ServerName, window: Window) -> ServerWindow:
-        """Return a server's present measures; those of an unknown server are empty."""
+        """Return a server's present measures; empty for an unknown server."""
         history, span, now = self._servers.get(server, _History()), SPANS[window], self._clock()
         self._count(history)
         since = span.since(now)
@@ -159,7 +159,7 @@ class Windows:
         )
 
     def trend(self, server: ServerName, window: Window) -> Trend:
-        """Return the course of a server's measures; that of an unknown server is empty."""
+        """Return the course of a server's measures; empty for an unknown server."""
         history, span, now = self._servers.get(server, _History()), SPANS[window], self._clock()
         self._count(history)
         buckets = history.read[window]
@@ -170,13 +170,13 @@ class Windows:
         )
 
     def limit(self, seconds: float) -> None:
-        """Change the time limit for an article; attempts that were counted keep the earlier one."""
+        """Change the time limit for an article; counted attempts keep the earlier limit."""
         for history in self._servers.values():
             self._count(history)
         self._time_limit = seconds
 
     def adopt(self, other: Windows, server: ServerName) -> None:
-        """Take over the attempts of a server from other windows, which are given up."""
+        """Take over a server's attempts from other windows, which are given up."""
         theirs = other._servers[server]
         other._count(theirs)
         history = self._servers[server]
@@ -184,14 +184,14 @@ class Windows:
         history.buckets, history.first_attempt = theirs.buckets, theirs.first_attempt
 
     def dump(self, server: ServerName) -> KeptWindows:
-        """Return the measures of a server's attempts, for `load`."""
+        """Return a server's attempt measures, for `load`."""
         history = self._servers[server]
         self._count(history)
         buckets = {window: dict(buckets) for window, buckets in history.buckets.items()}
         return KeptWindows(history.first_attempt, buckets)
 
     def load(self, server: ServerName, stored: KeptWindows) -> None:
-        """Set the measures of a server's attempts."""
+        """Set a server's attempt measures."""
         history = self._servers[server]
         history.forget_attempts()
         history.first_attempt = stored.first
@@ -205,7 +205,7 @@ class Windows:
 
 @dataclass(slots=True)
 class _History:
-    """The history of one server; times are Unix seconds."""
+    """A server's history; times are Unix seconds."""
 
     waiting: list[Ended] = field(default_factory=list)
     buckets: Mapping[Window, dict[int, bytes]] = field(
@@ -245,7 +245,7 @@ class _History:
     def count(self, now: float, time_limit: float) -> None:
         """Count the waiting attempts into the buckets of every window that contains them.
 
-        Each is counted once, in its finest bucket; coarser ones are merged from finer ones.
+        Each is counted once, in its finest bucket; coarser buckets are merged from finer buckets.
         """
         fresh = self._fresh(now, time_limit)
         for finer, coarser in pairwise(SPANS):

@@ -1,6 +1,6 @@
-"""The arguments of the commands that work on this machine: a function for each.
+"""The arguments for commands that work on this machine: a function each.
 
-It imports none of what the commands do their work with, so that help comes at once.
+It imports nothing that the commands work with, so help comes at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PARAMETERS = ("text", "text+context")
 
 
 def add_run(parser: ArgumentParser) -> None:
-    """Add what `run` is given; the names of the installed tasks are enough for its options."""
+    """Add `run`'s arguments; its options only need the installed tasks' names."""
     from importlib.metadata import entry_points  # no other command needs it
 
     parser.description = (
@@ -50,7 +50,7 @@ def add_run(parser: ArgumentParser) -> None:
 
 
 def add_attempts(parser: ArgumentParser) -> None:
-    """Add what `attempts` is given."""
+    """Add `attempts`' arguments."""
     parser.description = (
         "Shows what became of each request of a run: outcome, times, every problem with"
         " its path in the answer. Also while the run continues."
@@ -64,7 +64,7 @@ def add_attempts(parser: ArgumentParser) -> None:
 
 
 def add_probe(parser: ArgumentParser) -> None:
-    """Add what `probe` is given."""
+    """Add `probe`'s arguments."""
     parser.description = (
         "Tests an annotation server as the hub does before its first article counts,"
         " and says of each step how long it took and what was wrong. Exit status: 0 if the server"
@@ -101,7 +101,7 @@ def add_probe(parser: ArgumentParser) -> None:
 
 
 def add_serve(parser: ArgumentParser) -> None:
-    """Add what `serve` is given."""
+    """Add `serve`'s arguments."""
     parser.description = (
         "Runs the hub as a service until it is stopped (Ctrl-C, SIGTERM)."
         " Stopped at any moment, it continues where it was."
@@ -116,7 +116,7 @@ def add_serve(parser: ArgumentParser) -> None:
 
 
 def add_doctor(parser: ArgumentParser) -> None:
-    """Add what `doctor` is given."""
+    """Add `doctor`'s arguments."""
     parser.description = (
         "Checks settings, store, releases, articles, gold and dates, and changes"
         " nothing. Exit status 1 where the hub would not start or a phase could not run."
@@ -136,7 +136,7 @@ def add_doctor(parser: ArgumentParser) -> None:
 
 
 def add_backup(parser: ArgumentParser) -> None:
-    """Add what `backup` is given."""
+    """Add `backup`'s arguments."""
     parser.description = (
         "Copies a hub's store, as it is at this moment, into one file, and checks the"
         " copy. To go back to it, stop the hub and put it in the store's place; for a store in"
@@ -147,7 +147,7 @@ def add_backup(parser: ArgumentParser) -> None:
 
 
 def add_results(parser: ArgumentParser) -> None:
-    """Add what `results` is given."""
+    """Add `results`' arguments."""
     parser.description = (
         "Has a running hub make the results package of a phase that is frozen or closed, and"
         " writes it into a folder: tables (CSV, LaTeX), figures, pairwise tests, response"
@@ -165,7 +165,7 @@ def add_results(parser: ArgumentParser) -> None:
 
 
 def add_demo(parser: ArgumentParser) -> None:
-    """Add what `demo` is given."""
+    """Add `demo`'s arguments."""
     parser.description = (
         "Runs a small challenge with five annotation servers on this machine, and"
         " leaves its pages up until Ctrl-C."
@@ -182,7 +182,7 @@ def add_demo(parser: ArgumentParser) -> None:
 
 
 def add_rehearse(parser: ArgumentParser) -> None:
-    """Add what `rehearse` is given."""
+    """Add `rehearse`'s arguments."""
     parser.description = (
         "Plays a challenge of BioCreative II.5's size against simulated teams on this machine, many"
         " times as fast: with slow servers, faults, absences, and a hub that is killed half-way."
@@ -204,7 +204,7 @@ def add_rehearse(parser: ArgumentParser) -> None:
 
 
 def add_restore(parser: ArgumentParser) -> None:
-    """Add what `restore` is given."""
+    """Add `restore`'s arguments."""
     parser.description = (
         "Reads what `metaserver backup` wrote of a PostgreSQL database into an empty one, which"
         " the settings name: all of it or nothing."
@@ -214,25 +214,29 @@ def add_restore(parser: ArgumentParser) -> None:
 
 
 def add_move(parser: ArgumentParser) -> None:
-    """Add what `move` is given."""
+    """Add `move`'s arguments."""
     parser.description = (
         "Carries the store of a hub that is stopped from its file into an empty PostgreSQL"
         " database, or from a database into a new file, and compares all rows. The store that it is"
         " carried from stays as it is."
     )
-    other = parser.add_mutually_exclusive_group(required=True)
-    seen = "postgresql://...; other users of the machine can see it while the command runs"
-    other.add_argument("--to", metavar="URL", help=f"the database to carry it into: {seen}")
-    other.add_argument("--to-file", type=Path, metavar="FILE", help="a file with that URL alone")
-    other.add_argument("--back-from", metavar="URL", help=f"the database to carry it from: {seen}")
-    other.add_argument(
+    directions = parser.add_mutually_exclusive_group(required=True)
+    warning = "postgresql://...; other users of the machine can see it while the command runs"
+    directions.add_argument("--to", metavar="URL", help=f"the database to carry it into: {warning}")
+    directions.add_argument(
+        "--to-file", type=Path, metavar="FILE", help="a file with that URL alone"
+    )
+    directions.add_argument(
+        "--back-from", metavar="URL", help=f"the database to carry it from: {warning}"
+    )
+    directions.add_argument(
         "--back-from-file", type=Path, metavar="FILE", help="a file with that URL alone"
     )
     _add_config(parser)
 
 
 def add_token(parser: ArgumentParser) -> None:
-    """Add what `token` is given: one of three actions."""
+    """Add `token`'s arguments: one of three actions."""
     parser.description = (
         "Makes, lists and revokes tokens in a hub's store, also while the hub runs."
     )
@@ -256,7 +260,7 @@ def add_token(parser: ArgumentParser) -> None:
 
 
 def add_uniprot(parser: ArgumentParser) -> None:
-    """Add what `uniprot` is given: one of eight actions."""
+    """Add `uniprot`'s arguments: one of eight actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="COMMAND")
     build = actions.add_parser("build", help="build a release directory from UniProt's files")
     build.add_argument("--from", dest="sources", nargs="+", required=True, type=Path,

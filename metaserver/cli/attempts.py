@@ -1,4 +1,4 @@
-"""`metaserver attempts`: the outcome of each request, its problems, and the raw answer."""
+"""`metaserver attempts`: each request's outcome, its problems, and the raw answer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _head(attempt: Attempt, *, final: bool) -> str:
 
 
 def _problems(attempt: Attempt) -> list[str]:
-    """Return every problem, or the message alone where it was not the answer's contents."""
+    """Return every problem, or only the message if the answer's contents were not at fault."""
     if not attempt.problems:
         return [attempt.message] if attempt.message else []
     more = attempt.problem_count - len(attempt.problems)

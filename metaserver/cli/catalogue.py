@@ -1,4 +1,4 @@
-"""The catalogue of all operations, in a fixed order whatever was imported before."""
+"""The catalogue with all operations, in a fixed order whatever was imported before."""
 
 from collections.abc import Mapping
 
@@ -106,4 +106,4 @@ OPERATIONS: Mapping[str, Operation] = {
     for name, operation in table.OPERATIONS.items()
     if operation.handler.__module__ == module
 }
-"""The operations by name, in the order of their modules."""
+"""The operations by name, in module order."""

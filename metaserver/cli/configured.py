@@ -1,7 +1,7 @@
-"""Challenges of `config.yaml`: created, and changed when the file has changed.
+"""Challenges in `config.yaml`: created, and changed when the file has changed.
 
 Each version of a phase's settings is applied once: what organisers then change by command stays,
-until the file's settings of that phase change.
+until the file's settings for that phase change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ APPLIED = "config.applied"
 
 
 async def apply(hub: HubContext) -> None:
-    """Apply the settings of challenges; `InputError` names the setting that cannot be applied."""
+    """Apply the challenges' settings; `InputError` names the setting that cannot be applied."""
     for place, challenge in enumerate(hub.settings.challenges):
         where = f"challenges[{place}]"
         request = {"title": challenge.title, "timezone": challenge.timezone}
@@ -85,7 +85,7 @@ async def _apply_phase(
 
 
 async def _corpus(hub: HubContext, phase: PhaseSettings, where: str) -> str:
-    """Return the name of the phase's corpus, importing its articles if it has any of its own."""
+    """Return the name of the phase's corpus, importing its own articles, if any."""
     if not phase.articles:
         return phase.corpus
     paths = [Path(path) for path in phase.articles]
@@ -129,7 +129,7 @@ async def _remember(hub: HubContext, subject: str, digest: str) -> None:
 
 
 async def _digest(hub: HubContext, settings: Mapping[str, Any] | list[Any]) -> str:
-    """Return the keyed digest of settings, gold included, that the audit log stores."""
+    """Return the settings' keyed digest, gold included, that the audit log stores."""
     async with hub.store.reading() as connection:
         key = await digest_key(connection)
     return keyed_digest(key, msgspec.json.encode(settings, order="deterministic"))[:16]

@@ -66,12 +66,12 @@ async def _plain(boards: LiveBoards, console: Console) -> None:
     while True:
         await asyncio.sleep(PLAIN_SECONDS)
         monitor = boards.monitor()
-        done = sum(status.done + status.given_up for status in monitor.servers)
+        articles_done = sum(status.done + status.given_up for status in monitor.servers)
         total = sum(status.total for status in monitor.servers)
         down = [status.name for status in monitor.servers if status.state is ServerState.DOWN]
         tail = f", down: {', '.join(down)}" if down else ""
         tail += f"; {_waiting(monitor)}" if monitor.blocked else ""
-        say(console, f"{done} of {total} articles{tail}")
+        say(console, f"{articles_done} of {total} articles{tail}")
 
 
 def monitor_table(monitor: Monitor) -> Table:

@@ -60,29 +60,29 @@ EGFR is phosphorylated when it binds its ligand. We asked which adapters it recr
 SHC1 co-immunoprecipitated with EGFR from A431 cells, and GRB2 was pulled down together with SHC1.
 We conclude that EGFR interacts with SHC1, which binds GRB2; MDM2 did not bind any of them.
 """
-"""An article of no phase, with proteins that the demo's servers know."""
+"""An article outside any phase, with proteins that the demo's servers know."""
 WAIT = 30.0
 
 
 async def ask_as_curator(hub: HubContext, servers: Sequence[Server]) -> RequestDetail:
-    """Test the servers, let them serve curators, and return what they answer to one.
+    """Test the servers, let them serve curators, and return their answers to a curator.
 
-    The hub is at work meanwhile, and none of its lanes is.
+    The hub is at work meanwhile, but none of its lanes.
     """
     places = asyncio.Semaphore(MOST_AT_WORK)
     await asyncio.gather(*(_agree(hub, server, places) for server in servers))
     issued = await ask(hub, ORGANISER, tokens.create, NewToken(role=Role.CURATOR, label="demo"))
     curator = Caller(role=Role.CURATOR, token_id=issued.id, name="curator demo")
-    asked = NewRequest(text=ARTICLE, title="An article of no phase", wait=WAIT)
-    found = await ask(hub, curator, requests.ask, asked)
-    while not found.settled:
-        query = RequestQuery(request=found.request, since=found.version, wait=WAIT)
-        found = await ask(hub, curator, requests.get, query)
-    return found
+    request = NewRequest(text=ARTICLE, title="An article of no phase", wait=WAIT)
+    detail = await ask(hub, curator, requests.ask, request)
+    while not detail.settled:
+        query = RequestQuery(request=detail.request, since=detail.version, wait=WAIT)
+        detail = await ask(hub, curator, requests.get, query)
+    return detail
 
 
 async def _agree(hub: HubContext, server: Server, places: asyncio.Semaphore) -> None:
-    """Test a server, which must have passed before it is asked, and agree for it."""
+    """Test a server, which must pass, and agree on its behalf."""
     async with places:
         job = await ask(hub, ORGANISER, conformance.test, ServerTest(server=server.name))
         while job.ended_at is None:
@@ -90,10 +90,10 @@ async def _agree(hub: HubContext, server: Server, places: asyncio.Semaphore) -> 
     await ask(hub, ORGANISER, consents.serve_curators, Consent(server=server.name, serve=True))
 
 
-def print_request(console: Console, found: RequestDetail) -> None:
+def print_request(console: Console, request: RequestDetail) -> None:
     """Print a request as `metaserver consensus ask` does."""
     say(console, "\na curator asks all servers about an article that is in no phase:\n")
-    console.print(view(msgspec.to_builtins(found)))
+    console.print(view(msgspec.to_builtins(request)))
 
 
 # -- the annotation servers of the demo: the kit's baselines, each a process -----------------------
@@ -103,7 +103,7 @@ STOP_SECONDS = 5.0
 
 
 class DemoServer:
-    """One of the kit's servers, on a port that it keeps when it is started again."""
+    """A kit server, on a port that it keeps across restarts."""
 
     def __init__(self, name: str, options: Sequence[str]) -> None:
         self.name = ServerName(name)
@@ -134,7 +134,7 @@ class DemoServer:
         self._port = line.rstrip("/").rpartition(":")[2]
 
     async def stop(self) -> None:
-        """End it, at once if it takes long; one that does not run stays as it is."""
+        """End it, at once if it takes long; nothing happens if it does not run."""
         if self._process is not None:
             await end_process(self._process, STOP_SECONDS)
 
@@ -158,7 +158,7 @@ AWAY_SECONDS = 1.0
 BEFORE = 6
 """Articles that it answers before it is stopped."""
 PLACED = 5
-"""Articles of a run from which on its place is worth a line."""
+"""From how many articles on a run's place is worth a line."""
 
 NEXT = """
 next:
@@ -206,7 +206,7 @@ async def _until(
 
 
 def _status(boards: LiveBoards, name: ServerName) -> ServerStatus:
-    return next(one for one in boards.monitor().servers if one.name == name)
+    return next(status for status in boards.monitor().servers if status.name == name)
 
 
 async def _narrate(boards: LiveBoards, console: Console) -> None:
@@ -336,11 +336,11 @@ async def _demo(
         pages = serve_app(make_pages_app(hub, [PAGES]), settings.web)
         address = await stack.enter_async_context(pages)
         console.print(f"{len(running.corpus)} articles; watch it live at [bold]{address}[/]\n")
-        asked: list[RequestDetail] = []
+        details: list[RequestDetail] = []
 
         async def curate() -> None:
             if challenge is INTERACTIONS:
-                asked.append(await ask_as_curator(hub, servers))
+                details.append(await ask_as_curator(hub, servers))
 
         async with shown(running.boards, console), story(running.boards, fails, console):
             await work_to_end(hub, running, curate)
@@ -351,8 +351,8 @@ async def _demo(
         if package is not None:
             await leave_package(hub, running, package)
             say(console, f"\na results package is in {package}: open {package / 'report.html'}")
-        for found in asked:
-            print_request(console, found)
+        for detail in details:
+            print_request(console, detail)
         say(console, NEXT)
         if stay:
             console.print(f"\nthe pages stay up at [bold]{address}[/] until Ctrl-C")

@@ -1,4 +1,4 @@
-"""`metaserver doctor`: checks a configuration and says what is wrong where, changing nothing.
+"""`metaserver doctor`: checks a configuration and says what is wrong and where, changing nothing.
 
 With `--deep` it scores the stored answers again and compares them with the checkpoints.
 """
@@ -60,8 +60,8 @@ def main(args: argparse.Namespace) -> int:
     for finding in findings:
         print(finding)
     bad = sum(finding.severity is FindingSeverity.ERROR for finding in findings)
-    read = args.config or "the default configuration"
-    print(f"{bad} errors in {read}" if bad else f"{read} is fit to serve")
+    source = args.config or "the default configuration"
+    print(f"{bad} errors in {source}" if bad else f"{source} is fit to serve")
     return FOUND if bad else FINE
 
 
@@ -92,7 +92,7 @@ async def _deep(settings: Settings, *, repair: bool) -> int:
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Yield what is found, in the order of the settings."""
+    """Yield the findings, in the order of the settings."""
     yield from _folder(Path(settings.folder))
     yield from examine_store(settings)
     yield from _files()
@@ -118,11 +118,11 @@ def _folder(folder: Path) -> Iterator[Finding]:
 
 
 def _files() -> Iterator[Finding]:
-    found = files.possible()
-    if shortage := found.shortage():
+    limits = files.possible()
+    if shortage := limits.shortage():
         yield Finding(FindingSeverity.WARNING, "system", shortage)
     else:
-        allowed = "unboundedly many" if found.allowed is None else found.allowed
+        allowed = "unboundedly many" if limits.allowed is None else limits.allowed
         message = f"{allowed} open files allowed; {files.ENOUGH} are enough"
         yield Finding(FindingSeverity.OK, "system", message)
 
@@ -169,7 +169,7 @@ def _mail(notices: NoticeSettings) -> Iterator[Finding]:
 
 
 def _credentials(settings: Settings) -> Iterator[Finding]:
-    """Yield findings on the key of the servers' credentials, and on further certificates."""
+    """Yield findings on the key for server credentials, and on further certificates."""
     path, place = settings.key_file(), "security.key_file"
     sealed = sealed_secrets(_store(settings))
     try:
@@ -202,23 +202,23 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
 
 def _callbacks(settings: Settings) -> Iterator[Finding]:
     """Yield findings on servers that call the hub back: where to, and with which key."""
-    known = [name for name, one in installed_protocols().items() if one.calls_back]
-    found = called_back(_store(settings), known)
-    if not found:
+    names = [name for name, protocol in installed_protocols().items() if protocol.calls_back]
+    callers = called_back(_store(settings), names)
+    if not callers:
         return
     if settings.web.url:
-        message = f"{settings.web.url}, where {', '.join(found)} call back"
+        message = f"{settings.web.url}, where {', '.join(callers)} call back"
         yield Finding(FindingSeverity.OK, "web.url", message)
     else:
-        message = f"is not set: where do {', '.join(found)} call the hub back?"
+        message = f"is not set: where do {', '.join(callers)} call the hub back?"
         yield Finding(FindingSeverity.WARNING, "web.url", message)
-    if keyless := [name for name, has_key in found.items() if not has_key]:
+    if keyless := [name for name, has_key in callers.items() if not has_key]:
         message = f"{', '.join(keyless)} cannot call back: metaserver servers callback-key NAME"
         yield Finding(FindingSeverity.WARNING, "servers", message)
 
 
 def _store(settings: Settings) -> StorePlace:
-    """Return where the store is; a file where the settings are wrong, as `examine_store` says."""
+    """Return where the store is; a file if the settings are wrong, as `examine_store` says."""
     try:
         return settings.place()
     except InputError:
@@ -281,8 +281,8 @@ def _dates(phase: PhaseSettings, zone: str, where: str) -> Iterator[Finding]:
 
 
 def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Finding]:
-    if found := warning(phase):
-        yield Finding(FindingSeverity.WARNING, f"{where}.visibility", found)
+    if problem := warning(phase):
+        yield Finding(FindingSeverity.WARNING, f"{where}.visibility", problem)
     release = settings.release_folder(phase.release)
     if not release.is_dir():
         yield Finding(FindingSeverity.ERROR, f"{where}.release", f"{release} is not there")
@@ -290,23 +290,23 @@ def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Fin
         if task not in installed_tasks():
             message = f"{task!r} is none of {', '.join(installed_tasks())}"
             yield Finding(FindingSeverity.ERROR, f"{where}.tasks", message)
-    known: Set[ArticleId] = frozenset()
+    ids: Set[ArticleId] = frozenset()
     if phase.articles:
         try:
-            known = {one.id for one in read_articles([Path(path) for path in phase.articles])}
+            ids = {article.id for article in read_articles([Path(path) for path in phase.articles])}
         except InputError as error:
             yield Finding(FindingSeverity.ERROR, f"{where}.articles", str(error))
         else:
-            severity = FindingSeverity.OK if known else FindingSeverity.ERROR
-            yield Finding(severity, f"{where}.articles", f"{len(known)} articles")
+            severity = FindingSeverity.OK if ids else FindingSeverity.ERROR
+            yield Finding(severity, f"{where}.articles", f"{len(ids)} articles")
     elif not phase.corpus:
         message = "neither articles nor a corpus: the phase has nothing to send"
         yield Finding(FindingSeverity.ERROR, where, message)
     for task, path in phase.gold.items():
-        yield _gold(task, Path(path), known, f"{where}.gold.{task}")
+        yield _gold(task, Path(path), ids, f"{where}.gold.{task}")
 
 
-def _gold(task: str, path: Path, known: Set[ArticleId], where: str) -> Finding:
+def _gold(task: str, path: Path, ids: Set[ArticleId], where: str) -> Finding:
     if task not in installed_tasks():
         message = f"{task!r} is none of {', '.join(installed_tasks())}"
         return Finding(FindingSeverity.ERROR, where, message)
@@ -316,7 +316,7 @@ def _gold(task: str, path: Path, known: Set[ArticleId], where: str) -> Finding:
     except InputError as error:
         return Finding(FindingSeverity.ERROR, where, str(error))
     labelled = set(plugin.labels(gold)) if isinstance(plugin, LabelledTask) else set()
-    if known and not isinstance(plugin, OfflineTask) and (strange := sorted(labelled - known)):
+    if ids and not isinstance(plugin, OfflineTask) and (strange := sorted(labelled - ids)):
         message = f"{len(strange)} articles are not among the phase's, such as {strange[0]}"
         return Finding(FindingSeverity.WARNING, where, message)
     return Finding(FindingSeverity.OK, where, f"{path} is readable")

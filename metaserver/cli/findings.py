@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 OTHERS = 0o077
-"""Of a file's mode: what others than its owner may do."""
+"""In a file's mode: what others than its owner may do."""
 
 
 class FindingSeverity(StrEnum):
-    """Severity of a finding."""
+    """A finding's severity."""
 
     OK = "ok"
     WARNING = "warning"  # the hub starts, but not as it should run in public
@@ -40,7 +40,7 @@ class FindingSeverity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at: where, and what was found."""
+    """A finding: where, and what was found."""
 
     severity: FindingSeverity
     place: str
@@ -56,7 +56,7 @@ class Finding:
 MOST_CLOCK_SECONDS = 1.0
 """The most that a machine's clock may differ from the database's: dates of phases go by them."""
 OF_PROCESS, OF_COMMANDS = 20, 10
-"""Connections that a process of a hub opens at most, and those of commands beside it."""
+"""The maximum connections per hub process, and for commands beside it."""
 POOL = (
     "a pool (PgBouncer in the mode transaction) stands before the database, which takes away the "
     "hub's locks: connect directly, or with the mode session"
@@ -66,16 +66,18 @@ Connecting = Callable[[], Awaitable["PgConnection"]]
 
 
 async def examine_fleet(
-    connection: PgConnection, connect: Connecting, settings: Settings, *, made: bool
+    connection: PgConnection, connect: Connecting, settings: Settings, *, schema_exists: bool
 ) -> Sequence[Finding]:
-    """Return what is found of the machine and its database, which has a hub's tables if `made`."""
-    processes = await _processes(connection) if made else []
+    """Return the findings on the machine and its database, which has a hub's tables if
+    `schema_exists`.
+    """
+    processes = await _processes(connection) if schema_exists else []
     return [
         *clock_finding(*await _clocks(connection)),
         *await _pool(connection, connect),
         *await _connections(connection, len(processes)),
         *version_finding(processes, version("biocreative-metaserver")),
-        *(_releases(await _needed(connection), settings) if made else []),
+        *(_releases(await _needed(connection), settings) if schema_exists else []),
         *dump_finding(connection.get_server_version().major, _version_of_pg_dump()),
     ]
 
@@ -84,7 +86,7 @@ async def examine_fleet(
 
 
 async def _clocks(connection: PgConnection) -> tuple[float, float, float]:
-    """Return this machine's clock before the database's, the database's, and this one after."""
+    """Return this machine's clock, the database's, and this machine's again."""
     before = time.time()
     there = await connection.fetchval("SELECT extract(epoch FROM clock_timestamp())::float8")
     return before, float(there), time.time()
@@ -103,12 +105,14 @@ def clock_finding(before: float, there: float, after: float) -> Iterator[Finding
 
 
 async def _pool(connection: PgConnection, connect: Connecting) -> Iterator[Finding]:
-    """Find a pool that gives each transaction another connection: two of ours are one of its."""
-    other = await connect()
+    """Detect a pool that gives each transaction another connection: two of ours would be one."""
+    second = await connect()
     try:
-        processes = [await one.fetchval("SELECT pg_backend_pid()") for one in (connection, other)]
+        processes = [
+            await each.fetchval("SELECT pg_backend_pid()") for each in (connection, second)
+        ]
     finally:
-        await other.close()
+        await second.close()
     return pool_finding(processes)
 
 
@@ -119,7 +123,7 @@ def pool_finding(processes: Sequence[int]) -> Iterator[Finding]:
 
 
 async def _connections(connection: PgConnection, processes: int) -> Iterator[Finding]:
-    """Find fewer connections than the processes that live, and one more, may need."""
+    """Detect fewer connections than the living processes, and one more, may need."""
     row = await connection.fetchrow(
         "SELECT current_setting('max_connections')::int"
         "  - current_setting('superuser_reserved_connections')::int AS most,"
@@ -131,11 +135,11 @@ async def _connections(connection: PgConnection, processes: int) -> Iterator[Fin
 
 
 def connection_finding(limits: dict[str, int], processes: int) -> Iterator[Finding]:
-    """Yield which limits (below 0: none) are below what so many processes, or one, may need."""
+    """Yield which limits (below 0: none) are too low for so many processes, or one."""
     need = OF_PROCESS * max(processes, 1) + OF_COMMANDS
-    for where, most in limits.items():
-        if 0 <= most < need:
-            message = f"{where} allows {most} connections; a hub of {max(processes, 1)} processes "
+    for where, limit in limits.items():
+        if 0 <= limit < need:
+            message = f"{where} allows {limit} connections; a hub of {max(processes, 1)} processes "
             message += f"and its commands open up to {need}"
             yield Finding(FindingSeverity.WARNING, "store", message)
 
@@ -144,7 +148,7 @@ def connection_finding(limits: dict[str, int], processes: int) -> Iterator[Findi
 
 
 async def _processes(connection: PgConnection) -> Sequence[tuple[str, str]]:
-    """Return the living processes of the hub, with their versions."""
+    """Return the hub's living processes, with their versions."""
     rows = await connection.fetch(
         "SELECT id, version FROM workers"
         " WHERE seen > extract(epoch FROM clock_timestamp()) - $1 AND seen < $2 ORDER BY id",
@@ -154,18 +158,18 @@ async def _processes(connection: PgConnection) -> Sequence[tuple[str, str]]:
     return [(row["id"], row["version"]) for row in rows]
 
 
-def version_finding(processes: Sequence[tuple[str, str]], own: str) -> Iterator[Finding]:
-    """Yield that processes of different versions run, or others than this command's."""
-    versions = {one for _, one in processes}
+def version_finding(processes: Sequence[tuple[str, str]], own_version: str) -> Iterator[Finding]:
+    """Yield that processes with different versions run, or with another than this command's."""
+    versions = {version for _, version in processes}
     if len(versions) > 1:
-        listed = ", ".join(f"{name}: {one}" for name, one in processes)
+        listed = ", ".join(f"{name}: {version}" for name, version in processes)
         message = f"processes of different versions work together: {listed}"
         yield Finding(FindingSeverity.WARNING, "processes", message)
-    elif versions and versions != {own}:
-        message = f"the hub at work is of version {versions.pop()}, this command of {own}"
+    elif versions and versions != {own_version}:
+        message = f"the hub at work is of version {versions.pop()}, this command of {own_version}"
         yield Finding(FindingSeverity.WARNING, "processes", message)
     elif processes:
-        message = f"{len(processes)} at work, all of version {own}"
+        message = f"{len(processes)} at work, all of version {own_version}"
         yield Finding(FindingSeverity.OK, "processes", message)
 
 
@@ -196,13 +200,18 @@ def _releases(needed: Sequence[tuple[str, str]], settings: Settings) -> Iterator
 
 
 def _version_of_pg_dump() -> int | None:
-    """Return the first part of the version of `pg_dump`; None where there is none."""
+    """Return `pg_dump`'s major version, or None."""
     try:
-        done = subprocess.run(["pg_dump", "--version"], capture_output=True, text=True, check=False)  # noqa: S607 (as `metaserver backup` runs it)
+        process = subprocess.run(
+            ["pg_dump", "--version"],  # noqa: S607 (as `metaserver backup` runs it)
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except OSError:
         return None
-    found = re.search(r"\) (\d+)", done.stdout)
-    return int(found[1]) if found else None
+    match = re.search(r"\) (\d+)", process.stdout)
+    return int(match[1]) if match else None
 
 
 def dump_finding(server: int, program: int | None) -> Iterator[Finding]:
@@ -223,7 +232,7 @@ VERIFIED = "verify-full"
 
 
 def examine_store(settings: Settings) -> Iterator[Finding]:
-    """Yield what is found of the store, a file or a database."""
+    """Yield the findings on the store, a file or a database."""
     if settings.store_file:
         yield from _url_file(Path(settings.store_file))
     try:
@@ -241,8 +250,8 @@ def _url_file(path: Path) -> Iterator[Finding]:
 
 
 def _file(store: Path) -> Iterator[Finding]:
-    found = "the store is there" if store.exists() else "the store will be made"
-    yield Finding(FindingSeverity.OK, "folder", f"{store}: {found}")
+    state = "the store is there" if store.exists() else "the store will be made"
+    yield Finding(FindingSeverity.OK, "folder", f"{store}: {state}")
     if store.exists() and (mode := stat.S_IMODE(store.stat().st_mode)) & OTHERS:
         message = f"{store}: others may open it (mode {mode:04o}), and gold is in it: chmod 600"
         yield Finding(FindingSeverity.WARNING, "folder", message)
@@ -259,7 +268,7 @@ def _database(url: PostgresUrl, settings: Settings) -> Iterator[Finding]:
 
 
 async def _asked(url: PostgresUrl, settings: Settings) -> list[Finding]:
-    """Return what the database says of itself."""
+    """Return what the database says about itself."""
     from asyncpg import DuplicatePreparedStatementError, InvalidSQLStatementNameError
 
     from metaserver.store.postgres import require_connection, unfitness
@@ -269,17 +278,21 @@ async def _asked(url: PostgresUrl, settings: Settings) -> list[Finding]:
     try:
         if (fault := await unfitness(connection)) is not None:
             return [Finding(FindingSeverity.ERROR, "store", f"{url}: {fault}")]
-        made = await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL")
-        found = "the store is there" if made else "the store will be made"
-        findings = [Finding(FindingSeverity.OK, "store", f"{url}: {found}")]
+        schema_exists = await connection.fetchval(
+            "SELECT to_regclass('alembic_version') IS NOT NULL"
+        )
+        state = "the store is there" if schema_exists else "the store will be made"
+        findings = [Finding(FindingSeverity.OK, "store", f"{url}: {state}")]
         if await connection.fetchval("SHOW fsync") == "off":
             message = f"{url}: fsync is off: a power cut can destroy the database"
             findings.append(Finding(FindingSeverity.WARNING, "store", message))
-        newest = made and newest_schema() == await connection.fetchval(
+        newest = schema_exists and newest_schema() == await connection.fetchval(
             "SELECT version_num FROM alembic_version"
         )
         connect = partial(require_connection, url)
-        return findings + list(await examine_fleet(connection, connect, settings, made=newest))
+        return findings + list(
+            await examine_fleet(connection, connect, settings, schema_exists=newest)
+        )
     except (DuplicatePreparedStatementError, InvalidSQLStatementNameError):
         return [Finding(FindingSeverity.ERROR, "store", f"{url}: {POOL}")]  # another client's
     finally:

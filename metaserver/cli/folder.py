@@ -1,4 +1,4 @@
-"""The folder of a hub: its store, and for a run the files that the run leaves."""
+"""A hub's folder: its store, and the files that a run leaves."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from metaserver.base.files import FOLDER_MODE
 from metaserver.config import Settings, read_settings
 
 STORE_VARIABLE: Final = "METASERVER_STORE"
-"""The environment variable with the URL of a hub's store, in place of its settings."""
+"""The environment variable with the store's URL, in place of the settings."""
 STORE_FILE_VARIABLE: Final = "METASERVER_STORE_FILE"
-"""The one with the name of a file that has the URL: a secret of systemd or of a container."""
+"""The environment variable with the name of a file that has the URL: a secret from systemd or a
+container.
+"""
 
 
 def hub_settings(config: Path | None) -> Settings:
@@ -29,7 +31,7 @@ def hub_settings(config: Path | None) -> Settings:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for its owner alone, or say in one line why it cannot be made."""
+    """Make a folder that only its owner can use, or say on one line why not."""
     try:
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:

@@ -85,7 +85,9 @@ async def open_hub(
         follower = StoreFollower(store, scheduler)
         metrics = Metrics(
             Sources(
-                monitors=lambda: [one.boards.monitor() for one in scheduler.phases.values()],
+                monitors=lambda: [
+                    running.boards.monitor() for running in scheduler.phases.values()
+                ],
                 blocked=lambda: store.blocked,
                 streams=open_streams,
                 watchdog=client.watchdog,
@@ -177,7 +179,7 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
 
 
 async def _lead(hub: HubContext, notices: bool) -> None:
-    """Do what one process of the hub does for all."""
+    """Do what a single process does for all."""
     hub.phases.scheduler.lead()
     try:
         async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""Logs on the standard error: JSON a line or text, with the request's id, without secrets.
+"""Logs on standard error: JSON per line or text, with the request's id, without secrets.
 
 Everything goes through it, libraries' logs too. Modules ask `logging.getLogger(__name__)`, or where
 an event has values (`log.info("lane taken", epoch=3)`) `structlog.stdlib.get_logger(__name__)`.
@@ -22,9 +22,9 @@ from metaserver.store.tokens import FORM as TOKEN
 
 HIDDEN = "***"
 TOO_OPEN = ("aiosqlite",)
-"""Loggers that write the values of every statement at debug level: texts, gold, addresses."""
+"""Loggers that write every statement's values at debug level: texts, gold, addresses."""
 TOO_CHATTY = ("alembic.runtime.plugins",)
-"""Loggers that name, at each start, what says nothing of the hub."""
+"""Loggers whose start messages say nothing about the hub."""
 SECRET = r"(?>[\w-]*(?:token|secret|password|passwd|authorization|cookie|csrf|api_?key)[\w-]*)"  # noqa: S105 (a pattern)
 NAME = re.compile(SECRET, re.IGNORECASE)
 SCHEME = re.compile(r"\b(bearer|basic|digest)\s+[\w.~+/=:-]{6,}", re.IGNORECASE)

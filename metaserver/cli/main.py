@@ -1,4 +1,4 @@
-"""The `metaserver` command: the table of its commands, and how one of them is run.
+"""The `metaserver` command: its table of commands, and how they are run.
 
 A command's module is imported when the command is run, not when its help is asked for.
 """
@@ -96,7 +96,7 @@ COMMANDS: dict[str, Command] = {
         "metaserver.cli.uniprot",
     ),
 }
-"""The commands of this machine; those that ask a running hub are made from its operations."""
+"""This machine's commands; commands that ask a running hub are made from its operations."""
 
 DOCUMENTATION = (
     "`metaserver demo` shows what it does. A running hub (`metaserver serve`) explains all of it at"
@@ -117,7 +117,7 @@ class Version(argparse.Action):
 
 
 def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands; where one is chosen, only that has its arguments."""
+    """Return the parser for all commands; if one is chosen, only that has its arguments."""
     parser = argparse.ArgumentParser(
         prog="metaserver",
         description="The hub that text-mining challenges run on.",
@@ -141,13 +141,13 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
 
 def _run(module: str, args: argparse.Namespace) -> int:
-    """Run a command of this machine; return its exit status."""
+    """Run a command on this machine; return its exit status."""
     status: int = import_module(module).main(args)
     return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit status."""
+    """Run a command; return its exit status."""
     words = sys.argv[1:] if argv is None else argv
     args = build_parser(words[0] if words else "").parse_args(words)
     logging.basicConfig(

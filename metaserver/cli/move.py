@@ -69,5 +69,5 @@ async def _back(url: PostgresUrl, file: Path, counter: RowCounter) -> int:
 
 def _print_progress(progress: Progress) -> None:
     """Show how many rows are carried, in a line that is written over."""
-    shown = f"{progress.step}: {progress.done:,} rows" if progress.step else ""
-    print(f"\r\x1b[K{shown}", end="", file=sys.stderr, flush=True)
+    text = f"{progress.step}: {progress.done:,} rows" if progress.step else ""
+    print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

@@ -33,8 +33,8 @@ def main(args: argparse.Namespace) -> int:
         token=read_token(args.token_file),
     )
     try:
-        asked = {"gold": args.gold, "license": args.license}
-        job = hub.ask("POST", PATH, places={"phase": args.phase}, body=asked)
+        body = {"gold": args.gold, "license": args.license}
+        job = hub.ask("POST", PATH, places={"phase": args.phase}, body=body)
         followed(hub, job)
         with tempfile.TemporaryDirectory(prefix="metaserver-results-") as folder:
             place = Path(folder) / "results.zip"

@@ -50,12 +50,18 @@ def main(args: argparse.Namespace) -> int:
     server, settings = _read_server(args, keyring), _read_settings(args, phase)
     release = Release.open(args.uniprot) if args.uniprot else None
     vocabulary = ReleaseVocabulary(release=release) if release else FormatVocabulary()
-    known = answered_tasks()
-    tasks = [known[TaskName(name)] for name in phase.tasks] if phase else list(known.values())
-    given = Given(
+    tasks_installed = answered_tasks()
+    tasks = (
+        [tasks_installed[TaskName(name)] for name in phase.tasks]
+        if phase
+        else list(tasks_installed.values())
+    )
+    conditions = Given(
         terms=Terms(
             phase=phase.phase if phase else "",
-            tasks=tuple(one.name for one in tasks if not server.tasks or one.name in server.tasks),
+            tasks=tuple(
+                task.name for task in tasks if not server.tasks or task.name in server.tasks
+            ),
             release=release.name if release else "",
             timeout=settings.limits.timeout,
             answer_bytes=settings.limits.answer_bytes,
@@ -68,10 +74,10 @@ def main(args: argparse.Namespace) -> int:
     if phase and phase.release not in _names(args.uniprot, release):
         message = f"the hub checks accessions by release {phase.release}: --uniprot gives it"
         print(_printable(message), file=sys.stderr)
-    found = asyncio.run(_probe(server, given, as_json=args.json))
+    report = asyncio.run(_probe(server, conditions, as_json=args.json))
     if args.json:
-        print(msgspec.json.format(msgspec.json.encode(found)).decode())
-    return PASSED if found.passed else FAILED
+        print(msgspec.json.format(msgspec.json.encode(report)).decode())
+    return PASSED if report.passed else FAILED
 
 
 def _names(folder: Path | None, release: Release | None) -> set[str]:
@@ -90,7 +96,7 @@ class AskedPhase(msgspec.Struct, frozen=True):
 
 
 def _ask_phase(hub: str, name: str) -> AskedPhase:
-    """Ask a hub for a phase; `InputError` where it has none, or one of tasks not installed here."""
+    """Ask a hub for a phase; `InputError` if it has none, or its tasks are not installed here."""
     try:
         path = "/phases/{phase}"
         answer = RemoteHub(url=read_url(hub)).ask("GET", path, places={"phase": name})
@@ -116,8 +122,8 @@ def _read_server(args: argparse.Namespace, keyring: Keyring) -> Server:
         access=_read_access(args, keyring),
     )
     if server.protocol not in installed_protocols():
-        known = ", ".join(installed_protocols())
-        raise InputError("--protocol", f"{server.protocol!r} is none of {known}")
+        names = ", ".join(installed_protocols())
+        raise InputError("--protocol", f"{server.protocol!r} is none of {names}")
     protocol = installed_protocols()[server.protocol]
     if protocol.calls_back:
         message = f"{protocol.title} servers call the hub back: register it there, and test it"
@@ -161,7 +167,7 @@ def _read_tasks(option: str | None) -> tuple[TaskName, ...]:
 
 
 def _read_settings(args: argparse.Namespace, phase: AskedPhase | None) -> Settings:
-    """Return the settings of a hub that was given these limits, else the phase's."""
+    """Return the settings for a hub with these limits, else the phase's."""
     limits: dict[str, float] = {"concurrency": args.concurrency}
     for name in ("timeout", "answer_bytes"):
         value = getattr(args, name)
@@ -169,16 +175,16 @@ def _read_settings(args: argparse.Namespace, phase: AskedPhase | None) -> Settin
             value = getattr(phase, name)
         if value is not None:
             limits[name] = value
-    given = {"limits": limits}
+    values = {"limits": limits}
     try:
-        return msgspec.convert(given, Settings)
+        return msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
         raise InputError("options", str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """Terms of a test, ready for use."""
+    """A test's terms, ready for use."""
 
     terms: Terms
     tasks: Sequence[AnsweredTask]
@@ -187,7 +193,7 @@ class Given:
     keyring: Keyring
 
 
-async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
+async def _probe(server: Server, conditions: Given, *, as_json: bool) -> Conformance:
     def say(line: str) -> None:
         print(_printable(line), file=sys.stderr if as_json else sys.stdout, flush=True)
 
@@ -195,19 +201,19 @@ async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
         for line in _lines(step):
             say(line)
 
-    say(given.terms.words())
-    async with open_client(given.limits, keyring=given.keyring) as client:
-        found = await conformance(
+    say(conditions.terms.words())
+    async with open_client(conditions.limits, keyring=conditions.keyring) as client:
+        report = await conformance(
             client,
             server,
-            given.tasks,
-            given.vocabulary,
-            time_limit=given.terms.timeout,
+            conditions.tasks,
+            conditions.vocabulary,
+            time_limit=conditions.terms.timeout,
             on_step=show,
         )
     if not as_json:
-        print("passed" if found.passed else "failed: the hub would send it no article")
-    return msgspec.structs.replace(found, terms=given.terms)
+        print("passed" if report.passed else "failed: the hub would send it no article")
+    return msgspec.structs.replace(report, terms=conditions.terms)
 
 
 def _lines(step: ConformanceStep) -> Iterator[str]:
@@ -223,5 +229,5 @@ def _lines(step: ConformanceStep) -> Iterator[str]:
 
 
 def _printable(line: str) -> str:
-    """Return a line of a server without what commands a terminal."""
+    """Return a server's line without terminal commands."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)

@@ -1,4 +1,4 @@
-"""The process of a hub: its signals, its threads, its open files, its garbage."""
+"""A hub's process: its signals, its threads, its open files, its garbage."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def run_to_end(command: Coroutine[Any, Any, int]) -> int:
 
 
 def prepare_process() -> Descriptors:
-    """Fit the process and its event loop for a hub; return the open files that it may have.
+    """Prepare the process and its event loop for a hub; return how many files it may open.
 
     It takes as many files as the system allows, and collects garbage less often: an answer is
-    thousands of small objects that live for a millisecond, and with Python's own thresholds a tenth
-    of the time went into looking at them. Names are looked up in threads: a few that are never
-    answered must not hold up the others.
+    thousands of small objects that live for a millisecond, and Python's own thresholds cost a tenth
+    of the time. Names are looked up in threads: a few that are never answered must not hold up the
+    others.
     """
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "hub"))
     gc.set_threshold(10_000, 10, 10)
@@ -59,7 +59,7 @@ def prepare_process() -> Descriptors:
 
 
 def say_ready(said: str) -> None:
-    """Say that the process works: on the standard error, and to systemd where it started it."""
+    """Say that the process works: on standard error, and to systemd if it started it."""
     print(f"metaserver: {said}", file=sys.stderr, flush=True)
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
@@ -83,7 +83,7 @@ async def end_process(process: asyncio.subprocess.Process, seconds: float) -> No
 
 
 class _Stop:
-    """Handler of signals: the first cancels the task, the second ends the process at once."""
+    """Handles signals: the first cancels the task, the second ends the process at once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
         self._loop = loop

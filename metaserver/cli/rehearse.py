@@ -77,18 +77,20 @@ class RehearsalTerms:
 def read_terms(settings: Settings, source: str) -> RehearsalTerms:
     """Return what is rehearsed: the first test phase of the settings, else the first phase.
 
-    Settings without a phase rehearse a public one of ACT, INT and IPT.
+    Settings without a phase rehearse a public phase with ACT, INT and IPT.
     """
-    planned = [(one, phase) for one in settings.challenges for phase in one.phases]
-    planned.sort(key=lambda one: one[1].kind != "test")
+    planned = [
+        (challenge, phase) for challenge in settings.challenges for phase in challenge.phases
+    ]
+    planned.sort(key=lambda pair: pair[1].kind != "test")
     if not planned:
         phase = PhaseSettings(phase=NAME, release=NAME, visibility=Visibility.PUBLIC)
         planned = [(ChallengeSettings(challenge=NAME, title="A rehearsal"), phase)]
     challenge, phase = planned[0]
     tasks = [task for task in TASKS if task in phase.tasks or not phase.tasks]
     if not tasks:
-        known = ", ".join(TASKS)
-        raise InputError(source, f"phase {phase.phase} has none of the tasks {known}: no scores")
+        names = ", ".join(TASKS)
+        raise InputError(source, f"phase {phase.phase} has none of the tasks {names}: no scores")
     length = _length(phase, challenge.timezone, source)
     return RehearsalTerms(
         settings=settings, challenge=challenge, phase=phase, tasks=tasks, length=length
@@ -121,16 +123,16 @@ def rehearsed(
 
     Articles, gold and release are those in the folder; servers and their teams are local.
     """
-    given: dict[str, Any] = msgspec.to_builtins(terms.settings)
+    values: dict[str, Any] = msgspec.to_builtins(terms.settings)
     for section, names in TIMES.items():
         for name in names:
-            given[section][name] /= speed
-    given["limits"]["connect"] = max(given["limits"]["connect"], LEAST_CONNECT)
-    given |= {"folder": str(folder / "hub"), "store": "", "store_file": ""}
-    given["uniprot"]["releases"] = str(folder / "releases")
-    given["security"] = {"allow_networks": ["127.0.0.0/8"]}
-    given["logs"] = {"level": "warning"}
-    given["web"] |= {
+            values[section][name] /= speed
+    values["limits"]["connect"] = max(values["limits"]["connect"], LEAST_CONNECT)
+    values |= {"folder": str(folder / "hub"), "store": "", "store_file": ""}
+    values["uniprot"]["releases"] = str(folder / "releases")
+    values["security"] = {"allow_networks": ["127.0.0.0/8"]}
+    values["logs"] = {"level": "warning"}
+    values["web"] |= {
         "host": "127.0.0.1",
         "port": port,
         "secure_cookies": False,
@@ -153,7 +155,7 @@ def rehearsed(
         limits["timeout"] /= speed
     limits["servers"] = max(limits["servers"], a_team)
     challenge = msgspec.to_builtins(terms.challenge) | {"phases": [phase]}
-    return msgspec.convert(given | {"challenges": [challenge]}, Settings)
+    return msgspec.convert(values | {"challenges": [challenge]}, Settings)
 
 
 # -- `metaserver rehearse` -------------------------------------------------------------------------
@@ -165,9 +167,9 @@ BOUNDS = {"teams": 1_000, "servers": 1_000, "articles": 100_000, "speed": 10_000
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    for name, most in BOUNDS.items():
-        if not 1 <= getattr(args, name) <= most:
-            raise InputError(f"--{name}", f"{getattr(args, name):g}; expected 1 to {most:,}")
+    for name, limit in BOUNDS.items():
+        if not 1 <= getattr(args, name) <= limit:
+            raise InputError(f"--{name}", f"{getattr(args, name):g}; expected 1 to {limit:,}")
     if args.teams > args.servers:
         raise InputError("--teams", f"{args.teams} teams with {args.servers} servers: one has none")
     out: Path = args.out
@@ -183,7 +185,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 class Rehearsal:
-    """One rehearsal; hub, articles and logs are in `folder`, its results in `--out`."""
+    """A rehearsal; hub, articles and logs are in `folder`, its results in `--out`."""
 
     def __init__(self, args: argparse.Namespace, terms: RehearsalTerms, folder: Path) -> None:
         self._args = args
@@ -258,7 +260,7 @@ class Rehearsal:
         return HOLDS if all(check.holds for check in checks) else FAILED
 
     async def _package(self, process: HubProcess, phase: str, token: str) -> Check:
-        """Fetch the results package: the hub makes it where the answers, scored again, agree."""
+        """Fetch the results package: the hub makes it if the answers, scored again, agree."""
         secret = self._folder / "token"
         await asyncio.to_thread(_write, secret, token)
         order = argparse.Namespace(
@@ -269,9 +271,9 @@ class Rehearsal:
             status = await asyncio.to_thread(package.main, order)
         finally:
             secret.unlink()
-        found = "the results package was made" if status == 0 else "no results package"
+        outcome = "the results package was made" if status == 0 else "no results package"
         return Check(
-            name="the boards equal the answers scored again", holds=status == 0, found=found
+            name="the boards equal the answers scored again", holds=status == 0, found=outcome
         )
 
     def _prepare(self) -> Sequence[PlannedServer]:
@@ -288,8 +290,8 @@ class Rehearsal:
             tasks=self._terms.tasks,
             seed=args.seed,
         )
-        most = self._terms.phase.limits.concurrency
-        servers = [scaled(server, args.speed, most) for server in drawn]
+        limit = self._terms.phase.limits.concurrency
+        servers = [scaled(server, args.speed, limit) for server in drawn]
         (folder / "plan.json").write_bytes(msgspec.json.encode(servers))
         self._write_settings(0)
         return servers

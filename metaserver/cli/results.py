@@ -30,10 +30,10 @@ ATTEMPTS_FILE = "attempts.tsv"
 
 
 async def write_results(hub: HubContext, running: RunningPhase) -> Mapping[TaskName, Board]:
-    """Write what the store has of a phase at rest, and return the boards scored from it again.
+    """Write what the store has on a phase at rest, and return the boards scored from it again.
 
-    They must equal the live boards to the last digit; where they do not, the hub has a fault and
-    says so (`HubError`).
+    They must equal the live boards to the last digit; if they do not, the hub has a fault and says
+    so (`HubError`).
     """
     folder = Path(hub.settings.folder)
     boards = await _boards_again(running)
@@ -51,8 +51,8 @@ async def _boards_again(running: RunningPhase) -> Mapping[TaskName, Board]:
     await running.score_answers(again)
     for task in again.tasks():
         for view in again.views(task.name):
-            shown = live.board_of(task.name, view, await live.averaged(task.name, view))
-            if again.board(task.name, view) != shown:
+            expected = live.board_of(task.name, view, await live.averaged(task.name, view))
+            if again.board(task.name, view) != expected:
                 message = f"the live {task.name} board ({view}) differs from the stored answers'"
                 raise HubError(message)
     return {task.name: again.board(task.name) for task in again.tasks()}
@@ -61,7 +61,7 @@ async def _boards_again(running: RunningPhase) -> Mapping[TaskName, Board]:
 async def _write_runs(
     store: Store, running: RunningPhase, server: ServerName, folder: Path
 ) -> None:
-    """Write a server's answers as result files, one a task."""
+    """Write a server's answers as result files, one per task."""
     runs: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
     key = running.key(running.servers[server])
     async for answers in stored_answers(store, running.corpus, server, key):
@@ -109,7 +109,7 @@ async def _write_attempts(store: Store, running: RunningPhase, path: Path) -> No
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    """Write a file whole, or leave the one there is."""
+    """Write a file whole, or leave the existing file."""
     draft = path.with_name(f".{path.name}.new")
     try:
         with files.create(draft) as out:
@@ -122,15 +122,15 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def check_package(out: Path) -> None:
-    """Refuse a place for a results package that has something else; an earlier one is replaced."""
+    """Refuse a place with anything but a results package, which is replaced."""
     if out.exists() and not (out / METADATA).is_file():
         raise InputError("--package", f"{out} is there, and is no package; expected a new folder")
 
 
 async def leave_package(hub: HubContext, running: RunningPhase, out: Path) -> None:
-    """Write the results package of a phase at rest, in place of an earlier one.
+    """Write a resting phase's results package, replacing any earlier package.
 
-    Its boards are those of now; figures are drawn without matplotlib, in a tenth of the time.
+    Its boards are the present ones; figures are drawn without matplotlib, in a tenth of the time.
     """
     frozen = {
         task.name: await running.boards.freeze(
@@ -151,5 +151,5 @@ def _make_package(
     opened: Mapping[str, Release],
 ) -> None:
     shutil.rmtree(out, ignore_errors=True)
-    made = make_package(hub.store.place, hub.settings, order, out, frozen=frozen, opened=opened)
-    asyncio.run(made)
+    making = make_package(hub.store.place, hub.settings, order, out, frozen=frozen, opened=opened)
+    asyncio.run(making)

@@ -1,4 +1,4 @@
-"""`metaserver run`: one phase from files to leaderboards, for an organiser without registration."""
+"""`metaserver run`: a phase from files to leaderboards, for an organiser without registration."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ def _phase(args: argparse.Namespace, settings: Settings) -> SinglePhase:
 
 def _settings(args: argparse.Namespace) -> Settings:
     settings = read_settings(args.config) if args.config else Settings()
-    given = msgspec.to_builtins(settings) | {
+    values = msgspec.to_builtins(settings) | {
         "folder": str(args.out),
         "store": "",  # a run keeps its store beside what it leaves
         "store_file": "",
     }
     for option in ("timeout", "attempts", "concurrency"):
         if getattr(args, option) is not None:
-            given["limits"][option] = getattr(args, option)
+            values["limits"][option] = getattr(args, option)
     if args.web is not None:
-        given["web"]["port"] = args.web
+        values["web"]["port"] = args.web
     try:
-        return msgspec.convert(given, Settings)
+        return msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
         raise InputError("options", str(error)) from error
 
@@ -112,12 +112,14 @@ def _print_json(boards: Path) -> None:
 
 
 def _status(console: Console, phase: SinglePhase, ends: Mapping[ServerName, LaneEnd]) -> int:
-    left = [one.name for one in phase.servers if ends.get(one.name) is not LaneEnd.FINISHED]
-    if not left:
+    unfinished = [
+        server.name for server in phase.servers if ends.get(server.name) is not LaneEnd.FINISHED
+    ]
+    if not unfinished:
         return DONE
     say(
         console,
-        f"not all articles were sent to {', '.join(left)}; "
+        f"not all articles were sent to {', '.join(unfinished)}; "
         "run the same command again to send the rest",
     )
     return UNANSWERED

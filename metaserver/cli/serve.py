@@ -44,7 +44,7 @@ from metaserver.web.service import make_service_app
 
 
 def dealt_by_queue(place: PostgresUrl, holder: LaneHolder) -> Dealer:
-    """Return the dealer of lanes between the processes of a hub."""
+    """Return the dealer of lanes between a hub's processes."""
     from metaserver.phases.shared_dealing import SharedDealer
     from metaserver.store.postgres import connecting
 
@@ -139,7 +139,7 @@ def service_app(hub: HubContext) -> web.Application:
 
 
 async def _has_tokens(hub: HubContext) -> bool:
-    """Return whether anybody of no team, such as an organiser, has a valid token."""
+    """Return whether anybody outside teams, such as an organiser, has a valid token."""
     async with hub.store.reading() as connection:
         return await tokens.count(connection, None, hub.clock()) > 0
 
@@ -151,9 +151,9 @@ async def open_service(
     clock: Callable[[], float] = time.time,
     role: ProcessRole = ProcessRole.ALL,
 ) -> AsyncIterator[HubContext]:
-    """Open a hub with all phases of its store and those of its settings; `work` drives it.
+    """Open a hub with all phases from its store and its settings; `work` drives it.
 
-    Of several processes the one that leads takes in the settings.
+    Among several processes the leader applies the settings.
     """
     async with open_hub(settings, settings.address_guard(), clock=clock, role=role) as hub:
         await hub.phases.follower.begin()

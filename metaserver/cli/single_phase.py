@@ -1,4 +1,4 @@
-"""A challenge of one phase whose servers nobody registers: that of `run` and `demo`."""
+"""A single-phase challenge whose servers nobody registers, for `run` and `demo`."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class GoldContent(NamedTuple):
     content: bytes
 
 
-def read_servers(named: Sequence[str], concurrency: int) -> Sequence[Server]:
+def read_servers(options: Sequence[str], concurrency: int) -> Sequence[Server]:
     """Read `NAME=URL` options; names are file names too, so they are kept plain."""
     servers: dict[str, Server] = {}
-    for option in named:
+    for option in options:
         name, equals, url = option.partition("=")
         if not equals or not _NAME.fullmatch(name):
             raise InputError(
@@ -65,7 +65,7 @@ def read_servers(named: Sequence[str], concurrency: int) -> Sequence[Server]:
 def read_gold(files: Mapping[TaskName, Path], release: Release) -> Mapping[TaskName, GoldContent]:
     """Read each task's gold file; `InputError` names the line that the task cannot read.
 
-    It is also raised for one that has none of the release's accessions.
+    It is also raised if a file has none of the release's accessions.
     """
     vocabulary = ReleaseVocabulary(release=release)
     return {task: _gold(task, path, vocabulary) for task, path in files.items()}
@@ -103,40 +103,41 @@ class SinglePhase:
 
 @asynccontextmanager
 async def open_phase(
-    given: SinglePhase,
+    single: SinglePhase,
     articles: Iterable[Article],
     settings: Settings,
     guard: AddressGuard | None = None,
 ) -> AsyncIterator[tuple[HubContext, RunningPhase]]:
-    """Open a hub that works a phase alone, to be driven by `work_to_end`.
+    """Open a hub that works on a single phase, to be driven by `work_to_end`.
 
-    The phase is kept in the store, open, with a lane for each server. One that is there already
-    goes on, with the gold that is given now; servers that are not given now are asked nothing. What
-    does not fit to it is an `InputError`: then nothing is kept.
+    The phase is stored, open, with a lane for each server. An existing phase goes on, with the
+    present gold; servers that are not given now are sent nothing. What does not fit it is an
+    `InputError`: then nothing is stored.
     """
     async with open_hub(
         settings,
         guard,
         patience=settings.circuit.patience,
-        releases={given.release.name: given.release},
+        releases={single.release.name: single.release},
     ) as hub:
-        yield hub, await _begin(hub, given, articles)
+        yield hub, await _begin(hub, single, articles)
 
 
-async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article]) -> RunningPhase:
+async def _begin(hub: HubContext, single: SinglePhase, articles: Iterable[Article]) -> RunningPhase:
     packed = await asyncio.to_thread(pack_articles, articles)
     async with hub.store.writing() as connection:
         corpus = await store_articles(connection, packed)
         phase_id = await _phase(
-            connection, given, corpus.id, _vocabulary(hub, given), str(hub.store.place)
+            connection, single, corpus.id, _vocabulary(hub, single), str(hub.store.place)
         )
-        await _set_gold(connection, given, phase_id)
+        await _set_gold(connection, single, phase_id)
         place = str(hub.store.place)
-        named = {
-            await _server(connection, given, server, place): server.name for server in given.servers
+        by_id = {
+            await _server(connection, single, server, place): server.name
+            for server in single.servers
         }
-        await _set_controls(connection, given, phase_id, named, place)
-        phase = await phases.get(connection, given.name)
+        await _set_controls(connection, single, phase_id, by_id, place)
+        phase = await phases.get(connection, single.name)
     assert phase is not None
     return await hub.phases.scheduler.take_over(phase)
 
@@ -146,11 +147,11 @@ async def work_to_end(
     running: RunningPhase,
     then: Callable[[], Awaitable[None]] | None = None,
 ) -> Mapping[ServerName, LaneEnd]:
-    """Drive the hub until the lanes of a phase have ended; return how each did.
+    """Drive the hub until a phase's lanes have ended; return how each did.
 
-    What comes `then` is done while the hub is still driven.
-    Its boards are final then: an article that a server was not asked for counts as zero.
-    `HubError` where one was stopped by a fault of the hub, when the others have ended.
+    What comes `then` is done while the hub is still driven. Its boards are final then: an article
+    that a server was not asked for counts as zero. `HubError` if one was stopped by a fault of the
+    hub, when the others have ended.
     """
     async with asyncio.TaskGroup() as group:
         working = group.create_task(work(hub, notices=False), name="hub")
@@ -171,94 +172,96 @@ async def work_to_end(
     return {name: lane.end for name, lane in ended.items()}
 
 
-def _vocabulary(hub: HubContext, given: SinglePhase) -> str:
+def _vocabulary(hub: HubContext, single: SinglePhase) -> str:
     policies = hub.settings.policies()
-    return ReleaseVocabulary(release=given.release, **policies._asdict()).name
+    return ReleaseVocabulary(release=single.release, **policies._asdict()).name
 
 
 async def _phase(
-    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str, place: str
+    connection: AsyncConnection, single: SinglePhase, corpus_id: int, release: str, place: str
 ) -> int:
-    """Return the id of the phase, making it if it is new.
+    """Return the phase's id, making it if it is new.
 
-    It keeps its corpus and its UniProt release, with the policy for secondary accessions: its
-    answers were given to the one and checked by the other.
+    It keeps its corpus and its UniProt release, with the policy for secondary accessions: answers
+    belong to the corpus and were checked by the release.
     """
-    known = await phases.get(connection, given.name)
-    if known is None:
-        return await _add_phase(connection, given, corpus_id, release)
-    if known.corpus_id != corpus_id:
+    phase = await phases.get(connection, single.name)
+    if phase is None:
+        return await _add_phase(connection, single, corpus_id, release)
+    if phase.corpus_id != corpus_id:
         raise InputError(
             place, "begun with other articles; give the same ones to go on, or another --out"
         )
-    if known.release != release:
+    if phase.release != release:
         raise InputError(
             place,
-            f"begun with UniProt release {known.release}, not {release}; give the same"
+            f"begun with UniProt release {phase.release}, not {release}; give the same"
             " one to go on, or another --out",
         )
-    if (state := known.state(time.time())) not in OPEN_STATES:
-        raise InputError(place, f"its phase {known.name} is {state}; give another --out")
-    return known.id
+    if (state := phase.state(time.time())) not in OPEN_STATES:
+        raise InputError(place, f"its phase {phase.name} is {state}; give another --out")
+    return phase.id
 
 
 async def _add_phase(
-    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str
+    connection: AsyncConnection, single: SinglePhase, corpus_id: int, release: str
 ) -> int:
-    name, source = given.name, f"metaserver {given.name}"
-    challenge = await _challenge(connection, given)
+    name, source = single.name, f"metaserver {single.name}"
+    challenge = await _challenge(connection, single)
     version = await phases.add_corpus_version(connection, name, corpus_id, source)
-    await audit_log(connection, given.caller, "corpora.import", name, version=version)
+    await audit_log(connection, single.caller, "corpora.import", name, version=version)
     plan = PhasePlan()  # a service shows its scores to organisers
     phase_id = await phases.add(
         connection, name, challenge, plan, corpus_id=corpus_id, release=release
     )
     await phases.change(connection, phase_id, standing=plan.kind)
-    await audit_log(connection, given.caller, "phases.create", name, release=release)
+    await audit_log(connection, single.caller, "phases.create", name, release=release)
     return phase_id
 
 
-async def _set_gold(connection: AsyncConnection, given: SinglePhase, phase_id: int) -> None:
-    known = await phases.newest_gold(connection, phase_id)
-    for task, gold in given.gold.items():
-        if task in known and known[task].content == gold.content:
+async def _set_gold(connection: AsyncConnection, single: SinglePhase, phase_id: int) -> None:
+    newest = await phases.newest_gold(connection, phase_id)
+    for task, gold in single.gold.items():
+        if task in newest and newest[task].content == gold.content:
             continue
         version = await phases.set_gold(connection, phase_id, task, gold.source, gold.content)
         await audit_log(
-            connection, given.caller, "gold.set", given.name,
+            connection, single.caller, "gold.set", single.name,
             task=task, version=version, source=gold.source,
         )  # fmt: skip
 
 
-async def _challenge(connection: AsyncConnection, given: SinglePhase) -> int:
-    """Return the id of the challenge of the phase's name, which may be an organiser's already."""
-    known = {one.name: one.id for one in await phases.list_challenges(connection)}
-    if given.name not in known:
-        await phases.set_challenge(connection, given.name, "", "UTC")
-        await audit_log(connection, given.caller, "challenges.set", given.name)
-        known = {one.name: one.id for one in await phases.list_challenges(connection)}
-    return known[given.name]
+async def _challenge(connection: AsyncConnection, single: SinglePhase) -> int:
+    """Return the id of the challenge with the phase's name, which may already be an organiser's."""
+    ids = {challenge.name: challenge.id for challenge in await phases.list_challenges(connection)}
+    if single.name not in ids:
+        await phases.set_challenge(connection, single.name, "", "UTC")
+        await audit_log(connection, single.caller, "challenges.set", single.name)
+        ids = {
+            challenge.name: challenge.id for challenge in await phases.list_challenges(connection)
+        }
+    return ids[single.name]
 
 
 async def _set_controls(
     connection: AsyncConnection,
-    given: SinglePhase,
+    single: SinglePhase,
     phase_id: int,
-    named: Mapping[int, ServerName],
+    by_id: Mapping[int, ServerName],
     place: str,
 ) -> None:
-    """Let the lanes of the named servers run, and pause the others that would.
+    """Let the named servers' lanes run, and pause the others.
 
-    `InputError` where an organiser of a service has suspended one.
+    `InputError` if an organiser of a service has suspended a lane.
     """
-    known: dict[int, LaneControl] = {}
+    controls: dict[int, LaneControl] = {}
     for server, lane in await servers.in_phase(connection, phase_id):
-        known[server.id] = lane
-        if lane.control is Control.RUNNING and server.id not in named:
+        controls[server.id] = lane
+        if lane.control is Control.RUNNING and server.id not in by_id:
             await servers.set_control(connection, LaneKey(phase_id, server.id), Control.PAUSED)
-            await _note_control(connection, given, "servers.pause", server.server.name)
-    for server_id, name in named.items():
-        lane = known.get(server_id, NEVER_STARTED)
+            await _note_control(connection, single, "servers.pause", server.server.name)
+    for server_id, name in by_id.items():
+        lane = controls.get(server_id, NEVER_STARTED)
         if lane.control is Control.SUSPENDED:
             raise InputError(
                 place,
@@ -267,28 +270,28 @@ async def _set_controls(
             )
         if lane.control is not Control.RUNNING:
             await servers.set_control(connection, LaneKey(phase_id, server_id), Control.RUNNING)
-            await _note_control(connection, given, "servers.start", name)
+            await _note_control(connection, single, "servers.start", name)
 
 
 async def _note_control(
-    connection: AsyncConnection, given: SinglePhase, action: str, server: ServerName
+    connection: AsyncConnection, single: SinglePhase, action: str, server: ServerName
 ) -> None:
-    await audit_log(connection, given.caller, action, server, phase=given.name)
+    await audit_log(connection, single.caller, action, server, phase=single.name)
 
 
 async def _server(
-    connection: AsyncConnection, given: SinglePhase, server: Server, place: str
+    connection: AsyncConnection, single: SinglePhase, server: Server, place: str
 ) -> int:
-    """Return the id of a server of no team, making or changing it if need be."""
-    known = await servers.get(connection, server.name)
-    if known is None and not await runs.is_offline(connection, server.name):
-        await audit_log(connection, given.caller, "servers.register", server.name)
+    """Return the id of a server without a team, making or changing it if need be."""
+    registered = await servers.get(connection, server.name)
+    if registered is None and not await runs.is_offline(connection, server.name):
+        await audit_log(connection, single.caller, "servers.register", server.name)
         return await servers.add(connection, server, None)
-    if known is None or known.team is not None or known.retired_at is not None:
+    if registered is None or registered.team is not None or registered.retired_at is not None:
         raise InputError(
             place, f"the name {server.name!r} is taken here; give another name, or another --out"
         )
-    if known.server != server:
-        await audit_log(connection, given.caller, "servers.update", server.name)
-        await servers.change(connection, known.id, server)
-    return known.id
+    if registered.server != server:
+        await audit_log(connection, single.caller, "servers.update", server.name)
+        await servers.change(connection, registered.id, server)
+    return registered.id

@@ -1,6 +1,6 @@
-"""`metaserver token`: tokens made in the store itself, also beside a running hub.
+"""`metaserver token`: tokens made in the store itself, even beside a running hub.
 
-This is how the first organiser gets in. Who may write the hub's files may do this.
+This is how the first organiser gets in. Anybody who may write the hub's files may do this.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _do(does: Action, args: argparse.Namespace, place: StorePlace) -> None:
-    """Do something in a store, beside whoever else has it; where there is none, make it first."""
+    """Do something in a store, whoever else has it open; make it first if there is none."""
     if not await is_made(place):
         async with making(place):
             pass
@@ -83,13 +83,13 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, place: StorePla
 
 async def _list(_: argparse.Namespace, engine: AsyncEngine, place: StorePlace) -> None:
     async with reading(engine, place) as connection:
-        known = await tokens.list_all(connection)
+        listed = await tokens.list_all(connection)
     print("id\trole\tteam\tlabel\tstate\tmade\tlast used\tmade with")
-    for token in known:
+    for token in listed:
         used = day(token.used_at) if token.used_at else "never"
         whose = f"{token.role}\t{token.team or ''}\t{inert(token.label)}"
-        made = f"{day(token.created_at)}\t{used}\t{token.parent or ''}"
-        print(f"{token.id}\t{whose}\t{_state(token)}\t{made}")
+        made_by = f"{day(token.created_at)}\t{used}\t{token.parent or ''}"
+        print(f"{token.id}\t{whose}\t{_state(token)}\t{made_by}")
 
 
 async def _revoke(args: argparse.Namespace, engine: AsyncEngine, place: StorePlace) -> None:
@@ -100,13 +100,13 @@ async def _revoke(args: argparse.Namespace, engine: AsyncEngine, place: StorePla
         revoked = await tokens.revoke(
             connection, token.id, time.time(), made_with_it=args.made_with_it
         )
-        others = [one for one in revoked if one != token.id]
+        other_tokens = [token_id for token_id in revoked if token_id != token.id]
         await audit.add(
             connection,
             actor=_actor(),
             action="tokens.revoke",
             subject=f"token {token.id}",
-            detail={"others": others} if others else None,
+            detail={"others": other_tokens} if other_tokens else None,
         )
 
 

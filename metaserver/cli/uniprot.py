@@ -54,9 +54,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    with progress_bar(args.sources) as begun:
+    with progress_bar(args.sources) as on_stage:
         release = build_release(
-            args.sources, name=args.release, out=args.out, names=args.names, on_stage=begun
+            args.sources, name=args.release, out=args.out, names=args.names, on_stage=on_stage
         )
     print("\n".join(_summary(release)))
     return 0
@@ -77,21 +77,21 @@ def _lookup(args: argparse.Namespace) -> int:
 
 def _names(args: argparse.Namespace) -> int:
     with closing(NameDirectory.open(args.release)) as directory:
-        for one in directory.search(" ".join(args.text), taxon=args.taxon, limit=args.limit):
+        for entry in directory.search(" ".join(args.text), taxon=args.taxon, limit=args.limit):
             cells = (
-                one.accession,
-                one.entry_name,
-                "; ".join(one.names),
-                " ".join(one.symbols),
-                str(one.taxon or ""),
-                one.organism,
+                entry.accession,
+                entry.entry_name,
+                "; ".join(entry.names),
+                " ".join(entry.symbols),
+                str(entry.taxon or ""),
+                entry.organism,
             )
             print("\t".join(cell.translate(_CONTROL) for cell in cells))
     return 0
 
 
 def _details(release: Release, batch: Sequence[str]) -> tuple[Iterator[str], Sequence[str]]:
-    """Return the species and the cluster of each entry, empty where they are not known."""
+    """Return each entry's species and cluster, empty if unknown."""
     taxa = (str(taxon or "") for taxon in release.entries.taxa(batch))
     return taxa, release.entries.clusters(batch)
 
@@ -123,23 +123,29 @@ def _summary(release: Release) -> Iterator[str]:
 
 def _diff(args: argparse.Namespace) -> int:
     old, new = Release.open(args.old), Release.open(args.new)
-    gold = [found for path in args.gold or () for found in read_gold_accessions(path)]
+    gold = [
+        gold_accession for path in args.gold or () for gold_accession in read_gold_accessions(path)
+    ]
     for name, count in asdict(compare(old, new)).items():
         print(f"{count:>15,} {_CHANGES[name]}")
     for verdict in gone(old, new) if args.list else ():
         print(_line(verdict))
     touched = 0
-    for found, before, after in zip(gold, *(_judged(r, gold) for r in (old, new)), strict=True):
+    for gold_accession, before, after in zip(
+        gold, *(_judged(r, gold) for r in (old, new)), strict=True
+    ):
         if before.status is Status.PRIMARY is not after.status:
             touched += 1
-            print(f"{found.path}:{found.line}\t{found.article}\t{_line(after)}")
+            print(
+                f"{gold_accession.path}:{gold_accession.line}\t{gold_accession.article}\t{_line(after)}"
+            )
     if args.gold:
         print(f"{touched:>15,} of {len(gold):,} gold accessions touched")
     return 0
 
 
 def _judged(release: Release, gold: Sequence[GoldAccession]) -> list[AccessionVerdict]:
-    return release.lookup([found.accession for found in gold])
+    return release.lookup([gold_accession.accession for gold_accession in gold])
 
 
 def _use(args: argparse.Namespace) -> int:
@@ -153,7 +159,11 @@ def _write_view(
     args: argparse.Namespace, lines: Callable[[Release, Sequence[str]], Iterable[str]]
 ) -> int:
     release = Release.open(args.release)
-    gold = [found.accession for path in args.gold for found in read_gold_accessions(path)]
+    gold = [
+        gold_accession.accession
+        for path in args.gold
+        for gold_accession in read_gold_accessions(path)
+    ]
     write_lines(args.out, lines(release, gold))
     _warn_of_former(release, gold)
     return 0

@@ -37,7 +37,7 @@ class CurationParts:
     logs: CurationLogs = field(default_factory=CurationLogs)
 
     def proteins(self, release: str) -> ReleaseProteins:
-        """Return the proteins of a release by the name of a vocabulary."""
+        """Return a release's proteins by a vocabulary's name."""
         name, _ = split_name(release, Policies())
         return ReleaseProteins(self.releases, name)
 

@@ -1,4 +1,4 @@
-"""Credentials of servers, as operations are given them: checked, sealed, never returned."""
+"""Servers' credentials, as operations get them: checked, sealed, never returned."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AccessRequest(Protocol):
 
     @property
     def auth_name(self) -> str | None:
-        """The user, or the name of the header, parameter or member."""
+        """The user, or the header's name, parameter or member."""
 
     @property
     def secret(self) -> str | None:
@@ -38,7 +38,7 @@ class AccessRequest(Protocol):
 
     @property
     def certificate(self) -> str | None:
-        """The SHA-256 of the certificate."""
+        """The certificate's SHA-256."""
 
 
 async def access_of(
@@ -46,8 +46,8 @@ async def access_of(
 ) -> Access:
     """Return the access to store; `RefusedError` names the field.
 
-    A stored secret is kept where no new one is given, unless the server `moved` to another scheme,
-    host or port: whoever may change the address would be sent it there.
+    A stored secret stays unless a new secret is given or the server `moved` to another scheme, host
+    or port: whoever may change the address would receive it there.
     """
     kind = stored.auth if request.auth is None else request.auth
     certificate = stored.certificate if request.certificate is None else request.certificate
@@ -85,8 +85,8 @@ def _check_name(kind: AuthKind, name: str) -> None:
     if kind is AuthKind.BASIC and ":" in name:  # RFC 7617, section 2
         raise _refused("auth_name", "a user has no colon")
     lower = name.lower()
-    own = lower in _OWN_HEADERS or lower.startswith(_OWN_PREFIXES)
-    if kind is AuthKind.HEADER and (own or not _TOKEN.fullmatch(name)):
+    is_own = lower in _OWN_HEADERS or lower.startswith(_OWN_PREFIXES)
+    if kind is AuthKind.HEADER and (is_own or not _TOKEN.fullmatch(name)):
         raise _refused("auth_name", "is no header that can be set")
 
 
@@ -97,9 +97,9 @@ async def _sealed(hub: HubContext, secret: str) -> str:
         message = f"has {LEAST_SECRET} characters at least: the hub could not hide a shorter one"
         raise _refused("secret", f"{message} in what the server sends back")
     async with hub.store.reading() as connection:
-        known = await servers.has_secrets(connection)
+        has_secrets = await servers.has_secrets(connection)
     try:
-        return hub.servers.client.keyring.seal(secret, first=not known)
+        return hub.servers.client.keyring.seal(secret, first=not has_secrets)
     except HubError as error:
         log.error("a secret cannot be stored: %s", error)
         message = "the hub cannot store secrets now: tell the organisers, whose log says why"

@@ -51,10 +51,10 @@ class OneChannel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ChannelDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel of alerts; of a webhook, `address` shows only its host.
+    """An alert channel; of a webhook, `address` shows only the host.
 
     `secret` signs what is posted to a webhook: it is shown only when the channel is made. `error`
-    is why the last message could not be sent, empty where it was.
+    is why the last message could not be sent, or empty.
     """
 
     channel: int
@@ -66,7 +66,7 @@ class ChannelDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, channel: AlertChannel, secret: str = "") -> ChannelDetail:
-        """Return the fields of a channel that organisers see."""
+        """Return a channel's fields that organisers see."""
         webhook = channel.kind is ChannelKind.WEBHOOK
         return cls(
             channel=channel.id,
@@ -97,7 +97,7 @@ async def list_channels(
 ) -> Sequence[ChannelDetail]:
     """Return the channels that organisers are sent alerts by."""
     async with hub.store.reading() as connection:
-        return [ChannelDetail.of(one) for one in await alerts.list_channels(connection)]
+        return [ChannelDetail.of(channel) for channel in await alerts.list_channels(connection)]
 
 
 @operation("Channels.add", "POST /channels", Role.ORGANISER)
@@ -119,11 +119,16 @@ async def add_channel(hub: HubContext, caller: Caller, request: NewChannel) -> C
         except sa.exc.IntegrityError as error:
             message = "alerts are sent there already"
             raise RefusedError(Refusal.STATE, message, field="address") from error
-        made = ChannelDetail.of(replace(channel, id=number), secret)
+        detail = ChannelDetail.of(replace(channel, id=number), secret)
         await audit_log(
-            connection, caller, "channels.add", str(number), kind=made.kind, address=made.address
+            connection,
+            caller,
+            "channels.add",
+            str(number),
+            kind=detail.kind,
+            address=detail.address,
         )
-    return made
+    return detail
 
 
 @operation("Channels.test", "POST /channels/{channel}/test", Role.ORGANISER)

@@ -1,7 +1,7 @@
-"""Annotations of an article, and the servers that produced them.
+"""An article's annotations, and the servers that produced them.
 
-Organisers may read all answers of a phase, a team those of its own servers, everybody those of a
-closed phase whose scores are public.
+Organisers may read all answers in a phase, a team its own servers' answers, everybody those in a
+closed phase with public scores.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
-    """The public fields of a server."""
+    """A server's public fields."""
 
     server: str
     team: str
@@ -59,22 +59,22 @@ class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
 async def get_annotations(
     hub: HubContext, caller: Caller, request: OneArticle
 ) -> Sequence[Annotation]:
-    """Return the servers' annotations of an article that the caller may read."""
+    """Return the servers' annotations for an article that the caller may read."""
     return [
-        found
+        annotation
         for running, registered in readable(hub, caller)
-        if (found := await _annotation(hub, running, registered, request.article)) is not None
+        if (annotation := await _annotation(hub, running, registered, request.article)) is not None
     ]
 
 
 @operation("Annotations.getAnnotation", "GET /annotations/{article}/{server}", None)
 async def get_annotation(hub: HubContext, caller: Caller, request: ArticleOfServer) -> Annotation:
-    """Return what one server answered for an article."""
+    """Return what a server answered for an article."""
     for running, registered in readable(hub, caller):
         if registered.server.name == request.server:
-            found = await _annotation(hub, running, registered, request.article)
-            if found is not None:
-                return found
+            annotation = await _annotation(hub, running, registered, request.article)
+            if annotation is not None:
+                return annotation
     message = f"there is no annotation of article {request.article!r} by {request.server!r} to read"
     raise RefusedError(Refusal.UNKNOWN, message, field="article")
 
@@ -82,12 +82,12 @@ async def get_annotation(hub: HubContext, caller: Caller, request: ArticleOfServ
 @operation("Annotations.getAnnotationServerList", "GET /annotations/{article}/servers", None)
 async def get_server_list(hub: HubContext, caller: Caller, request: OneArticle) -> Sequence[str]:
     """Return the names of the servers that have annotated an article."""
-    return [found.server for found in await get_annotations(hub, caller, request)]
+    return [annotation.server for annotation in await get_annotations(hub, caller, request)]
 
 
 @operation("Resources.getServer", "GET /resources/servers/{server}", None)
 async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> PublicServer:
-    """Return the public fields of a server whose annotations the caller may read."""
+    """Return a server's public fields, if the caller may read its annotations."""
     for _, registered in readable(hub, caller):
         if registered.server.name == request.server:
             return PublicServer(

@@ -1,4 +1,4 @@
-"""Attempts of a server, and its raw answers."""
+"""A server's attempts, and its raw answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One attempt of a server."""
+    """A server's attempt."""
 
     server: ServerField
     article: Annotated[str, Meta(description="The article's id")]
@@ -43,9 +43,9 @@ class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished request; times in seconds, `started_at` in Unix seconds.
+    """A finished request; times in seconds, `started_at` in Unix seconds.
 
-    `usage` is what its answer took, as the team declares; null where it declares nothing.
+    `usage` is what its answer took, as the team declares; null if it declares nothing.
     """
 
     article: str
@@ -63,7 +63,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, attempt: Attempt, *, final: bool) -> AttemptDetail:
-        """Return the fields of an attempt that its team sees."""
+        """Return an attempt's fields that its team sees."""
         return cls(
             article=attempt.article,
             number=attempt.number,
@@ -81,7 +81,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt with the bytes of its answer (null where none came)."""
+    """An attempt with its answer's bytes (null without an answer)."""
 
     attempt: AttemptDetail
     raw: bytes | None
@@ -91,10 +91,10 @@ class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
 async def attempts(
     hub: HubContext, caller: Caller, request: AttemptQuery
 ) -> Sequence[AttemptDetail]:
-    """Return a server's attempts, newest first, with every problem of each answer."""
+    """Return a server's attempts, newest first, with every problem in each answer."""
     lane = InLane(server=request.server, phase=request.phase)
     registered, running = await lane_of(hub, caller, lane)
-    found = await hub.store.newest_attempts(
+    newest = await hub.store.newest_attempts(
         running.key(registered),
         registered.server.name,
         running.corpus,
@@ -104,20 +104,20 @@ async def attempts(
         outcome=request.outcome,
         article=None if request.article is None else ArticleId(request.article),
     )
-    return [AttemptDetail.of(stored.attempt, final=stored.final) for stored in found]
+    return [AttemptDetail.of(stored.attempt, final=stored.final) for stored in newest]
 
 
 @operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
 async def answer(hub: HubContext, caller: Caller, request: OneAttempt) -> RawAnswer:
-    """Return one attempt with the raw answer that the server sent."""
+    """Return an attempt with the raw answer that the server sent."""
     registered, running = await lane_of(
         hub, caller, InLane(server=request.server, phase=request.phase)
     )
     key, position = running.key(registered), position_of(running, request.article)
-    found = await hub.store.attempt(
+    stored = await hub.store.attempt(
         key, registered.server.name, running.corpus, position, request.number
     )
-    if found is None:
+    if stored is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such attempt", field="number")
     raw = await hub.store.raw_answer(key, position, request.number)
-    return RawAnswer(attempt=AttemptDetail.of(found.attempt, final=found.final), raw=raw)
+    return RawAnswer(attempt=AttemptDetail.of(stored.attempt, final=stored.final), raw=raw)

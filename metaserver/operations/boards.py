@@ -1,4 +1,4 @@
-"""Leaderboards: current and frozen ones."""
+"""Leaderboards: current and frozen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ViewField = Annotated[
 
 
 class OneBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase's board of one task, in one view."""
+    """A phase's board for a task, in one view."""
 
     phase: PhaseField
     task: TaskField
@@ -45,16 +45,15 @@ class OneFrozen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a board that the caller may see; `hidden` is the reason where there are no runs.
+    """The part of a board that the caller may see; `hidden` is why there are no runs.
 
-    `order` are the columns it is ordered by, the first of which gives the places by the phase's
-    `ranking` (null on boards frozen by an earlier version). `articles` are the ones that count in
-    its scores. `provisional`: the phase is open, so that a run is scored on the articles that are
-    over for it. `signature` has all that its scores depend on: boards
-    of one phase with one signature can be compared. It has the version of the gold, and for
-    organisers the gold's mark: equal marks are equal golds. `catching_up` is empty unless the hub
-    was just started and still reads stored answers: then places are provisional. `newer` is the id
-    of the board that supersedes a frozen one.
+    `order` are the columns it is sorted by; the first gives the places by the phase's `ranking`
+    (null on boards frozen by an earlier version). `articles` are those that count in its scores.
+    `provisional`: the phase is open, so that a run is scored on the articles that are over for it.
+    `signature` has all that its scores depend on: a phase's boards with equal signatures can be
+    compared. It has the gold's version, and for organisers the gold's mark: equal marks are equal
+    golds. `catching_up` is empty unless the hub was just started and still reads stored answers:
+    then places are provisional. `newer` is the id of the board that supersedes a frozen board.
     """
 
     phase: str
@@ -116,7 +115,7 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
 
 @operation("Boards.frozen", "GET /phases/{phase}/frozen", None)
 async def list_frozen(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[FrozenDetail]:
-    """Return a phase's frozen boards, newest first; none where the caller may see no score."""
+    """Return a phase's frozen boards, newest first; empty if the caller may see no score."""
     phase = PhaseView(hub, hub.phase(request.phase))
     return [
         FrozenDetail(
@@ -160,6 +159,6 @@ async def get_frozen(hub: HubContext, caller: Caller, request: OneFrozen) -> Boa
     )
 
 
-def _require_policy(articles: ArticlePolicy | None, known: Sequence[ArticlePolicy]) -> None:
+def _require_policy(articles: ArticlePolicy | None, policies: Sequence[ArticlePolicy]) -> None:
     if articles is not None:
-        require_one_of(articles, known, "articles")
+        require_one_of(articles, policies, "articles")

@@ -1,6 +1,6 @@
-"""Callbacks of servers: the key that a server calls with, and the answers that it brings.
+"""Servers' callbacks: the key that a server calls with, and the answers that it sends.
 
-Only making the key is an operation. Who calls is found by the key, as people are by their tokens.
+Only making the key is an operation. The key identifies the caller, as tokens identify people.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metaserver.store import communications, servers
 from metaserver.store.store import Store
 
 PREFIX = "bccb_"
-"""The beginning of keys of callbacks, which are no tokens."""
+"""How callback keys begin, which are not tokens."""
 PATH = "/becalm/saveAnnotations/{format}"
 DOCUMENTS = "/becalm/documents/{article:.+}"
 NO_ADDRESS = (
@@ -38,11 +38,11 @@ NO_ADDRESS = (
 
 
 class CallbackKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A new key of a server's callbacks, which cannot be shown again.
+    """A new key for a server's callbacks, which cannot be shown again.
 
     `address` is where the server posts its answers: FORMAT is JSON, TSV or BIOC, and ID the
-    communication id of the request. Where the hub does not know its own address, it begins with the
-    one that the request came by, which `note` says.
+    request's communication id. If the hub does not know its own address, it begins with the address
+    that the request came by, as `note` says.
     """
 
     server: str
@@ -53,7 +53,7 @@ class CallbackKey(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Servers.callbackKey", "POST /servers/{server}/callback-key", Role.TEAM)
 async def callback_key(hub: HubContext, caller: Caller, request: OneServer) -> CallbackKey:
-    """Make the key that a server calls the hub back with; the one before is void at once.
+    """Make the key that a server calls the hub back with; the previous key is void at once.
 
     It is shown only once: only its digest is stored. It opens nothing else.
     """
@@ -85,26 +85,26 @@ class Callbacks:
 
     @classmethod
     def of(cls, hub: HubContext) -> Callbacks:
-        """Return those of a hub."""
+        """Return a hub's callbacks."""
         return cls(hub.store, hub.servers.client, hub.servers.callbacks)
 
     def limits(self, communication: Communication) -> Limits:
-        """Return the limits of a callback: its phase's, or the hub's where nobody waits."""
+        """Return a callback's limits: its phase's, or the hub's if nobody waits."""
         return self._desk.limits(communication) or self._client.limits.answer
 
     async def find(self, server: CallingServer, id_: int) -> Communication:
-        """Return the open communication of a server; raises `CallbackError`."""
+        """Return a server's open communication; raises `CallbackError`."""
         return await self._desk.find(server, id_)
 
     async def document(self, server: CallingServer, id_: int, article: str) -> bytes:
-        """Return the article of an open communication of a server; raises `CallbackError`."""
+        """Return the article of a server's open communication; raises `CallbackError`."""
         communication = await self._desk.find(server, id_)
         if communication.about.article != article:
             raise CallbackError(CallbackFault.NO_DOCUMENT, "that is no document of this request")
         return await self._desk.document(communication)
 
     def receiving(self, communication: Communication) -> AbstractContextManager[None]:
-        """Hold the only place of a communication's callback; raises `CallbackError`."""
+        """Hold the only place for a communication's callback; raises `CallbackError`."""
         return self._desk.receiving(communication)
 
     async def checker(
@@ -127,9 +127,9 @@ class Callbacks:
             with suppress(PeerError):  # it is sent nothing now, or reads otherwise without them
                 body = self._client.target(registered.server).hidden(callback.body)
                 if body != callback.body:
-                    kept = Callback(format=callback.format, body=body)
-                    check_callback(kept, article, registered.server, limits)
-                    return kept
+                    read_callback = Callback(format=callback.format, body=body)
+                    check_callback(read_callback, article, registered.server, limits)
+                    return read_callback
             return callback
 
         return check

@@ -1,4 +1,4 @@
-"""The caller of an operation."""
+"""An operation's caller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Workbench(Protocol):
-    """The threads that may work for one client."""
+    """The threads that may work for a client."""
 
     async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what `work` returns, from a thread; `RefusedError` for who had its share."""
@@ -25,11 +25,11 @@ class Workbench(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """The caller of an operation: its role, team, token and request.
+    """An operation's caller: its role, team, token and request.
 
-    `role` None is a caller without a token. `team` is set for teams alone. `name` is what the audit
-    log calls the caller: "team blue", "organiser ana", "clock". `workbench` None: its work aside is
-    not bounded.
+    `role` None is a caller without a token. `team` is set only for teams. `name` is the caller's
+    name in the audit log: "team blue", "organiser ana", "clock". `workbench` None: work in threads
+    is not bounded.
     """
 
     role: Role | None = None
@@ -43,10 +43,10 @@ class Caller:
     workbench: Workbench | None = field(default=None, compare=False, repr=False)
 
     async def aside(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what `work` returns, from one of the threads that may work for the caller.
+        """Run `work` in one of the caller's threads and return its result.
 
-        `RefusedError` where it had its share of the processors. It is for work whose time a client
-        chooses: by texts, answers and options.
+        Raises `RefusedError` if the caller has used its share of the processors. For work whose
+        duration a client chooses: by texts, answers and options.
         """
         if self.workbench is None:
             return await asyncio.to_thread(work, *args, **kwargs)
@@ -63,7 +63,7 @@ class Caller:
         return Viewer(team=self.team or "", organiser=self.organiser)
 
     def may_act_as(self, role: Role) -> bool:
-        """Return whether the caller's role includes another one."""
+        """Return whether the caller's role includes another role."""
         return self.role is not None and role in ALLOWED[self.role]
 
     def require_role(self, role: Role | None) -> None:

@@ -1,4 +1,4 @@
-"""The pages of challenges: their texts in Markdown, their embargo, and announcements."""
+"""Challenge pages: their texts in Markdown, their embargo, and announcements."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Code: TypeAlias = Annotated[
 
 
 class ChallengeEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Changes of a challenge's page, and of how teams sign up."""
+    """Changes to a challenge's page, and to how teams sign up."""
 
     challenge: ChallengeField
     description: About | None = None
@@ -73,9 +73,9 @@ class ChallengeEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class ChallengeTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of a challenge: its texts are Markdown.
+    """A challenge's page: its texts are Markdown.
 
-    `announced` is ISO 8601 with offset, in the challenge's zone; none: it was announced at once.
+    `announced` is ISO 8601 with offset, in the challenge's zone; empty: announced at once.
     """
 
     challenge: str
@@ -112,23 +112,23 @@ class AnnouncementDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Challenges.get", "GET /challenges/{challenge}", None)
 async def get(hub: HubContext, caller: Caller, request: OneChallenge) -> ChallengeTexts:
-    """Return the page of a challenge."""
+    """Return a challenge's page."""
     return _texts(await seen_challenge(hub, caller, request.challenge))
 
 
 @operation("Challenges.edit", "PATCH /challenges/{challenge}", Role.ORGANISER)
 async def edit(hub: HubContext, caller: Caller, request: ChallengeEdit) -> ChallengeTexts:
-    """Change the page of a challenge, when it is announced, and how teams sign up.
+    """Change a challenge's page, when it is announced, and how teams sign up.
 
     The command reads a text that begins with @ from that file: `--description @about.md`.
     """
     before = await seen_challenge(hub, caller, request.challenge)
-    given = {
+    page_fields = {
         name: value
         for name in ChallengePage.__struct_fields__
         if (value := getattr(request, name)) is not None
     }
-    page = msgspec.structs.replace(before.page, **given)
+    page = msgspec.structs.replace(before.page, **page_fields)
     values: dict[str, object] = {"page": page}
     if request.announced is not None:
         at = moment_in(request.announced, before.timezone, "announced")
@@ -138,7 +138,10 @@ async def edit(hub: HubContext, caller: Caller, request: ChallengeEdit) -> Chall
     _check(page, bool(values.get("code", before.code)))
     async with hub.store.writing() as connection:
         await phases.change_challenge(connection, before.name, **values)
-        changed = [*given, *(name for name in ("announced", "code") if getattr(request, name))]
+        changed = [
+            *page_fields,
+            *(name for name in ("announced", "code") if getattr(request, name)),
+        ]
         await audit_log(connection, caller, "challenges.edit", before.name, changed=changed)
     await _take_over(hub, before.name)
     return _texts(await seen_challenge(hub, caller, before.name))
@@ -170,13 +173,18 @@ async def announce(hub: HubContext, caller: Caller, request: NewAnnouncement) ->
 async def list_announcements(
     hub: HubContext, caller: Caller, request: OneChallenge
 ) -> Sequence[AnnouncementDetail]:
-    """Return the announcements of a challenge, the newest first."""
+    """Return a challenge's announcements, newest first."""
     challenge = await seen_challenge(hub, caller, request.challenge)
     async with hub.store.reading() as connection:
-        known = await announcements.list_newest(connection, challenge.id, SHOWN)
+        newest = await announcements.list_newest(connection, challenge.id, SHOWN)
     return [
-        AnnouncementDetail(challenge=challenge.name, at=one.at, title=one.title, text=one.text)
-        for one in known
+        AnnouncementDetail(
+            challenge=challenge.name,
+            at=announcement.at,
+            title=announcement.title,
+            text=announcement.text,
+        )
+        for announcement in newest
     ]
 
 
@@ -206,7 +214,7 @@ def _check(page: ChallengePage, has_code: bool) -> None:
 
 async def _take_over(hub: HubContext, challenge: str) -> None:
     async with hub.store.reading() as connection:
-        known = await phases.list_all(connection)
-    for phase in known:
+        stored_phases = await phases.list_all(connection)
+    for phase in stored_phases:
         if phase.challenge == challenge:
             await hub.phases.scheduler.take_over(phase)

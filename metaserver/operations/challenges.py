@@ -1,4 +1,4 @@
-"""Challenges: each has a title and the time zone of its dates."""
+"""Challenges: each has a title and a time zone for its dates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Zone = Annotated[
 
 
 class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A challenge, or the new title and time zone of the one of this name."""
+    """A challenge, or the new title and time zone for an existing challenge."""
 
     challenge: Annotated[
         NewName,
@@ -86,7 +86,7 @@ async def list_challenges(
 ) -> Sequence[ChallengeDetail]:
     """Return all challenges; to organisers also those that are not announced yet."""
     async with hub.store.reading() as connection:
-        known = await phases.list_challenges(connection)
+        challenges_stored = await phases.list_challenges(connection)
         now = hub.clock()
         waiting: dict[str, int] = {}
         entered: dict[str, int] = {}
@@ -95,40 +95,43 @@ async def list_challenges(
             entered = await sign_ups.count_automatic(connection, now - DAY)
     return [
         ChallengeDetail(
-            challenge=one.name,
-            title=one.title,
-            timezone=one.timezone,
-            waiting=waiting.get(one.name, 0),
-            automatic=entered.get(one.name, 0),
+            challenge=challenge.name,
+            title=challenge.title,
+            timezone=challenge.timezone,
+            waiting=waiting.get(challenge.name, 0),
+            automatic=entered.get(challenge.name, 0),
         )
-        for one in known
-        if caller.organiser or not one.is_embargoed(now)
+        for challenge in challenges_stored
+        if caller.organiser or not challenge.is_embargoed(now)
     ]
 
 
 async def seen_challenge(hub: HubContext, caller: Caller, name: str) -> Challenge:
-    """Return a challenge that the caller may know; `RefusedError` where there is none."""
+    """Return a challenge that the caller may know; else `RefusedError`."""
     async with hub.store.reading() as connection:
-        found = await phases.get_challenge(connection, name)
-    if found is None or (found.is_embargoed(hub.clock()) and not caller.organiser):
+        challenge = await phases.get_challenge(connection, name)
+    if challenge is None or (challenge.is_embargoed(hub.clock()) and not caller.organiser):
         raise RefusedError(Refusal.UNKNOWN, f"there is no challenge {name!r}", field="challenge")
-    return found
+    return challenge
 
 
 async def challenge_named(hub: HubContext, name: str) -> Challenge:
-    """Return a challenge; `RefusedError` where there is none of that name."""
+    """Return a challenge by name; else `RefusedError`."""
     async with hub.store.reading() as connection:
-        known = {
+        by_name = {
             challenge.name: challenge for challenge in await phases.list_challenges(connection)
         }
-    if name not in known:
+    if name not in by_name:
         message = f"there is no challenge {name!r}: create it first (challenges set)"
         raise RefusedError(Refusal.UNKNOWN, message, field="challenge")
-    return known[name]
+    return by_name[name]
 
 
 def moment_in(text: str | None, timezone: str, field: str) -> datetime | None:
-    """Read a date in a time zone (or with an offset of its own); None where there is none."""
+    """Read a date in a time zone (or with its own offset); None for None.
+
+    Example: "2026-05-01T12:00" in Europe/Madrid is 10:00 UTC.
+    """
     if not text:
         return None
     try:

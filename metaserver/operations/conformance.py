@@ -1,4 +1,4 @@
-"""Tests of servers for a phase: their results, and whether these are still valid."""
+"""Testing servers for a phase: results, and whether these are still valid."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KIND = "servers.test"
 
 
 class TestState(StrEnum):
-    """The state of a server's test for a phase."""
+    """A server's test state for a phase."""
 
     NEVER = "never"  # not tested for it since it was registered or changed
     PASSED = "passed"  # it may be started
@@ -37,9 +37,9 @@ class TestState(StrEnum):
 
 
 class Tested(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a server's test for a phase; `at` is the time of the test, Unix seconds.
+    """A server's test state for a phase; `at` is the test's time, Unix seconds.
 
-    `reasons` are the problems found, or the changes of the phase since the test was passed.
+    `reasons` are the problems found, or the phase's changes since the test was passed.
     """
 
     phase: str
@@ -59,11 +59,11 @@ class ServerTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class TestStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """State of a server's test for a phase; `last` is the report of the last whole run for it.
+    """A server's test state for a phase; `last` is the last whole run's report.
 
-    `phase` is empty where there is none to test for. `under_way` is the phase that the server is
-    being tested for now, null where it is not; `steps` are those so far if that is this phase, else
-    the last run's. `terms` are what a run would test now.
+    `phase` is empty if there is no phase to test for. `under_way` is the phase that the server is
+    being tested for now, or null; `steps` are those so far if that is this phase, else the last
+    run's. `terms` are what a run would test now.
     """
 
     server: str
@@ -78,31 +78,35 @@ class TestStatus(msgspec.Struct, frozen=True, kw_only=True):
 def tested_for(
     hub: HubContext, registered: RegisteredServer, running: RunningPhase | None
 ) -> Tested:
-    """Return the state of a server's test for a phase (None: of its test for no phase)."""
+    """Return a server's test state for a phase (None: for no phase)."""
     phase = running.name if running else NO_PHASE
-    found = verdict(registered, phase)
-    if found is None:
+    last = verdict(registered, phase)
+    if last is None:
         return Tested(phase=phase, state=TestState.NEVER)
-    if not found.passed:
-        return Tested(phase=phase, state=TestState.FAILED, at=found.at, reasons=found.reasons)
+    if not last.passed:
+        return Tested(phase=phase, state=TestState.FAILED, at=last.at, reasons=last.reasons)
     now = Conditions.of(registered.server, running, hub.settings).terms
-    changes = tuple(now.changes(found.terms))
+    changes = tuple(now.changes(last.terms))
     state = TestState.OUTDATED if changes else TestState.PASSED
-    return Tested(phase=phase, state=state, at=found.at, reasons=changes)
+    return Tested(phase=phase, state=state, at=last.at, reasons=changes)
 
 
 def tests(hub: HubContext, registered: RegisteredServer) -> Sequence[Tested]:
-    """Return the states of a server's tests for all phases that are not over."""
+    """Return a server's test states for all phases that are not over."""
     return [tested_for(hub, registered, running) for running in likely_phases(hub)]
 
 
 def newest_test(hub: HubContext, registered: RegisteredServer) -> Tested:
-    """Return the state of a server's newest test, for any phase."""
-    made = [
+    """Return a server's newest test state, for any phase."""
+    results = [
         tested_for(hub, registered, hub.phases.scheduler.phases.get(PhaseName(phase)))
         for phase in registered.verdicts
     ]
-    return max(made, key=lambda one: one.at or 0.0, default=Tested(phase="", state=TestState.NEVER))
+    return max(
+        results,
+        key=lambda result: result.at or 0.0,
+        default=Tested(phase="", state=TestState.NEVER),
+    )
 
 
 def require_passed(hub: HubContext, registered: RegisteredServer, running: RunningPhase) -> None:
@@ -139,51 +143,55 @@ async def test(hub: HubContext, caller: Caller, request: ServerTest) -> JobDetai
     def is_of_server(job: StoredJob) -> bool:
         return job.kind == KIND and job.subject.split()[0] == name
 
-    if (other := await hub.jobs.board.elsewhere(team, is_of_server)) is not None:
-        return _joined(other, subject)
-    found = hub.servers.conformance.begin(registered, conditions)
-    if (known := hub.jobs.own.get(found.job)) is not None:
-        return JobDetail.of(known)
+    if (other_job := await hub.jobs.board.elsewhere(team, is_of_server)) is not None:
+        return _joined(other_job, subject)
+    running_test = hub.servers.conformance.begin(registered, conditions)
+    if (job_known := hub.jobs.own.get(running_test.job)) is not None:
+        return JobDetail.of(job_known)
     try:
-        job = hub.jobs.own.begin(KIND, subject, caller.name, found.ended, team=team)
+        job = hub.jobs.own.begin(KIND, subject, caller.name, running_test.ended, team=team)
     except RefusedError:
-        found.task.cancel()
+        running_test.task.cancel()
         raise
-    found.job = job.id
-    when_ended(hub, job.id, found.task.cancel)  # a job that was cancelled ends its test
-    if (other := await hub.jobs.board.post(job, is_of_server)) is not None:  # of the same moment
-        return _joined(other, subject)
+    running_test.job = job.id
+    when_ended(hub, job.id, running_test.task.cancel)  # a job that was cancelled ends its test
+    if (
+        other_job := await hub.jobs.board.post(job, is_of_server)
+    ) is not None:  # of the same moment
+        return _joined(other_job, subject)
     return JobDetail.of(job)
 
 
-def _joined(other: StoredJob, subject: str) -> JobDetail:
-    """Return another process's test of a server for a request of the same; `RefusedError` else."""
-    if other.subject != subject:
+def _joined(other_job: StoredJob, subject: str) -> JobDetail:
+    """Return another process' test of a server for an equal request; else `RefusedError`."""
+    if other_job.subject != subject:
         message = "it is being tested for another phase: wait until that has ended"
         raise RefusedError(Refusal.STATE, message, field="server")
-    return JobDetail.of_stored(other)
+    return JobDetail.of_stored(other_job)
 
 
 @operation("Servers.testStatus", "GET /servers/{server}/test", Role.TEAM)
 async def get_status(hub: HubContext, caller: Caller, request: ServerTest) -> TestStatus:
-    """Return the state of a server's test for a phase, with the steps of the run under way.
+    """Return a server's test state for a phase, with the current run's steps.
 
-    Without a phase it is the first of those that the server may be started in.
+    Without a phase it is the first in which the server may be started.
     """
     registered = await hub.server(caller, request.server)
-    asked = request.phase
-    found = likely_phases(hub) if asked is None else [require_servers(hub.phase(asked))]
-    running = next(iter(found), None)
+    phase_name = request.phase
+    phases_likely = (
+        likely_phases(hub) if phase_name is None else [require_servers(hub.phase(phase_name))]
+    )
+    running = next(iter(phases_likely), None)
     phase = running.name if running else NO_PHASE
     running_test = hub.servers.conformance.under_way(registered.server.name)
     last = await hub.servers.conformance.report(registered, running.phase.id if running else None)
-    known = last.steps if last else ()
+    steps = last.steps if last else ()
     return TestStatus(
         server=registered.server.name,
         phase=phase,
         steps=tuple(running_test.steps)
         if running_test and running_test.terms.phase == phase
-        else known,
+        else steps,
         under_way=None if running_test is None else running_test.terms.phase,
         last=last,
         tested=tested_for(hub, registered, running),
@@ -192,26 +200,26 @@ async def get_status(hub: HubContext, caller: Caller, request: ServerTest) -> Te
 
 
 def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
-    """Return the phase that a server is tested for; None where none is open or planned.
+    """Return the phase that a server is tested for; None if no phase is open or planned.
 
-    Without a name it is the one that is open, and while none is open the one that opens next.
-    `RefusedError` where several are open, or where one of several that are planned has no date.
+    Without a name it is the open phase, or else the phase that opens next. `RefusedError` if
+    several are open, or if one of several planned phases has no date.
     """
     if name is not None:
         return require_servers(hub.phase(name))
-    found = likely_phases(hub)
+    likely = likely_phases(hub)
     now = hub.clock()
-    opened = [one for one in found if one.phase.state(now) in OPEN_STATES]
-    undated = not opened and any(one.phase.plan.opens is None for one in found)
-    if len(opened) > 1 or (undated and len(found) > 1):
-        names = ", ".join(running.name for running in opened or found)
+    opened = [running for running in likely if running.phase.state(now) in OPEN_STATES]
+    undated = not opened and any(running.phase.plan.opens is None for running in likely)
+    if len(opened) > 1 or (undated and len(likely) > 1):
+        names = ", ".join(running.name for running in opened or likely)
         state = "open at the same time" if opened else "planned"
         raise RefusedError(Refusal.INVALID, f"is needed: {names} are {state}", field="phase")
-    return next(iter(found), None)
+    return next(iter(likely), None)
 
 
 def require_servers(running: RunningPhase) -> RunningPhase:
-    """Return the phase; `RefusedError` where it takes uploads only."""
+    """Return the phase; `RefusedError` if it takes uploads only."""
     if running.uploads_only:
         tasks = ", ".join(task.name for task in running.tasks)
         message = f"phase {running.name} takes uploads only ({tasks}): no server takes part in it"
@@ -220,16 +228,16 @@ def require_servers(running: RunningPhase) -> RunningPhase:
 
 
 def likely_phases(hub: HubContext) -> Sequence[RunningPhase]:
-    """Return the phases that a server may be started in: the open ones, then by their opening."""
+    """Return the phases in which a server may be started: open phases, then by opening date."""
     now, phases = hub.clock(), hub.phases.scheduler.phases.values()
-    found = [
+    candidates = [
         running
         for running in phases
         if running.phase.state(now) not in OVER
         and not running.uploads_only
         and not hub.is_embargoed(running)
     ]
-    return sorted(found, key=lambda running: _order(running, now))
+    return sorted(candidates, key=lambda running: _order(running, now))
 
 
 def _order(running: RunningPhase, now: float) -> tuple[bool, float, int]:

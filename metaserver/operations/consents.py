@@ -1,4 +1,4 @@
-"""Consent of teams: whether curators' requests are sent to a server."""
+"""Teams' consent: whether curators' requests are sent to a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The context of operations: the running hub's parts in one value."""
+"""The context for operations: the running hub's parts in a single value."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class HubContext:
         return self.phases.member.webs
 
     async def freshen(self) -> None:
-        """Take in what other processes of the hub have changed, if there are others."""
+        """Reload what other processes of the hub have changed, if there are others."""
         if not self.phases.member.is_alone:
             await self.phases.follower.freshen()
 
@@ -120,7 +120,7 @@ class HubContext:
         return self.settings.web.url.rstrip("/") or caller.site
 
     async def team(self, name: str) -> Team:
-        """Return a team that takes part; `RefusedError` where there is none of that name."""
+        """Return a team that takes part; else `RefusedError`."""
         async with self.store.reading() as connection:
             team = await teams.get(connection, TeamName(name))
         if team is None or team.retired_at is not None:
@@ -151,18 +151,22 @@ class HubContext:
         return running.phase.is_embargoed(self.clock())
 
     def require_announced(self, caller: Caller, phase: str) -> None:
-        """Raise `RefusedError`, as for an unknown phase, for one that the caller may not know."""
+        """Raise `RefusedError`, as for an unknown phase, if the caller may not know the phase."""
         running = self.phases.scheduler.phases.get(PhaseName(phase))
         if running is not None and not caller.organiser and self.is_embargoed(running):
             raise RefusedError(Refusal.UNKNOWN, f"there is no phase {phase!r}", field="phase")
 
     def seen_phases(self, caller: Caller) -> Sequence[RunningPhase]:
         """Return the phases that the caller may know."""
-        known = self.phases.scheduler.phases.values()
-        return [one for one in known if caller.organiser or not self.is_embargoed(one)]
+        running_phases = self.phases.scheduler.phases.values()
+        return [
+            running
+            for running in running_phases
+            if caller.organiser or not self.is_embargoed(running)
+        ]
 
     def phase(self, name: str | None) -> RunningPhase:
-        """Return a phase by name; without a name the only one that is open; else `RefusedError`."""
+        """Return a phase by name; without a name the only open phase; else `RefusedError`."""
         phases = self.phases.scheduler.phases
         if name is not None:
             if name not in phases:

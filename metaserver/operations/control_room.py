@@ -32,7 +32,7 @@ AT_WORK = frozenset({Verdict.LATE, Verdict.CLOSE, Verdict.IN_TIME, Verdict.NO_DE
 
 
 class WatchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase, and the part of its servers and teams to return."""
+    """A phase, and which of its servers and teams to return."""
 
     phase: PhaseField
     verdict: Annotated[
@@ -80,15 +80,14 @@ class ControlRoom(msgspec.Struct, frozen=True, kw_only=True):
     """A phase as its organisers watch it; times are seconds, `now` Unix seconds.
 
     `next` is what the clock does next, `deadline` the change after which no article is sent, and
-    `left` the time until then. `done`, `given_up` and `total` are articles of all servers;
-    `per_minute` is the answers of the last minute, `throughput` those a minute in each of the last
-    5 s, oldest first. `needs` is the forecast of the server at work that will be
-    last.
+    `left` the time until then. `done`, `given_up` and `total` are articles over all servers;
+    `per_minute` is the number of answers in the last minute, `throughput` the answers per minute in
+    5 s steps, oldest first. `needs` is the forecast for the working server that will be last.
 
-    `servers` are those of `matching` that were asked for, the most urgent first; `verdicts` and
-    `states` count all. `coverage` is of those of all `teams` that were asked for; a whole run
-    of a task answers its `total`. `uploads` counts the uploaded runs, `newest_uploads` lists the
-    last ones. `undescribed` counts the runs whose teams have not said how they were made.
+    `servers` are the requested part of the `matching`, most urgent first; `verdicts` and `states`
+    count all. `coverage` is the requested part of all `teams`; a whole run of a task answers its
+    `total`. `uploads` counts the uploaded runs, `newest_uploads` lists the last. `undescribed`
+    counts the runs whose teams have not said how they were made.
     """
 
     phase: str
@@ -126,13 +125,15 @@ async def watch_phase(hub: HubContext, caller: Caller, request: WatchQuery) -> C
     """Return how far a phase is, each server's forecast against the deadline, what needs a look."""
     running, now = hub.phase(request.phase), hub.clock()
     watched, zone = watch(running, now), running.phase.timezone
-    coming = [_in_zone(one, zone) for one in running.phase.coming(now)]
-    shown = running.boards.monitor()
+    coming = [_in_zone(change, zone) for change in running.phase.coming(now)]
+    monitor = running.boards.monitor()
     servers = sorted(watched.servers, key=_urgency)
-    matching = [one for one in servers if request.verdict in (None, one.verdict)]
+    matching = [server for server in servers if request.verdict in (None, server.verdict)]
     teams = coverage(running, watched)
     uploads = sorted(running.offline.values(), key=lambda run: run.created_at, reverse=True)
-    last = max((one for one in servers if one.verdict in AT_WORK), key=_needed, default=None)
+    last = max(
+        (server for server in servers if server.verdict in AT_WORK), key=_needed, default=None
+    )
     return ControlRoom(
         phase=running.name,
         title=running.phase.plan.title,
@@ -143,16 +144,16 @@ async def watch_phase(hub: HubContext, caller: Caller, request: WatchQuery) -> C
         deadline=None if watched.deadline is None else _in_zone(watched.deadline, zone),
         left=watched.left,
         catching_up=running.catching_up,
-        blocked=shown.blocked,
+        blocked=monitor.blocked,
         articles=len(running.corpus),
-        done=sum(one.status.done for one in servers),
-        given_up=sum(one.status.given_up for one in servers),
-        total=sum(one.status.total for one in servers),
-        per_minute=fmean(shown.throughput[-LAST_MINUTE:]) if shown.throughput else None,
-        throughput=tuple(shown.throughput),
+        done=sum(server.status.done for server in servers),
+        given_up=sum(server.status.given_up for server in servers),
+        total=sum(server.status.total for server in servers),
+        per_minute=fmean(monitor.throughput[-LAST_MINUTE:]) if monitor.throughput else None,
+        throughput=tuple(monitor.throughput),
         needs=None if last is None else _row(last),
-        verdicts=dict(Counter(one.verdict for one in servers)),
-        states=dict(Counter(one.status.state for one in servers)),
+        verdicts=dict(Counter(server.verdict for server in servers)),
+        states=dict(Counter(server.status.state for server in servers)),
         matching=len(matching),
         servers=tuple(map(_row, matching[request.start :][: request.limit])),
         teams=len(teams),
@@ -166,14 +167,14 @@ async def watch_phase(hub: HubContext, caller: Caller, request: WatchQuery) -> C
             for run in uploads[:UPLOADS]
         ),
         undescribed=sum(
-            one.method is None for one in await seen_methods(hub, running, caller.viewer)
+            method.method is None for method in await seen_methods(hub, running, caller.viewer)
         ),
         findings=tuple(map(_found, watched.findings)),
     )
 
 
 def _urgency(server: WatchedServer) -> tuple[int, float, str]:
-    """Return the sort key of a server: by verdict, then the one that needs longest first."""
+    """Return a server's sort key: by verdict, then longest need first."""
     return ORDER.index(server.verdict), -_needed(server), server.status.name
 
 

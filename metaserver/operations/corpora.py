@@ -1,4 +1,4 @@
-"""Corpora: the articles of phases, imported from files; each import is a version."""
+"""Corpora: the phases' articles, imported from files; each import is a version."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Source = Annotated[str, Meta(min_length=1, max_length=200, description="The file
 
 
 class ImportCorpus(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of articles, or a zip of such files (docs/corpus.md).
+    """A file with articles, or a zip of such files (docs/corpus.md).
 
-    `partial`: files of a zip that have faults are left out; otherwise nothing is imported then.
+    `partial`: faulty files in a zip are left out; otherwise a fault stops the import.
     """
 
     corpus: NewName
@@ -45,7 +45,7 @@ class ImportCorpus(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ArticlesOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A range of a corpus's articles: at most `limit`, from position `start` on."""
+    """A range of a corpus' articles: at most `limit`, from position `start` on."""
 
     corpus: Annotated[str, Meta(pattern=NAME, description="The corpus's name")]
     version: OfVersion = None
@@ -56,7 +56,7 @@ class ArticlesOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class CorpusDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a corpus."""
+    """A corpus version."""
 
     corpus: str
     version: int
@@ -66,7 +66,7 @@ class CorpusDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, version: CorpusVersion) -> CorpusDetail:
-        """Return the public fields of a version."""
+        """Return a version's public fields."""
         return cls(
             corpus=version.name,
             version=version.version,
@@ -77,7 +77,7 @@ class CorpusDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorpusImported(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an import: `new` is false where the articles equal the newest version's.
+    """An import's result: `new` is false if the articles equal the newest version's.
 
     `problems` name the files that were left out.
     """
@@ -104,8 +104,8 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
         version = await phases.add_corpus_version(
             connection, request.corpus, corpus.id, request.source
         )
-        new = before is None or before.version != version
-        if new:
+        is_new = before is None or before.version != version
+        if is_new:
             await audit_log(
                 connection,
                 caller,
@@ -119,14 +119,14 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
         corpus=request.corpus,
         version=version,
         articles=len(corpus),
-        new=new,
+        new=is_new,
         problems=tuple(map(str, problems)),
     )
 
 
 @operation("Corpora.list", "GET /corpora", Role.ORGANISER)
 async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[CorpusDetail]:
-    """Return all versions of all corpora, by name, the newest first."""
+    """Return all corpora's versions, by name, newest first."""
     async with hub.store.reading() as connection:
         return [CorpusDetail.of(version) for version in await phases.list_corpora(connection)]
 
@@ -137,11 +137,11 @@ async def list_articles(
 ) -> Sequence[ListedArticle]:
     """Return a corpus's articles, in the order in which they are sent, without their texts."""
     async with hub.store.reading() as connection:
-        found = await phases.corpus_version(connection, request.corpus, request.version)
-        if found is None:
+        version = await phases.corpus_version(connection, request.corpus, request.version)
+        if version is None:
             message = f"there is no corpus {request.corpus!r}, or none of that version"
             raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
-        return await articles.list_page(connection, found.corpus_id, request.start, request.limit)
+        return await articles.list_page(connection, version.corpus_id, request.start, request.limit)
 
 
 def _read(request: ImportCorpus, problems: list[InputError]) -> PackedArticles:
@@ -156,7 +156,7 @@ def _read(request: ImportCorpus, problems: list[InputError]) -> PackedArticles:
 
 
 def _joined(problems: Sequence[InputError]) -> str:
-    """Return the problems in one line, the first `MOST_REPORTED` of them."""
+    """Return the problems on one line, the first `MOST_REPORTED` of them."""
     more = len(problems) - MOST_REPORTED
     reported = "; ".join(map(str, problems[:MOST_REPORTED]))
     return f"{reported} (and {more} more)" if more > 0 else reported

@@ -1,4 +1,4 @@
-"""Coverage of a phase by its teams, and the causes of what was not answered."""
+"""How far teams cover a phase, and the causes of what was not answered."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CAUSES = frozenset(Outcome) - ANSWERED - {Outcome.CANCELLED}
 
 
 class TaskCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """A team's runs of one task: their number, and the articles that the fullest one answered.
+    """A team's runs for a task: their number, and the articles that the fullest run answered.
 
-    A server that is asked for a task is a run; an article counts if its answer has the task. A
-    whole run answers `total` articles.
+    A server with the task is a run; an article counts if its answer has the task. A whole run
+    answers `total` articles.
     """
 
     task: str
@@ -30,14 +30,14 @@ class TaskCoverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TeamCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """A team's coverage of each task of the phase."""
+    """A team's coverage of the phase's tasks."""
 
     team: str
     tasks: tuple[TaskCoverage, ...]
 
 
 class CauseCount(msgspec.Struct, frozen=True, kw_only=True):
-    """A cause of attempts that were not answered: how many, of how many servers, whose mostly."""
+    """A cause of unanswered attempts: how many, on how many servers, and mostly whose."""
 
     outcome: Outcome
     attempts: int
@@ -47,14 +47,14 @@ class CauseCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def coverage(running: RunningPhase, watched: PhaseWatch) -> Sequence[TeamCoverage]:
-    """Return each team's coverage of each task; a server without a team is a team of its own."""
+    """Return each team's coverage per task; a server without a team is its own team."""
     runs: defaultdict[str, list[tuple[TaskName, int]]] = defaultdict(list)
-    asked = [task.name for task in running.tasks]
+    task_names = [task.name for task in running.tasks]
     for server in watched.servers:
-        answers = server.status.tasks or asked
+        answers = server.status.tasks or task_names
         team = server.team or server.status.name
         count = partial(running.boards.server_monitor.answered, server.status.name)
-        runs[team] += [(task, count(task)) for task in asked if task in answers]
+        runs[team] += [(task, count(task)) for task in task_names if task in answers]
     for run in running.offline.values():
         runs[run.team].append((run.task, run.articles))
     totals = {task.name: running.articles_of(task) for task in running.tasks}
@@ -73,22 +73,22 @@ def _cell(task: TaskName, total: int, runs: Sequence[tuple[TaskName, int]]) -> T
 
 
 def causes(servers: Iterable[WatchedServer]) -> Sequence[CauseCount]:
-    """Return the causes of attempts without an answer, the most frequent first."""
+    """Return the causes of unanswered attempts, the most frequent first."""
     by_cause: defaultdict[Outcome, Counter[ServerName]] = defaultdict(Counter)
     for server in servers:
         for outcome, count in server.status.outcomes.items():
             if count and outcome in CAUSES:
                 by_cause[outcome][server.status.name] = count
-    found = []
+    counts_by_cause = []
     for outcome, counts in by_cause.items():
-        [(most, attempts)] = counts.most_common(1)
-        found.append(
+        [(commonest, attempts)] = counts.most_common(1)
+        counts_by_cause.append(
             CauseCount(
                 outcome=outcome,
                 attempts=counts.total(),
                 servers=len(counts),
-                most=most,
+                most=commonest,
                 most_attempts=attempts,
             )
         )
-    return sorted(found, key=lambda one: -one.attempts)
+    return sorted(counts_by_cause, key=lambda cause: -cause.attempts)

@@ -1,4 +1,4 @@
-"""Deletion of phases and challenges: only where nothing was answered, for good."""
+"""Deleting phases and challenges: only if nothing was answered, for good."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from metaserver.store import phases
 
 @operation("Phases.delete", "DELETE /phases/{phase}", Role.ORGANISER)
 async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> None:
-    """Delete a phase that has no answers, with its gold, failed attempts and tests of servers.
+    """Delete a phase that has no answers, with its gold, failed attempts and server tests.
 
-    One with answers or uploaded runs is refused: close it instead.
+    A phase with answers or uploaded runs is refused: close it instead.
     """
     async with turn(hub, request.phase) as running, hub.phases.scheduler.lanes.lock:
         await _delete(hub, caller, running)
@@ -28,7 +28,7 @@ async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> No
 
 @operation("Challenges.delete", "DELETE /challenges/{challenge}", Role.ORGANISER)
 async def delete_challenge(hub: HubContext, caller: Caller, request: OneChallenge) -> None:
-    """Delete a challenge and its phases, none of which has answers."""
+    """Delete a challenge and its phases, which must have no answers."""
     challenge = await challenge_named(hub, request.challenge)
     for running in _phases_of(hub, request.challenge):
         await _require_empty(hub, running)  # before the first is gone
@@ -40,16 +40,16 @@ async def delete_challenge(hub: HubContext, caller: Caller, request: OneChalleng
 
 
 def _phases_of(hub: HubContext, challenge: str) -> Sequence[RunningPhase]:
-    known = hub.phases.scheduler.phases.values()
-    return [running for running in known if running.phase.challenge == challenge]
+    running_phases = hub.phases.scheduler.phases.values()
+    return [running for running in running_phases if running.phase.challenge == challenge]
 
 
 async def _require_empty(hub: HubContext, running: RunningPhase) -> None:
-    """Raise `RefusedError` where a phase has answers, or a server is at work in it."""
+    """Raise `RefusedError` if a phase has answers, or a server is at work in it."""
     async with hub.store.reading() as connection:
-        found = await phases.answers(connection, running.phase.id)
-    if found:
-        message = f"phase {running.name} has {found}: it can be closed, not deleted"
+        answered = await phases.answers(connection, running.phase.id)
+    if answered:
+        message = f"phase {running.name} has {answered}: it can be closed, not deleted"
         raise RefusedError(Refusal.STATE, message, field="phase")
     lanes = hub.phases.scheduler.lanes
     if any(lanes.is_at_work(running.key(server)) for server in running.servers.values()):

@@ -20,7 +20,7 @@ NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}{END}"
 NAME_HELP = "letters, digits, '.', '_' and '-', at most 64"
 
 GREATEST = 2**31 - 1
-"""The greatest integer that is taken: the columns of the store hold no greater one."""
+"""The greatest integer accepted: the store's columns hold no greater."""
 _PRINTABLE = rf"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*{END}"
 """Texts without control characters but tabs and line ends: no database holds all of them."""
 
@@ -59,8 +59,8 @@ class OnePhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     phase: PhaseField
 
 
-def require_one_of(value: str, known: Iterable[str], field: str) -> None:
-    """Raise `RefusedError` unless a value is one of those that are known."""
-    names = list(known)
+def require_one_of(value: str, choices: Iterable[str], field: str) -> None:
+    """Raise `RefusedError` unless a value is among the choices."""
+    names = list(choices)
     if value not in names:
         raise RefusedError(Refusal.INVALID, f"{value!r} is none of {', '.join(names)}", field=field)

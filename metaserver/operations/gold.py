@@ -30,7 +30,7 @@ from metaserver.tasks.plugin import OfflineTask, TaskPlugin, installed_tasks
 
 
 class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A gold file for one task of a phase."""
+    """A gold file for a phase's task."""
 
     phase: PhaseField
     task: TaskField
@@ -43,7 +43,7 @@ class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class OneGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One version of a task's gold."""
+    """A version of a task's gold."""
 
     phase: PhaseField
     task: TaskField
@@ -51,7 +51,7 @@ class OneGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class GoldDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a task's gold, without its content; `checksum` is keyed with the hub's key."""
+    """A version of a task's gold, without its content; `checksum` is keyed with the hub's key."""
 
     task: str
     version: int
@@ -61,7 +61,7 @@ class GoldDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, gold: GoldEntry) -> GoldDetail:
-        """Return the fields of a version that organisers see."""
+        """Return a version's fields that organisers see."""
         return cls(
             task=gold.task,
             version=gold.version,
@@ -81,7 +81,7 @@ class GoldFile(msgspec.Struct, frozen=True, kw_only=True):
 @operation("Gold.preview", "POST /phases/{phase}/gold/{task}/preview", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
 async def preview(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
-    """Begin a preview of a gold file's changes: labels, and the scores of every run.
+    """Begin a preview of a gold file's changes: labels, and every run's scores.
 
     It is a background job that stores nothing; the changes are its report.
     """
@@ -101,10 +101,12 @@ async def set_(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
 
 @operation("Gold.list", "GET /phases/{phase}/gold", Role.ORGANISER)
 async def list_(hub: HubContext, _caller: Caller, request: OnePhase) -> Sequence[GoldDetail]:
-    """Return every version of a phase's gold, by task, the newest first."""
+    """Return every version of a phase's gold, by task, newest first."""
     phase_id = hub.phase(request.phase).phase.id
     async with hub.store.reading() as connection:
-        return [GoldDetail.of(one) for one in await phases.gold_versions(connection, phase_id)]
+        return [
+            GoldDetail.of(version) for version in await phases.gold_versions(connection, phase_id)
+        ]
 
 
 @operation("Gold.get", "GET /phases/{phase}/gold/{task}", Role.ORGANISER)
@@ -120,7 +122,7 @@ async def get(hub: HubContext, caller: Caller, request: OneGold) -> GoldFile:
 
 
 async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
-    """Read a gold file; `RefusedError` for one with faults, or of another corpus or task."""
+    """Read a gold file; `RefusedError` if it has faults, or belongs to another corpus or task."""
     running = hub.phase(request.phase)
     require_one_of(request.task, installed_tasks(), "task")
     plugin = installed_tasks()[TaskName(request.task)]
@@ -135,8 +137,8 @@ async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
     if labels.articles and labels.unknown_articles == labels.articles:
         message = "none of its articles is in the phase's corpus"
         raise RefusedError(Refusal.INVALID, message, field="content")
-    found = await asyncio.to_thread(unanswerable, plugin, gold, running.vocabulary)
-    if found.is_all:
+    impossible = await asyncio.to_thread(unanswerable, plugin, gold, running.vocabulary)
+    if impossible.is_all:
         message = no_accession(running.vocabulary.release.name)
         raise RefusedError(Refusal.INVALID, message, field="content")
     proposal = Proposal(

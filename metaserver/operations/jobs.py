@@ -21,9 +21,9 @@ from metaserver.store.jobs import StoredJob
 
 LONGEST_WAIT = 30.0
 LOOK_SECONDS = 0.25
-"""Seconds between two looks at a job of another process."""
+"""How often another process' job is checked, in seconds."""
 CANCEL_SECONDS = 5.0
-"""Seconds that another process is given to cancel one."""
+"""Seconds that another process has to cancel a job."""
 LOST = "the process that did this has ended: ask again, unless the audit log says that it is done"
 
 JobField = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)", description="The job's id")]
@@ -46,9 +46,9 @@ class JobQuery(OneJob, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A background job: `kind` is the operation that began it, `subject` the object it works on.
 
-    `step` is the present step; `done` of `total` is that step's progress, `total` 0 where it is
-    unknown. Times are Unix seconds. A job that is `failed` or `cancelled` has changed nothing, and
-    `error` is the reason of a failure. `report` is the operation's result when it is done.
+    `step` is the present step; `done` of `total` is that step's progress, `total` 0 if unknown.
+    Times are Unix seconds. A job that is `failed` or `cancelled` has changed nothing, and `error`
+    is why it failed. `report` is the operation's result when it is done.
     """
 
     job: str
@@ -66,7 +66,7 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, job: Job, *, report: bool = True) -> JobDetail:
-        """Return the present state of a job."""
+        """Return a job's present state."""
         result = job.report if report else None
         return cls(
             job=job.id,
@@ -85,7 +85,7 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_stored(cls, job: StoredJob) -> JobDetail:
-        """Return the state of another process's job; one that is lost has failed."""
+        """Return the state of another process' job; a lost job has failed."""
         return cls(
             job=job.id,
             kind=job.kind,
@@ -105,7 +105,7 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
 async def begun(
     hub: HubContext, caller: Caller, kind: str, subject: str, work: Work, *, team: str = ""
 ) -> JobDetail:
-    """Begin a job for a caller; return its state. One of a `team` is shown to the team too."""
+    """Begin a job for a caller; return its state. A `team`'s job is shown to the team too."""
     job = hub.jobs.own.begin(kind, subject, caller.name, work, team=team)
     await hub.jobs.board.post(job)
     return JobDetail.of(job)
@@ -114,19 +114,20 @@ async def begun(
 async def begun_alone(
     hub: HubContext, caller: Caller, kind: str, subject: str, work: Work
 ) -> tuple[JobDetail, bool]:
-    """Begin a job of the organisers, and True, unless one of its kind is at work in any process.
+    """Begin a job for the organisers and return it with True, unless one of its kind is at work in
+    any process.
 
-    That one is returned then, and False.
+    That job is returned then, with False.
     """
 
     def is_alike(job: StoredJob) -> bool:
         return job.kind == kind
 
-    other = await hub.jobs.board.elsewhere("", is_alike)
-    if (own := hub.jobs.own.at_work(kind)) is not None:
-        return JobDetail.of(own), False
-    if other is not None:
-        return JobDetail.of_stored(other), False
+    other_job = await hub.jobs.board.elsewhere("", is_alike)
+    if (own_job := hub.jobs.own.at_work(kind)) is not None:
+        return JobDetail.of(own_job), False
+    if other_job is not None:
+        return JobDetail.of_stored(other_job), False
     hub.store.require_writable()
     posted = asyncio.Event()
 
@@ -135,50 +136,52 @@ async def begun_alone(
         return await work(progress)
 
     job = hub.jobs.own.begin(kind, subject, caller.name, work_once_posted)
-    if (other := await hub.jobs.board.post(job, is_alike)) is not None:  # of the same moment
-        return JobDetail.of_stored(other), False
+    if (other_job := await hub.jobs.board.post(job, is_alike)) is not None:  # of the same moment
+        return JobDetail.of_stored(other_job), False
     posted.set()
     return JobDetail.of(job), True
 
 
 async def newest(hub: HubContext, kind: str, subject: str) -> JobDetail | None:
-    """Return the organisers' newest job of a kind that works on a subject, of any process."""
-    known = (job for job in await _all(hub, "", kind) if job.subject == subject)
-    return next(known, None)
+    """Return the organisers' newest job of a kind on a subject, in any process."""
+    jobs_of_subject = (job for job in await _all(hub, "", kind) if job.subject == subject)
+    return next(jobs_of_subject, None)
 
 
 async def _all(hub: HubContext, team: str, kind: str | None = None) -> Sequence[JobDetail]:
-    """Return an owner's jobs of all processes, newest first; those of this one as they are now."""
-    own = [job for job in hub.jobs.own.list_all(team) if kind is None or job.kind == kind]
-    ids = {job.id for job in own}
-    others = [job for job in await hub.jobs.board.newest(team, kind) if job.id not in ids]
-    found = [*map(JobDetail.of, own), *map(JobDetail.of_stored, others)]
+    """Return an owner's jobs in all processes, newest first; this process' jobs as they are now."""
+    own_jobs = [job for job in hub.jobs.own.list_all(team) if kind is None or job.kind == kind]
+    ids = {job.id for job in own_jobs}
+    other_jobs = [job for job in await hub.jobs.board.newest(team, kind) if job.id not in ids]
+    details = [*map(JobDetail.of, own_jobs), *map(JobDetail.of_stored, other_jobs)]
     return (
-        sorted(found, key=lambda job: job.began_at, reverse=True)[:MOST_KEPT] if others else found
+        sorted(details, key=lambda job: job.began_at, reverse=True)[:MOST_KEPT]
+        if other_jobs
+        else details
     )
 
 
 def when_done(hub: HubContext, job: str, then: Callable[[], None]) -> None:
-    """Call `then` once a job is done; never where it fails, is cancelled or is kept no longer."""
-    if (known := hub.jobs.own.get(job)) is not None:
-        known.when_done(then)
+    """Call `then` once a job is done; never if it fails, is cancelled or forgotten."""
+    if (running := hub.jobs.own.get(job)) is not None:
+        running.when_done(then)
 
 
 def when_ended(hub: HubContext, job: str, then: Callable[[], object]) -> None:
     """Call `then` once a job has ended, however."""
-    if (known := hub.jobs.own.get(job)) is not None and known.task is not None:
-        known.task.add_done_callback(lambda _: then())
+    if (running := hub.jobs.own.get(job)) is not None and running.task is not None:
+        running.task.add_done_callback(lambda _: then())
 
 
 @operation("Jobs.list", "GET /jobs", Role.TEAM)
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[JobDetail]:
     """Return the 32 newest background jobs, newest first, without their reports.
 
-    A team sees its own, organisers those of organisers. Jobs are forgotten when the hub stops; a
-    hub of several processes keeps them for a week.
+    A team sees its own jobs, organisers those of organisers. Jobs are forgotten when the hub stops;
+    a hub with several processes keeps them for a week.
     """
-    known = await _all(hub, caller.team or "")
-    return [msgspec.structs.replace(job, report=None) for job in known]
+    details = await _all(hub, caller.team or "")
+    return [msgspec.structs.replace(job, report=None) for job in details]
 
 
 @operation("Jobs.get", "GET /jobs/{job}", Role.TEAM)
@@ -197,7 +200,7 @@ async def get(hub: HubContext, caller: Caller, request: JobQuery) -> JobDetail:
 
 @operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.TEAM)
 async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
-    """Cancel a background job, which then has changed nothing. One that is being stored goes on."""
+    """Cancel a background job, which then has changed nothing. A job being stored goes on."""
     job = await _known(hub, caller, request.job)
     if isinstance(job, StoredJob):
         await hub.jobs.board.cancel(job)
@@ -212,16 +215,16 @@ async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
 
 
 async def _ended(hub: HubContext, job: StoredJob, seconds: float) -> JobDetail:
-    """Return a job of another process once it has ended, or after `seconds`."""
+    """Return another process' job once it has ended, or after `seconds`."""
     deadline = asyncio.get_running_loop().time() + seconds
-    known: StoredJob | None = job
-    while known is not None and known.ended_at is None and not known.lost:
-        left = deadline - asyncio.get_running_loop().time()
-        if left <= 0:
+    seen_job: StoredJob | None = job
+    while seen_job is not None and seen_job.ended_at is None and not seen_job.lost:
+        remaining = deadline - asyncio.get_running_loop().time()
+        if remaining <= 0:
             break
-        await asyncio.sleep(min(LOOK_SECONDS, left))
-        job, known = known, await hub.jobs.board.find(job.id)
-    return JobDetail.of_stored(known or job)
+        await asyncio.sleep(min(LOOK_SECONDS, remaining))
+        job, seen_job = seen_job, await hub.jobs.board.find(job.id)
+    return JobDetail.of_stored(seen_job or job)
 
 
 async def _known(hub: HubContext, caller: Caller, key: str) -> Job | StoredJob:

@@ -1,6 +1,6 @@
-"""Files that jobs make, in a hub of several processes: any of them has each, by way of the store.
+"""Files made by jobs, in a hub with several processes: shared through the store.
 
-A process that is alone keeps what it made where it made it.
+A process that is alone keeps them where it made them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DATA_FOLDER = "data"
 """The folder of data packages, which are named by their checksums."""
 PART = 2**20
 MOST_BYTES = 2**30
-"""The most bytes of a file that a store keeps for several processes."""
+"""The maximum bytes in a file that a store keeps for several processes."""
 KEPT_SECONDS = 7 * 86_400.0
 BEGUN_SECONDS = 3_600.0
 """A file that is not whole by then never will be."""
@@ -41,7 +41,7 @@ DATA = "data/"
 
 
 def workplace(hub: HubContext, kind: str) -> Path:
-    """Return the folder in which this process makes files of a kind, which no other one clears."""
+    """Return this process' folder for a kind of files, which no other process clears."""
     folder = Path(hub.settings.folder) / kind
     return (
         folder if hub.phases.member.is_alone else folder / f"{socket.gethostname()}-{os.getpid()}"
@@ -49,19 +49,19 @@ def workplace(hub: HubContext, kind: str) -> Path:
 
 
 def clear_workplaces(hub: HubContext, kind: str) -> None:
-    """Delete what processes of this machine left that are gone, and what this one did."""
+    """Delete what this machine's ended processes left, and what this process did."""
     shutil.rmtree(workplace(hub, kind), ignore_errors=True)
     host = f"{socket.gethostname()}-"
-    for left in (Path(hub.settings.folder) / kind).glob(f"{host}*"):
-        process = left.name.removeprefix(host)
+    for place in (Path(hub.settings.folder) / kind).glob(f"{host}*"):
+        process = place.name.removeprefix(host)
         if process.isdecimal() and not is_at_work(int(process)):
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
 
 
 async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> KeptFile | None:
-    """Store a file's parts, for `keep`; None where this process is alone.
+    """Store a file's parts, for `keep`; None if this process is alone.
 
-    `HubError` for one that is too large.
+    `HubError` if it is too large.
     """
     if hub.phases.member.is_alone:
         return None
@@ -90,7 +90,7 @@ async def _sweep(connection: AsyncConnection, now: float, released: Set[str]) ->
         connection,
         begun_before=now - BEGUN_SECONDS,
         made_before=now - KEPT_SECONDS,
-        keep_names={DATA + one for one in released},
+        keep_names={DATA + checksum for checksum in released},
     )
 
 
@@ -101,19 +101,19 @@ def _read(path: Path, offset: int) -> bytes:
 
 
 async def keep(connection: AsyncConnection, file: KeptFile | None) -> None:
-    """Have a file that was offered, if it was, take the place of that of its name."""
+    """Let an offered file replace the file with its name."""
     if file is not None:
         await kept_files.finish(connection, file)
 
 
 async def kept_file(hub: HubContext, name: str) -> KeptFile | None:
-    """Return the file of a name; None where there is none."""
+    """Return a file by name, or None."""
     async with hub.store.reading() as connection:
         return await kept_files.find(connection, name)
 
 
 async def copy_of(hub: HubContext, name: str) -> Path | None:
-    """Return a copy of the file of a name on this machine, fetched where it is not there yet."""
+    """Return a copy of a named file on this machine, fetched if it is not there yet."""
     file = await kept_file(hub, name)
     if file is None:
         return None
@@ -121,11 +121,11 @@ async def copy_of(hub: HubContext, name: str) -> Path | None:
     path = folder / f"{file.id}.zip"
     if not path.is_file():
         async with hub.store.reading() as connection:
-            known = await kept_files.ids(connection)
+            ids = await kept_files.ids(connection)
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        for left in folder.glob("*.zip"):
-            if left.stem not in known:
-                left.unlink(missing_ok=True)
+        for leftover in folder.glob("*.zip"):
+            if leftover.stem not in ids:
+                leftover.unlink(missing_ok=True)
         if not await fetch(hub, file, path):
             return None
     return path
@@ -168,10 +168,10 @@ def guarded(running: RunningPhase, now: float) -> bool:
 
 
 def offered(hub: HubContext, running: RunningPhase) -> DataPackage | None:
-    """Return a phase's released package; None without its file, or while it is a secret again.
+    """Return a phase's released package; None without its file, or while it is secret again.
 
-    A phase can become a test phase, be opened again, or be given another corpus. A hub that was
-    restored from a copy of its store has no files until packages are released again.
+    A phase can become a test phase, be opened again, or be given another corpus. A hub restored
+    from a copy of its store has no files until packages are released again.
     """
     package = running.data
     if package is None or package.corpus_id != running.phase.corpus_id:

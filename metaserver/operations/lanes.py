@@ -1,6 +1,6 @@
-"""Control of lanes: a team starts and pauses its servers, an organiser suspends and requeues.
+"""Lane control: a team starts and pauses its servers, an organiser suspends and requeues.
 
-By default the phase is the one that is open.
+By default the phase is the open one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Suspension(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Requeue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Given-up articles to ask a server for again."""
+    """Given-up articles to send a server again."""
 
     server: ServerField
     articles: Annotated[tuple[str, ...], Meta(description="Their ids; none: all given up")] = ()
@@ -53,13 +53,13 @@ class Requeue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Requeued(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of articles that are in the queue again."""
+    """The number of articles back in the queue."""
 
     articles: int
 
 
 class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The rest of a lane: the number of articles, the next ones' ids, the seconds to the end."""
+    """A lane's rest: the number of articles, the next ids, the seconds to the end."""
 
     phase: str
     state: str
@@ -72,7 +72,7 @@ class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Servers.start", "POST /servers/{server}/start", Role.TEAM)
 async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
-    """Send a server the phase's articles, one after another, until all are answered.
+    """Send a server the phase's articles, in turn, until all are answered.
 
     It must have passed its test for this phase.
     """
@@ -84,7 +84,7 @@ async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 
 @operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)
 async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
-    """Send a paused server only the next article of its queue."""
+    """Send a paused server only its queue's next article."""
     registered, running = await _ready(hub, caller, request)
     note = _audit_writer(caller, "servers.next", running, registered)
     await hub.phases.scheduler.lanes.start_next(running, registered, note)
@@ -129,7 +129,7 @@ async def resume(hub: HubContext, caller: Caller, request: InLane) -> ServerDeta
 
 @operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER)
 async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued:
-    """Ask a server again for articles that were given up; earlier attempts are not charged."""
+    """Send a server given-up articles again; earlier attempts are not charged."""
     registered, running = await lane_of(hub, caller, request)
     positions = [position_of(running, article) for article in request.articles] or None
     note = _audit_writer(caller, "servers.requeue", running, registered)
@@ -139,7 +139,7 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
 
 @operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM)
 async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail:
-    """Return the rest of a server's queue, and the time that it will take."""
+    """Return what is left in a server's queue, and the time that it will take."""
     registered, running = await lane_of(hub, caller, request)
     status = running.boards.server_monitor.status(registered.server.name)
     waiting = await hub.store.next_positions(
@@ -159,7 +159,7 @@ async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail
 async def lane_of(
     hub: HubContext, caller: Caller, request: InLane | Suspension | Requeue
 ) -> tuple[RegisteredServer, RunningPhase]:
-    """Return the server and the phase; `RefusedError` where it has no lane there."""
+    """Return the server and the phase; `RefusedError` if it has no lane there."""
     registered = await hub.server(caller, request.server)
     running = require_servers(hub.phase(request.phase))
     if registered.server.name not in running.servers:
@@ -184,7 +184,7 @@ def _within_limits(running: RunningPhase, registered: RegisteredServer) -> None:
     if limits.concurrency is not None and registered.server.concurrency > limits.concurrency:
         message = f"phase {running.name} allows {limits.concurrency} requests in flight at most"
         raise RefusedError(Refusal.STATE, message, field="concurrency")
-    theirs = [known for known in running.servers.values() if known.team == registered.team]
+    theirs = [server for server in running.servers.values() if server.team == registered.team]
     if name not in running.servers and len(theirs) >= limits.servers:
         message = (
             f"phase {running.name} allows a team {limits.servers} servers; one that was started in"
@@ -194,7 +194,7 @@ def _within_limits(running: RunningPhase, registered: RegisteredServer) -> None:
 
 
 def position_of(running: RunningPhase, article: str) -> int:
-    """Return an article's position in the phase; `RefusedError` where it has none."""
+    """Return an article's position in the phase; `RefusedError` if it is not there."""
     position = running.positions.get(ArticleId(article))
     if position is None:
         message = f"phase {running.name} has no article {article!r}"

@@ -1,4 +1,4 @@
-"""The processes of the hub: which there are, who leads, how many lanes each holds."""
+"""The hub's processes: which there are, who leads, how many lanes each holds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from metaserver.store import leases
 
 
 class ProcessDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A process of the hub; `idle` is the time since it was seen, in seconds.
+    """A hub process; `idle` is the time since it was seen, in seconds.
 
-    `role` is `all`, `web` or `worker`. One that does not live has lost its lanes.
+    `role` is `all`, `web` or `worker`. A process that does not live has lost its lanes.
     """
 
     process: str
@@ -29,10 +29,10 @@ class ProcessDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachinesDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The processes of the hub, and what is missing.
+    """The hub's processes, and what is missing.
 
-    `lanes_due` are to be at work, `lanes_unheld` of them have no process. `follower_lag` is the age
-    of what this process shows of the others, in seconds.
+    `lanes_due` lanes should be at work, `lanes_unheld` among them have no process. `follower_lag`
+    is the age of what this process shows about the others, in seconds.
     """
 
     processes: tuple[ProcessDetail, ...]
@@ -43,27 +43,27 @@ class MachinesDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Hub.machines", "GET /hub/machines", Role.ORGANISER)
 async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> MachinesDetail:
-    """Return the processes of the hub, the one that leads, and the lanes of each."""
+    """Return the hub's processes, the leader, and each process' lanes."""
     async with hub.store.reading() as connection:
-        found = await leases.processes(connection)
+        processes = await leases.processes(connection)
         leader = await leases.current(connection)
         census = await leases.census(connection)
     member, held = hub.phases.member, hub.phases.scheduler.lanes.holder.engine.count
-    own = {member.id: held} if member.is_alone else {}
+    own_lanes = {member.id: held} if member.is_alone else {}
     return MachinesDetail(
         processes=tuple(
             ProcessDetail(
-                process=one.id,
-                host=one.host,
-                role=one.role,
-                version=one.version,
-                lanes=own.get(one.id, one.lanes),
-                up=one.up,
-                idle=one.idle,
-                lives=one.lives,
-                leads=leader is not None and leader.process == one.id,
+                process=process.id,
+                host=process.host,
+                role=process.role,
+                version=process.version,
+                lanes=own_lanes.get(process.id, process.lanes),
+                up=process.up,
+                idle=process.idle,
+                lives=process.lives,
+                leads=leader is not None and leader.process == process.id,
             )
-            for one in found
+            for process in processes
         ),
         lanes_due=census.due,
         lanes_unheld=census.unheld,

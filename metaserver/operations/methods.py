@@ -1,4 +1,4 @@
-"""Descriptions of methods: a team says how each of its runs was made, for papers and boards."""
+"""Method descriptions: a team says how each run was made, for papers and boards."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ LinkField = Annotated[
     str, Meta(max_length=500, description="A publication or the code: http:// or https://")
 ]
 NO_TEXT = frozenset({"Cc", "Cn", "Cs"})
-"""The kinds of characters that no text has: controls, none at all, halves of one."""
+"""The character categories that no text has: controls, unassigned, surrogates."""
 
 
 class RunMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A description of a run's method, in plain text; what is not given stays as it is."""
+    """A description of a run's method, in plain text; omitted fields stay as they are."""
 
     phase: PhaseField
     run: RunField
@@ -51,14 +51,14 @@ class RunMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class OneMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run of a phase."""
+    """A phase's run."""
 
     phase: PhaseField
     run: RunField
 
 
 class MethodDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and its method; null where its team has not described it.
+    """A run and its method; null if not described.
 
     `offline`: the run was uploaded. `may_change`: whether the caller may change the description.
     """
@@ -73,10 +73,10 @@ class MethodDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Methods.describe", "PATCH /phases/{phase}/methods/{run}", Role.TEAM)
 async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> MethodDetail:
-    """Describe the method of a run of a server that takes part, or of an uploaded run.
+    """Describe the method behind a server's run, or an uploaded run.
 
-    Its team may until the phase is frozen; then everybody who sees the board sees it, and
-    organisers alone may change it. Empty texts take it away.
+    Its team may do so until the phase is frozen; then everybody who sees the board sees it, and
+    only organisers may change it. Empty texts remove it.
     """
     running = hub.phase(request.phase)
     run, teams = ServerName(request.run), _teams(running)
@@ -88,15 +88,15 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
         message = f"phase {running.name} is {running.state}: organisers alone may change it now"
         raise RefusedError(Refusal.STATE, message, field="phase")
     fields = MethodDescription.__struct_fields__
-    given = {
+    values = {
         name: _cleaned(name, value)
         for name in fields
         if (value := getattr(request, name)) is not None
     }
     async with hub.store.writing() as connection:
-        kept = await methods.list_all(connection, running.phase.id)
-        before = kept.get(run, MethodDescription())
-        described = msgspec.structs.replace(before, **given)
+        stored = await methods.list_all(connection, running.phase.id)
+        before = stored.get(run, MethodDescription())
+        described = msgspec.structs.replace(before, **values)
         await methods.put(connection, running.phase.id, run, described)
         changed = [name for name in fields if getattr(before, name) != getattr(described, name)]
         detail = {"phase": running.name, "team": team, "changed": changed}
@@ -115,10 +115,10 @@ async def list_(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[
 
 @operation("Methods.get", "GET /phases/{phase}/methods/{run}", None)
 async def get(hub: HubContext, caller: Caller, request: OneMethod) -> MethodDetail:
-    """Return the method of one run."""
-    for one in await seen_methods(hub, hub.phase(request.phase), caller.viewer):
-        if one.run == request.run:
-            return one
+    """Return a run's method."""
+    for method in await seen_methods(hub, hub.phase(request.phase), caller.viewer):
+        if method.run == request.run:
+            return method
     message = f"there is no method of {request.run!r} that you may see"
     raise RefusedError(Refusal.UNKNOWN, message, field="run")
 
@@ -126,7 +126,7 @@ async def get(hub: HubContext, caller: Caller, request: OneMethod) -> MethodDeta
 async def seen_methods(
     hub: HubContext, running: RunningPhase, viewer: Viewer
 ) -> Sequence[MethodDetail]:
-    """Return the runs whose methods a viewer may see: own ones all, others as far as described."""
+    """Return the runs whose methods a viewer may see: all its own, others as far as described."""
     async with hub.store.reading() as connection:
         described = await methods.list_all(connection, running.phase.id)
     visibility = running.phase.plan.visibility
@@ -139,7 +139,7 @@ async def seen_methods(
 
 
 def _teams(running: RunningPhase) -> Mapping[ServerName, TeamName | None]:
-    """Return the teams of the phase's runs."""
+    """Return the teams by the phase's runs."""
     of_servers = {name: registered.team for name, registered in running.servers.items()}
     return of_servers | {name: run.team for name, run in running.offline.items()}
 

@@ -1,4 +1,4 @@
-"""Measures and events of servers, the audit log, and the hub's own state."""
+"""Servers' measures and events, the audit log, and the hub's own state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metaserver.store import audit, servers, states
 
 LAG = "metaserver_event_loop_lag_seconds"
 LAG_ALLOWED = 10.0
-"""Seconds for which what a process shows of others may be old."""
+"""How old may be what a process shows about others, in seconds."""
 RECENT = 3_600.0  # seconds for which a stall is shown
 
 
@@ -36,7 +36,7 @@ class MeasuresQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection of a server's changes of state."""
+    """A selection of a server's state changes."""
 
     server: ServerField
     phase: InPhase = None
@@ -52,7 +52,7 @@ class StateEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection of entries of the audit log."""
+    """A selection of audit log entries."""
 
     subject: Annotated[str | None, Meta(description="Done to this team, server, phase ...")] = None
     actor: Annotated[str | None, Meta(description="Done by: 'team blue', 'organiser ana'")] = None
@@ -65,24 +65,24 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @operation("Servers.measures", "GET /servers/{server}/measures", Role.TEAM)
 async def measures(hub: HubContext, caller: Caller, request: MeasuresQuery) -> ServerWindow:
-    """Return the measures of a server over the last hour, day, week or month."""
+    """Return a server's measures over the last hour, day, week or month."""
     registered = await hub.server(caller, request.server)
     return hub.phase(request.phase).windows.window(registered.server.name, request.window)
 
 
 @operation("Servers.events", "GET /servers/{server}/events", Role.TEAM)
 async def events(hub: HubContext, caller: Caller, request: EventQuery) -> Sequence[StateEvent]:
-    """Return a server's changes of state, oldest first."""
+    """Return a server's state changes, oldest first."""
     registered = await hub.server(caller, request.server)
     key = hub.phase(request.phase).key(registered)
     async with hub.store.reading() as connection:
-        found = await states.list_changes(connection, key, since=request.since)
-    return [StateEvent(at=one.at, state=one.state, note=one.note) for one in found]
+        changes = await states.list_changes(connection, key, since=request.since)
+    return [StateEvent(at=change.at, state=change.state, note=change.note) for change in changes]
 
 
 @operation("Audit.list", "GET /audit", Role.ORGANISER)
 async def list_audit(hub: HubContext, _caller: Caller, request: AuditQuery) -> Sequence[AuditEntry]:
-    """Return entries of the audit log (actor, action, subject, time), newest first."""
+    """Return audit log entries (actor, action, subject, time), newest first."""
     async with hub.store.reading() as connection:
         return await audit.entries(
             connection,
@@ -121,11 +121,13 @@ class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Hub.status", "GET /hub", Role.ORGANISER)
 async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail:
-    """Return the state of the hub itself."""
+    """Return the hub's own state."""
     blocked = hub.store.blocked or ""
     phases = hub.phases.scheduler.phases.values()
     disk = shutil.disk_usage(hub.settings.folder)
-    recent = [one for one in hub.servers.client.watchdog.stalls if one.at > hub.clock() - RECENT]
+    recent = [
+        stall for stall in hub.servers.client.watchdog.stalls if stall.at > hub.clock() - RECENT
+    ]
     return HubDetail(
         ready=not blocked,
         blocked=blocked,
@@ -137,7 +139,7 @@ async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail
         lag=_lag(hub.part(Metrics)),
         disk_free=disk.free,
         disk_size=disk.total,
-        stalls=tuple(StallDetail(at=one.at, seconds=one.seconds) for one in recent),
+        stalls=tuple(StallDetail(at=stall.at, seconds=stall.seconds) for stall in recent),
     )
 
 
@@ -155,14 +157,18 @@ async def metrics_for(hub: HubContext, caller: Caller) -> tuple[bytes, str]:
     """
     if caller.team is not None:
         async with hub.store.reading() as connection:
-            own = await servers.list_all(connection, caller.team)
-        return hub.part(Metrics).render_of({registered.server.name for registered in own})
+            registered_servers = await servers.list_all(connection, caller.team)
+        return hub.part(Metrics).render_of(
+            {registered.server.name for registered in registered_servers}
+        )
     if caller.role is None or caller.organiser:
         return hub.part(Metrics).render()
     return hub.part(Metrics).render_hub()
 
 
 def _lag(metrics: Metrics) -> float:
-    """Return how late the event loop last was; of the metrics, this one alone is collected."""
+    """Return how late the event loop last was; no other metric is collected."""
     restricted = metrics.registry.restricted_registry([LAG])
-    return max((one.value for metric in restricted.collect() for one in metric.samples), default=0)
+    return max(
+        (sample.value for metric in restricted.collect() for sample in metric.samples), default=0
+    )

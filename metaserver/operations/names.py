@@ -1,7 +1,7 @@
-"""Names of teams, servers and runs as a phase's viewers see them: anonymous until the freeze.
+"""The names of teams, servers and runs as a phase's viewers see them: anonymous until the freeze.
 
-Every interface asks here, and only here: what it shows has the anonymous names in it already, so
-that addresses, ids, orders and pictures have them too.
+Every interface asks here, and only here, so that addresses, ids, orders and pictures have the
+anonymous names too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metaserver.phases.runtime import RunningPhase
 
 
 class SeenNames:
-    """The names of one phase, for its viewers; `aliases` are its own unless others are given."""
+    """A phase's names, for its viewers; `aliases` are its own unless others are given."""
 
     def __init__(self, running: RunningPhase, aliases: Aliases | None = None) -> None:
         self._running = running
@@ -38,23 +38,23 @@ class SeenNames:
         """Return a team's name; empty for none."""
         if not team or not self.hidden_from(team, viewer):
             return team or ""
-        known = self._running.teams.get(team)
-        return "" if known is None else self._aliases.team(known.id)
+        owner = self._running.teams.get(team)
+        return "" if owner is None else self._aliases.team(owner.id)
 
     def run(self, run: str, team: TeamName | None, viewer: Viewer) -> str:
-        """Return the name of a run, or of a server."""
+        """Return a run's or server's name."""
         if not self.hidden_from(team, viewer):
             return run
         return self._aliases.run(self.team(team, viewer), run)
 
     def rows(self, rows: Sequence[BoardRow], viewer: Viewer) -> Sequence[BoardRow]:
-        """Return a board's rows; equal ones are in the order of their shown names."""
+        """Return a board's rows; ties are ordered by shown name."""
         if not self.hidden or viewer.organiser:
             return rows
-        shown = [self._row(row, viewer) for row in rows]
+        rows_seen = [self._row(row, viewer) for row in rows]
         return [
             row
-            for _, equal in groupby(shown, key=lambda row: (row.place, row.values))
+            for _, equal in groupby(rows_seen, key=lambda row: (row.place, row.values))
             for row in sorted(equal, key=lambda row: row.run)
         ]
 
@@ -64,19 +64,19 @@ class SeenNames:
             return row
         return row.anonymous(self.run(row.run, team, viewer), self.team(team, viewer))
 
-    def server(self, shown: str, viewer: Viewer) -> ServerName | None:
+    def server(self, name_shown: str, viewer: Viewer) -> ServerName | None:
         """Return the server of the phase that is shown by this name; None for the viewer's eyes.
 
         A server's anonymous name leads to it after the freeze too.
         """
-        known = self._running.servers.get(ServerName(shown))
-        if known is not None:
-            return None if self.hidden_from(known.team, viewer) else known.server.name
-        if " " not in shown or self._running.phase.plan.team_names is not TeamNames.HIDDEN:
+        server = self._running.servers.get(ServerName(name_shown))
+        if server is not None:
+            return None if self.hidden_from(server.team, viewer) else server.server.name
+        if " " not in name_shown or self._running.phase.plan.team_names is not TeamNames.HIDDEN:
             return None
         aliases, teams = self._aliases, self._running.teams
         for name, registered in self._running.servers.items():
             team = teams.get(registered.team) if registered.team else None
-            if aliases.run(aliases.team(team.id) if team else "", name) == shown:
+            if aliases.run(aliases.team(team.id) if team else "", name) == name_shown:
                 return name
         return None

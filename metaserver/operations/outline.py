@@ -1,7 +1,7 @@
-"""Outlines of operations in plain values, from which documents, help and commands are derived.
+"""Operations outlined in plain values, from which documents, help and commands are derived.
 
 A parameter's help is its `Meta(description=...)`; an operation's text is its docstring, a result's
-the docstring of its struct.
+its struct's docstring.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from metaserver.operations.table import Operation
 
 PREFIX = "/api/v1"
 FILE_NAME = "source"
-"""The field that has the name of an uploaded file."""
+"""The field with an uploaded file's name."""
 
 
 class ValueKind(StrEnum):
-    """The kind of a value, in one word."""
+    """A value's kind, in a word."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -60,18 +60,17 @@ _KINDS: dict[type[inspect.Type], ValueKind] = {
 
 
 LONG = 10_000
-"""Characters above which a text is more often a file than what one types."""
+"""Above this length a text is more often a file than typed."""
 HIDDEN = "secret"
 """The name of texts that others must not see, as they see a command line (`ps`)."""
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One parameter of an operation, or a field of its result.
+    """An operation's parameter, or a field in its result.
 
-    `many`: a list of such values. `choices`: the allowed words. `members`: of a struct. `long`:
-    a text that may have thousands of characters, or is secret, so that a command also reads it
-    from a file.
-    `default` is documentation only: the hub applies the default of a parameter that is left out.
+    `many`: a list of such values. `choices`: the allowed words. `members`: a struct's. `long`: a
+    text that may have thousands of characters, or is secret, so that a command also reads it from a
+    file. `default` is documentation only: the hub applies an omitted parameter's default.
     """
 
     name: str
@@ -88,14 +87,14 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def word(self) -> str:
         """Its type in words: "integer", "list of text", "a | b"."""
-        one = " | ".join(self.choices) or str(self.kind)
+        words = " | ".join(self.choices) or str(self.kind)
         if self.members:
-            one = f"{one} of {', '.join(self.members)}"
-        return f"list of {one}" if self.many else one
+            words = f"{words} of {', '.join(self.members)}"
+        return f"list of {words}" if self.many else words
 
     @property
     def option(self) -> str:
-        """The name of its option on the command line."""
+        """Its option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
@@ -105,7 +104,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of an operation: a value, or `many`; `name`, `doc` and `fields` are a struct's."""
+    """An operation's result: a value, or `many`; `name`, `doc` and `fields` are a struct's."""
 
     kind: ValueKind
     name: str = ""
@@ -120,9 +119,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One operation; those of its parameters that its path names come first.
+    """An operation; the parameters in its path come first.
 
-    One with a `report` begins a background job, and returns its state.
+    With a `report` it begins a background job, and returns its state.
     """
 
     name: str
@@ -153,33 +152,33 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def noun(self) -> str:
-        """The noun of its name: "servers"."""
+        """Its name's noun: "servers"."""
         return self.name.partition(".")[0]
 
     @property
     def verb(self) -> str:
-        """The verb of its name: "register"."""
+        """Its name's verb: "register"."""
         return self.name.partition(".")[2]
 
     @property
     def summary(self) -> str:
-        """The first sentence of its text."""
+        """Its text's first sentence."""
         return self.doc.split("\n\n", 1)[0]
 
     @property
     def takes_file(self) -> bool:
-        """True where one of its parameters is a file."""
+        """True if a parameter is a file."""
         return any(parameter.kind is ValueKind.FILE for parameter in self.parameters)
 
     @property
     def gives_file(self) -> bool:
-        """True where a field of its result is a file."""
+        """True if a result field is a file."""
         fields = self.result.fields if self.result else ()
         return any(field.kind is ValueKind.FILE for field in fields)
 
     @property
     def gives_rows(self) -> bool:
-        """True where its result has a list of structs, however many: boards have curves as well."""
+        """True if its result has lists of structs: boards have curves as well."""
         result = self.result
         if result is None:
             return False
@@ -193,7 +192,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def by_name(self) -> Sequence[Parameter]:
-        """The parameters that are given by name."""
+        """The parameters given by name."""
         return [parameter for parameter in self.parameters if not parameter.in_path]
 
     @property
@@ -204,13 +203,16 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def call(self) -> str:
         """Its spelling in XML-RPC."""
-        arguments = [*(["token"] if self.role else []), *(one.name for one in self.in_path)]
+        arguments = [
+            *(["token"] if self.role else []),
+            *(parameter.name for parameter in self.in_path),
+        ]
         called = f"{self.rpc}({', '.join(arguments)}"
         if not self.by_name:
             return f"{called})"
-        fields = ", ".join(one.name for one in self.by_name)
+        fields = ", ".join(parameter.name for parameter in self.by_name)
         comma = ", " if arguments else ""
-        if any(one.required for one in self.by_name):
+        if any(parameter.required for parameter in self.by_name):
             return f"{called}{comma}{{{fields}}})"
         return f"{called}[{comma}{{{fields}}}])"
 
@@ -218,14 +220,16 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def command(self) -> str:
         """Its spelling as a command."""
         words = ["metaserver", self.noun, self.verb, *(p.name.upper() for p in self.in_path)]
-        options = [_option(one, needed=self.needs_option(one)) for one in self.by_name]
+        options = [
+            _option(parameter, needed=self.needs_option(parameter)) for parameter in self.by_name
+        ]
         options += ["[--no-wait]"] if self.report else []
         options += ["[--out FILE]"] if self.in_parts else []
         return " ".join([*words, *options])
 
     @property
     def in_parts(self) -> bool:
-        """True if it returns a part of a file, from an offset on."""
+        """True if it returns part of a file, from an offset on."""
         returned = {field.name for field in self.result.fields} if self.result else set()
         return {"offset", "size", "content"} <= returned
 
@@ -242,7 +246,7 @@ def _option(parameter: Parameter, *, needed: bool) -> str:
 
 
 def metavar(parameter: Parameter) -> str:
-    """Return the placeholder of an option's value: TEXT, N, a|b, FILE, NAME=VALUE."""
+    """Return an option value's placeholder: TEXT, N, a|b, FILE, NAME=VALUE."""
     words = {
         ValueKind.INTEGER: "N",
         ValueKind.NUMBER: "X",
@@ -250,16 +254,16 @@ def metavar(parameter: Parameter) -> str:
         ValueKind.STRUCT: "NAME=VALUE",
     }
     text = "TEXT|@FILE" if parameter.long else "TEXT"
-    one = "|".join(parameter.choices) or words.get(parameter.kind, text)
+    word = "|".join(parameter.choices) or words.get(parameter.kind, text)
     several = parameter.many or parameter.kind is ValueKind.STRUCT
-    return f"{one} ..." if several else one
+    return f"{word} ..." if several else word
 
 
 def _parameters(operation: Operation) -> list[Parameter]:
-    known = {field.name: field for field in _fields(operation.request)}
+    fields = {field.name: field for field in _fields(operation.request)}
     positional = operation.positional
-    first = [_parameter(known.pop(name), in_path=True) for name in positional]
-    return [*first, *(_parameter(field) for field in known.values())]
+    first = [_parameter(fields.pop(name), in_path=True) for name in positional]
+    return [*first, *(_parameter(field) for field in fields.values())]
 
 
 def _fields(kind: type) -> Sequence[inspect.Field]:
@@ -294,7 +298,7 @@ def _unwrapped(described: inspect.Type) -> tuple[inspect.Type, str]:
             words = words or (described.extra_json_schema or {}).get("description", "")
             described = described.type
         elif isinstance(described, inspect.UnionType):
-            inner = [one for one in described.types if not isinstance(one, inspect.NoneType)]
+            inner = [kind for kind in described.types if not isinstance(kind, inspect.NoneType)]
             if len(inner) != 1:
                 return described, words
             [described] = inner
@@ -324,7 +328,7 @@ def _members(described: inspect.Type) -> tuple[str, ...]:
 
 
 def _default(field: inspect.Field) -> str:
-    """Return a default in words; empty where it is none, or empty, or a struct."""
+    """Return a default in words; empty for no default, an empty value or a struct."""
     default = msgspec.to_builtins(field.default) if field.default is not msgspec.NODEFAULT else None
     if default is None or default == "" or isinstance(default, dict | list | tuple):
         return ""

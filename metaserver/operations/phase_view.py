@@ -1,7 +1,7 @@
-"""Views of phases: the boards, the monitor and the servers of a phase as a viewer may see them.
+"""Views of phases: a phase's boards, monitor and servers as a viewer may see them.
 
-The public pages are drawn from a view as often as something changes, so that it answers from
-memory. What needs the store is awaited.
+The public pages are drawn from a view whenever something changes, so it answers from memory. What
+needs the store is awaited.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ ATTEMPTS = 20  # newest attempts that a server's team is shown; its console has 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerReading:
-    """A server in a phase as one viewer may see it; `attempts` is None for who may not see them.
+    """A server in a phase as a viewer may see it; `attempts` is None if hidden from the viewer.
 
-    `seen_as` is the name by which others see it until the freeze; empty where they see its own.
+    `seen_as` is the name that others see until the freeze; empty if they see its own.
     """
 
     phase: PhaseName
@@ -103,8 +103,8 @@ class _Rounded(NamedTuple):
 class PhaseView:
     """A running phase as far as each viewer may see it.
 
-    It keeps the public rows of the monitor, so that whoever draws often keeps the view.
-    `links` are the permanent links of its frozen boards, by task: see `look_for_frozen`.
+    It caches the monitor's public rows, so keep the view if you draw often. `links` are its frozen
+    boards' permanent links, by task: see `look_for_frozen`.
     """
 
     def __init__(self, hub: HubContext, running: RunningPhase) -> None:
@@ -117,7 +117,7 @@ class PhaseView:
 
     @classmethod
     def find(cls, hub: HubContext, phase: str) -> PhaseView | None:
-        """Return a view of a phase by name; None where there is none."""
+        """Return a phase's view by name, or None."""
         running = hub.phases.scheduler.phases.get(PhaseName(phase))
         return None if running is None else cls(hub, running)
 
@@ -127,11 +127,11 @@ class PhaseView:
         return self._hub.phases.scheduler.phases.get(self.name) is self._running
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is a view of the same phase."""
+        """Return whether the other shows the same phase."""
         return isinstance(other, PhaseView) and other._running is self._running
 
     def __hash__(self) -> int:
-        """Return the hash of the phase."""
+        """Return the phase's hash."""
         return hash(self._running)
 
     @property
@@ -146,7 +146,7 @@ class PhaseView:
 
     @property
     def challenge(self) -> str:
-        """The name of the phase's challenge."""
+        """The phase's challenge."""
         return self._running.phase.challenge
 
     @property
@@ -158,7 +158,7 @@ class PhaseView:
         return not viewer.organiser and _reveals_gold(self._running)
 
     def _in_part(self, viewer: Viewer) -> bool:
-        """Return whether the viewer's scores are of the public part of the gold alone."""
+        """Return whether the viewer's scores cover only the gold's public part."""
         plan, state = self._running.phase.plan, self._running.state
         return not viewer.organiser and in_public_part(plan, state)
 
@@ -173,7 +173,7 @@ class PhaseView:
         return self._running.boards.tasks()
 
     def task(self, name: str) -> TaskPlugin:
-        """Return a task that has a leaderboard; `RefusedError` where there is none."""
+        """Return a task that has a leaderboard; else `RefusedError`."""
         scored = {plugin.name: plugin for plugin in self.tasks()}
         if name not in scored:
             names = ", ".join(scored) or "none yet"
@@ -182,16 +182,16 @@ class PhaseView:
         return scored[TaskName(name)]
 
     def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """Return the number of runs of each task that the viewer may see; empty if it sees none."""
+        """Return each task's number of runs that the viewer may see, or nothing."""
         if why_hidden(self._visibility, viewer):
             return {}
         sees_all = sees_all_scores(self._visibility, viewer)
         return self._running.boards.counts(None if sees_all else viewer.team)
 
     def views(self, task: TaskName, viewer: Viewer = ANYBODY) -> Sequence[str]:
-        """Return the views in which a viewer may see a task's scores, the usual one first.
+        """Return the views in which a viewer may see a task's scores, the usual view first.
 
-        While scores are of the public part of the gold, that is the only one.
+        While scores cover only the gold's public part, that is the only view.
         """
         views = self._running.boards.views(task)
         return [view for view in views if view == PUBLIC] if self._in_part(viewer) else views
@@ -243,24 +243,26 @@ class PhaseView:
         return seen_usage(rows, self._running.phase.plan.usage.boards, viewer)
 
     def _rounded_board(self, board: Board) -> Board:
-        """Return a board with rounded scores; the same one until a row or an answer is new."""
+        """Return a board with rounded scores; the same board until a row or an answer is new."""
         answered = {row.run: self._answered(row.run, board.task) for row in board.rows}
         newest = {upload.run: upload for upload in self._running.uploads}
         withheld = frozenset(run for run, upload in newest.items() if self._is_withheld(upload))
-        known = self._rounded.get((board.task, board.view))
-        least = self._running.phase.plan.ranking.min_coverage
-        made_of = (answered, withheld, least)
-        if known is None or known.of is not board.rows or known.made_of != made_of:
+        cached = self._rounded.get((board.task, board.view))
+        min_coverage = self._running.phase.plan.ranking.min_coverage
+        made_of = (answered, withheld, min_coverage)
+        if cached is None or cached.of is not board.rows or cached.made_of != made_of:
             plugin = self._running.boards.scoreboard.scored_task(board.task).plugin
             coverage = AnsweredShare(
                 answered=answered,
                 articles=self._running.articles_of(plugin),
                 withheld=withheld,
-                least=least,
+                least=min_coverage,
             )
-            made = rounded(board, board.order, coverage, rising_measures(plugin.columns))
-            known = self._rounded[board.task, board.view] = _Rounded(board.rows, made_of, made)
-        return known.board
+            rounded_board = rounded(board, board.order, coverage, rising_measures(plugin.columns))
+            cached = self._rounded[board.task, board.view] = _Rounded(
+                board.rows, made_of, rounded_board
+            )
+        return cached.board
 
     def _is_withheld(self, upload: Upload) -> bool:
         """Return whether an upload tries single answers out, and is the run that there is now."""
@@ -277,21 +279,25 @@ class PhaseView:
     def _note(self, viewer: Viewer) -> str:
         if viewer.organiser:
             return NOTES.get(self._visibility, "")
-        own = OWN_NOTE if self._visibility is Visibility.OWN else ""
-        return f"{own} {note(self._running.phase.plan)}".strip() if self.is_rounded(viewer) else own
+        own_note = OWN_NOTE if self._visibility is Visibility.OWN else ""
+        return (
+            f"{own_note} {note(self._running.phase.plan)}".strip()
+            if self.is_rounded(viewer)
+            else own_note
+        )
 
     def articles(self, task: TaskName, view: str = RAW, viewer: Viewer = ANYBODY) -> ArticleBoard:
         """Return how hard a task's articles are."""
         if view == PUBLIC and not viewer.organiser:
             return ArticleBoard(task=task, hidden=NO_PART)
         board = self._running.boards.articles(task, view)
-        found = seen_articles(board, self._visibility, viewer)
-        if self.is_rounded(viewer) and not found.hidden:
-            return replace(found, levels=(), withheld=0, hidden=UNTIL_FROZEN)
-        return found
+        levels = seen_articles(board, self._visibility, viewer)
+        if self.is_rounded(viewer) and not levels.hidden:
+            return replace(levels, levels=(), withheld=0, hidden=UNTIL_FROZEN)
+        return levels
 
     async def changed(self, since: int) -> int:
-        """Wait until the version of boards and monitor is not `since`; return it."""
+        """Wait until the boards' and monitor's version is not `since`; return it."""
         return await self._running.boards.changed(since)
 
     def touch(self) -> None:
@@ -308,10 +314,10 @@ class PhaseView:
             return await boards.list_all(connection, self._running.phase.id)
 
     async def look_for_frozen(self) -> bool:
-        """Look for the links of the frozen boards; return whether there are other ones now."""
+        """Look for the frozen boards' links; return whether they have changed."""
         over = self._running.state in OVER
-        kept = await self.frozen_boards(Viewer(organiser=True)) if over else []
-        links = {board.task: board.id for board in reversed(kept)}
+        frozen = await self.frozen_boards(Viewer(organiser=True)) if over else []
+        links = {board.task: board.id for board in reversed(frozen)}
         changed, self.links = links != self.links, links
         return changed
 
@@ -326,16 +332,16 @@ class PhaseView:
         return self._public_monitor(self._running.boards.monitor(), viewer)
 
     def _team(self, server: ServerName) -> str:
-        known = self._running.servers.get(server)
-        return (known.team or "") if known else ""
+        registered = self._running.servers.get(server)
+        return (registered.team or "") if registered else ""
 
     def _named(self, server: ServerName, viewer: Viewer) -> str:
-        known = self._running.servers.get(server)
-        return self._names.run(server, known.team if known else None, viewer)
+        registered = self._running.servers.get(server)
+        return self._names.run(server, registered.team if registered else None, viewer)
 
-    def find_server(self, shown: str, viewer: Viewer) -> ServerName | None:
+    def find_server(self, name: str, viewer: Viewer) -> ServerName | None:
         """Return the server that takes part and is shown to the viewer by this name, or None."""
-        return self._names.server(shown, viewer)
+        return self._names.server(name, viewer)
 
     def badge(self, server: ServerName, viewer: Viewer) -> tuple[str, ServerState]:
         """Return the name and the state of a server that takes part, which everybody may see."""
@@ -343,20 +349,22 @@ class PhaseView:
         return self._named(server, viewer), state
 
     async def server(self, name: ServerName, window: Window, viewer: Viewer) -> ServerReading:
-        """Return the state and measures of a server that takes part."""
+        """Return a server's state and measures."""
         running, registered = self._running, self._running.servers[name]
         seen_as = self._named(name, ANYBODY)
-        own, public = viewer.owns(registered.team), self._public_monitor
+        is_own, public = viewer.owns(registered.team), self._public_monitor
         key = running.key(registered)
         async with self._hub.store.reading() as connection:
             changes = await states.list_changes(connection, key, limit=EVENTS)
         attempts = None
-        if own:
+        if is_own:
             newest = await self._hub.store.newest_attempts(
                 key, name, running.corpus, limit=ATTEMPTS
             )
-            attempts = [AttemptDetail.of(one.attempt, final=one.final) for one in newest]
-        shown = running.boards.monitor()
+            attempts = [
+                AttemptDetail.of(attempt.attempt, final=attempt.final) for attempt in newest
+            ]
+        monitor_now = running.boards.monitor()
         return ServerReading(
             phase=running.name,
             status=public.status(running.boards.server_monitor.status(name), viewer),
@@ -365,20 +373,28 @@ class PhaseView:
             window=window,
             measures=running.windows.window(name, window),
             trend=running.windows.trend(name, window),
-            time_limit=shown.time_limit,
+            time_limit=monitor_now.time_limit,
             events=[
-                StateEvent(at=one.at, state=one.state, note=seen_note(one.state, one.note, own=own))
-                for one in reversed(changes)
+                StateEvent(
+                    at=change.at,
+                    state=change.state,
+                    note=seen_note(change.state, change.note, is_own=is_own),
+                )
+                for change in reversed(changes)
             ],
-            errors=[public.error(one, viewer) for one in shown.errors if one.server == name],
+            errors=[
+                public.error(error, viewer) for error in monitor_now.errors if error.server == name
+            ],
             attempts=attempts,
         )
 
 
 def list_views(hub: HubContext) -> Sequence[PhaseView]:
-    """Return the views of all phases, oldest first."""
-    known = sorted(hub.phases.scheduler.phases.values(), key=lambda running: running.phase.id)
-    return [PhaseView(hub, running) for running in known]
+    """Return all phases' views, oldest first."""
+    phases_known = sorted(
+        hub.phases.scheduler.phases.values(), key=lambda running: running.phase.id
+    )
+    return [PhaseView(hub, running) for running in phases_known]
 
 
 def _reveals_gold(running: RunningPhase) -> bool:
@@ -386,37 +402,39 @@ def _reveals_gold(running: RunningPhase) -> bool:
 
 
 async def frozen_board(hub: HubContext, key: str, viewer: Viewer) -> FrozenBoard | None:
-    """Return a frozen board of any phase by its link; None where there is none for the viewer."""
+    """Return any phase's frozen board by its link; None if the viewer may see none."""
     async with hub.store.reading() as connection:
-        found = await boards.get(connection, key)
-    if found is None:
+        entry = await boards.get(connection, key)
+    if entry is None:
         return None
-    kept, document = found
-    running = hub.phase(kept.phase)
+    stored, document = entry
+    running = hub.phase(stored.phase)
     if hub.is_embargoed(running) and not viewer.organiser:
         return None
     if not viewer.organiser and _reveals_gold(running):
         return None
     async with hub.store.reading() as connection:
-        newer = await boards.superseding(connection, running.phase.id, kept)
+        newer = await boards.superseding(connection, running.phase.id, stored)
     board = await asyncio.to_thread(_decoded, document)  # a thousand runs have megabytes of curves
     frozen = seen_frozen(board, running.phase.plan.visibility, viewer)
     if frozen is None:
         return None
     names, usage = SeenNames(running), running.phase.plan.usage.boards
-    views, others = (
+    views, other_views = (
         {
             name: msgspec.structs.replace(
                 view, rows=tuple(names.rows(seen_usage(view.rows, usage, viewer), viewer))
             )
-            for name, view in some.items()
+            for name, view in views_of.items()
         }
-        for some in (frozen.views, frozen.others)
+        for views_of in (frozen.views, frozen.others)
     )
-    shown = {row.run for view in views.values() for row in view.rows}
+    runs_seen = {row.run for view in views.values() for row in view.rows}
     over = running.state in OVER or viewer.organiser  # it may have been extended since
-    methods = {run: one for run, one in frozen.methods.items() if over and run in shown}
-    return msgspec.structs.replace(frozen, views=views, others=others, methods=methods, newer=newer)
+    methods = {run: method for run, method in frozen.methods.items() if over and run in runs_seen}
+    return msgspec.structs.replace(
+        frozen, views=views, others=other_views, methods=methods, newer=newer
+    )
 
 
 def _decoded(packed: bytes) -> FrozenBoard:

@@ -72,13 +72,13 @@ PLANNED = (
     *("title", "tasks", "limits", "visibility", "ranking", "team_names", "public_share"),
     *("usage", "answers"),
 )
-"""The values of a change that go into the plan as they are."""
+"""The values in a change that go into the plan as they are."""
 FIXED = ("public_share", "answers")
 """Those that cannot be changed once there is a run, besides corpus, release and tasks."""
 
 
 class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The plan of a new phase."""
+    """A new phase's plan."""
 
     challenge: Annotated[str, Meta(description="The challenge it belongs to")]
     phase: NewName
@@ -100,9 +100,9 @@ class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Changes of a phase; corpus, release, tasks, share, answers only before its first run.
+    """Changes to a phase; corpus, release, tasks, share, answers only before its first run.
 
-    A date of "" removes the date: then the phase is advanced manually.
+    An empty date removes the date: then the phase is advanced manually.
     """
 
     phase: PhaseField
@@ -126,16 +126,15 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase as everybody may see it; dates are ISO 8601 with offset, in the challenge's zone.
 
-    `coming` are the changes that the clock will make by the dates, the next one first. `timezone`
-    is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds for an
-    article) and `answer_bytes` are the limits in force: the phase's own, else the hub's.
-    `public_share` is the share of the gold's articles that scores use while a test phase is open.
-    `moments` is when an organiser advanced it manually or published its results, in Unix seconds.
-    `answers` are the rules in force: the phase's own, else the hub's.
-    `uploads_only`: its tasks are offline ones, so that no server takes part. `catching_up` is empty
-    unless the hub was just started and still reads stored answers. `data`: its data package is
-    released. `warnings` are for organisers,
-    in answer to a change of the plan.
+    `coming` are the changes that the clock will make by the dates, the next first. `timezone` is
+    UTC if the hub's machine does not know the challenge's zone. `timeout` (seconds for an article)
+    and `answer_bytes` are the limits in force: the phase's own, else the hub's. `public_share` is
+    the share of gold articles that scores use while a test phase is open. `moments` is when an
+    organiser advanced it manually or published its results, in Unix seconds. `answers` are the
+    rules in force: the phase's own, else the hub's. `uploads_only`: its tasks are offline, so no
+    server takes part. `catching_up` is empty unless the hub was just started and still reads stored
+    answers. `data`: its data package is released. `warnings` are for organisers, in answer to a
+    changed plan.
     """
 
     phase: str
@@ -185,11 +184,10 @@ class GoldOutside(msgspec.Struct, frozen=True, kw_only=True):
 class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase's plan as organisers see it beside its `PhaseDetail`.
 
-    `corpus` is NAME@VERSION. `tasks` are those of the plan: none means all. `answers` are the
-    plan's own rules, null where the hub's settings count. `fixed`: there are runs
-    in it, so that corpus, release, tasks and answers cannot be changed. `outside` has, by task, the
-    articles of the gold that are not in the corpus and count in no score. `warnings` say what is
-    unwise in it.
+    `corpus` is NAME@VERSION. `tasks` are the plan's: empty means all. `answers` are the plan's own
+    rules, null if the hub's settings count. `fixed`: it has runs, so corpus, release, tasks and
+    answers cannot be changed. `outside` has, by task, the gold articles that are not in the corpus
+    and count in no score. `warnings` say what is unwise in it.
     """
 
     phase: str
@@ -202,7 +200,7 @@ class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
-    """Return the public fields of a phase."""
+    """Return a phase's public fields."""
     phase, now = running.phase, hub.clock()
     return PhaseDetail(
         phase=phase.name,
@@ -250,14 +248,14 @@ def _answers_of(running: RunningPhase) -> AnswerRules:
 
 
 def _warned(phase: PhaseDetail) -> PhaseDetail:
-    """Return a phase with what its organisers are warned of."""
+    """Return a phase with warnings for its organisers."""
     return msgspec.structs.replace(phase, warnings=warnings_of(phase))
 
 
 def warnings_of(phase: PhaseDetail) -> tuple[str, ...]:
-    """Return what the organisers of a phase are warned of, each in a sentence or more."""
-    found = warning(phase)
-    return (found,) if found and phase.state not in FINAL else ()
+    """Return warnings for a phase's organisers, each in a sentence or more."""
+    text = warning(phase)
+    return (text,) if text and phase.state not in FINAL else ()
 
 
 @operation("Phases.create", "POST /phases", Role.ORGANISER)
@@ -355,13 +353,13 @@ async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[
 
 @operation("Phases.get", "GET /phases/{phase}", None)
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PhaseDetail:
-    """Return one phase with its state."""
+    """Return a phase with its state."""
     return detail(hub, hub.phase(request.phase))
 
 
 @operation("Phases.plan", "GET /phases/{phase}/plan", Role.ORGANISER)
 async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> PhasePlanDetail:
-    """Return the parts of a phase's plan that only organisers see."""
+    """Return what only organisers see in a phase's plan."""
     running = hub.phase(request.phase)
     async with hub.store.reading() as connection:
         versions = await phases.list_corpora(connection)
@@ -377,11 +375,11 @@ async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> Phase
         answers=running.phase.plan.answers,
         fixed=running.has_runs,
         outside={
-            one.plugin.name: GoldOutside(
-                count=len(one.outside), articles=tuple(one.outside[:MOST_OUTSIDE])
+            scored.plugin.name: GoldOutside(
+                count=len(scored.outside), articles=tuple(scored.outside[:MOST_OUTSIDE])
             )
-            for one in running.boards.scoreboard.scored()
-            if one.outside
+            for scored in running.boards.scoreboard.scored()
+            if scored.outside
         },
         warnings=warnings_of(detail(hub, running)),
     )
@@ -411,7 +409,7 @@ async def close(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDeta
 async def _advance(
     hub: HubContext, caller: Caller, running: RunningPhase, state: PhaseState, action: str
 ) -> PhaseDetail:
-    """Put a phase into a state manually; `RefusedError` where it is further by its dates."""
+    """Put a phase into a state manually; `RefusedError` if its dates put it further."""
     clock = running.phase.plan.state(hub.clock(), None)
     if running.phase.plan.state(hub.clock(), state) is not state:
         message = f"by its dates it is {clock}: change them first (phases update)"
@@ -437,6 +435,6 @@ def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:
 
 
 def _audit_details(request: NewPhase | PhaseChange) -> dict[str, object]:
-    """Return the audit log's details of a plan: the values that the request has."""
+    """Return a plan's details for the audit log: the request's values."""
     values = msgspec.to_builtins(request)
     return {name: value for name, value in values.items() if name != "phase" and value is not None}

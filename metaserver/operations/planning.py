@@ -1,4 +1,4 @@
-"""Checks of a phase's plan: consistent dates, a known corpus and release."""
+"""Checking a phase's plan: consistent dates, a known corpus and release."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from metaserver.uniprot import Release
 def checked(plan: PhasePlan) -> PhasePlan:
     """Return the plan if it is consistent; `RefusedError` names the field that is not."""
     dates = [(name, getattr(plan, name)) for name in DATES]
-    known = [(name, moment) for name, moment in dates if moment is not None]
-    for (earlier, first), (later, second) in itertools.pairwise(known):
+    dated = [(name, moment) for name, moment in dates if moment is not None]
+    for (earlier, first), (later, second) in itertools.pairwise(dated):
         if first.timestamp() >= second.timestamp():  # dates of one zone would compare by local time
             raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
     for task in plan.tasks:
@@ -32,9 +32,9 @@ def checked(plan: PhasePlan) -> PhasePlan:
     require_divisible(plan, plan.tasks)
     uploaded = [task for task in plan.tasks if task in offline_tasks()]
     if uploaded and len(uploaded) < len(plan.tasks):
-        others = ", ".join(task for task in plan.tasks if task not in uploaded)
+        answered = ", ".join(task for task in plan.tasks if task not in uploaded)
         message = (
-            f"{', '.join(uploaded)} take uploads only, and {others} are answered by servers: plan"
+            f"{', '.join(uploaded)} take uploads only, and {answered} are answered by servers: plan"
             " a phase for each kind"
         )
         raise RefusedError(Refusal.INVALID, message, field="tasks")
@@ -42,7 +42,7 @@ def checked(plan: PhasePlan) -> PhasePlan:
 
 
 def require_divisible(plan: PhasePlan, tasks: Iterable[str]) -> None:
-    """Raise `RefusedError` where scores shall be of a part of the gold, and a task has no parts."""
+    """Raise `RefusedError` if only part of the gold shall count, and a task has no parts."""
     whole = [
         task for task in tasks if not isinstance(installed_tasks().get(TaskName(task)), CorpusTask)
     ]
@@ -52,9 +52,11 @@ def require_divisible(plan: PhasePlan, tasks: Iterable[str]) -> None:
 
 
 def _measures(tasks: Sequence[str]) -> Sequence[str]:
-    """Return the columns by which the boards of tasks can be ordered; of no tasks, of all."""
-    known = [task for name, task in installed_tasks().items() if not tasks or name in tasks]
-    return sorted({one.key for task in known for one in task.columns if not one.count})
+    """Return the columns by which the tasks' boards can be sorted; without tasks, by any."""
+    tasks_known = [task for name, task in installed_tasks().items() if not tasks or name in tasks]
+    return sorted(
+        {column.key for task in tasks_known for column in task.columns if not column.count}
+    )
 
 
 async def known_corpus(hub: HubContext, text: str) -> CorpusVersion:
@@ -64,15 +66,15 @@ async def known_corpus(hub: HubContext, text: str) -> CorpusVersion:
         message = f"{text!r} is not NAME or NAME@VERSION"
         raise RefusedError(Refusal.INVALID, message, field="corpus")
     async with hub.store.reading() as connection:
-        found = await phases.corpus_version(connection, name, int(version) if at else None)
-    if found is None:
+        corpus = await phases.corpus_version(connection, name, int(version) if at else None)
+    if corpus is None:
         message = f"there is no corpus {text!r}: import it first (corpora import)"
         raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
-    return found
+    return corpus
 
 
 def require_release(hub: HubContext, name: str) -> None:
-    """Raise `RefusedError` where there is no usable UniProt release of this name."""
+    """Raise `RefusedError` if there is no usable UniProt release with this name."""
     if not re.fullmatch(NAME, name):
         raise RefusedError(Refusal.INVALID, f"{name!r} is not a name: {NAME_HELP}", field="release")
     try:
@@ -88,8 +90,8 @@ def require_release(hub: HubContext, name: str) -> None:
 def reached(phase: Phase, plan: PhasePlan, now: float) -> PhaseState | None:
     """Return the state that a phase has reached under another plan.
 
-    A state that its dates caused may be undone by other dates; one that was set manually stays.
-    A phase that stays open is of the plan's kind.
+    A state caused by dates may be undone by other dates; a manually set state stays. A phase that
+    stays open has the plan's kind.
     """
     if phase.reached is not phase.plan.state(now, None):
         return plan.kind if phase.reached in OPEN_STATES else phase.reached

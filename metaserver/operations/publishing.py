@@ -1,4 +1,4 @@
-"""The publication of a phase's results: looked at beforehand, then done in one act."""
+"""Publishing a phase's results: viewed beforehand, then done in a single act."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from metaserver.store import announcements, boards, phases
 PODIUM = 3
 """The places that are named beside the board."""
 NAMED = 5
-"""Runs that a sentence names; of more it gives the number."""
+"""How many runs a sentence names; for more it gives the number."""
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The publication of a phase's results, with an announcement unless its title is empty."""
+    """Publishes a phase's results, with an announcement unless its title is empty."""
 
     phase: PhaseField
     title: Annotated[Title, Meta(description="The announcement, in short; empty: none is made")] = (
@@ -51,11 +51,10 @@ class UndescribedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublicationPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The effects of a publication beforehand, and an announcement written from the results.
+    """A publication's effects beforehand, and an announcement written from the results.
 
-    `boards` are the ids of the frozen boards. `public`: its scores are public already. `refused`
-    says why it cannot be published now; empty: it can be. `names`: the names of teams were hidden
-    until the freeze.
+    `boards` are the frozen boards' ids. `public`: its scores are public already. `refused` says why
+    it cannot be published now, or is empty. `names`: team names were hidden until the freeze.
     """
 
     phase: str
@@ -69,7 +68,7 @@ class PublicationPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskResults(msgspec.Struct, frozen=True, kw_only=True):
-    """The final board of a task: its id, the rows of the first places, what they say in words."""
+    """A task's final board: its id, its top rows, what they say in words."""
 
     task: str
     title: str
@@ -93,35 +92,35 @@ class PhaseResults(msgspec.Struct, frozen=True, kw_only=True):
 async def plan(hub: HubContext, caller: Caller, request: OnePhase) -> PublicationPlan:
     """Return what publishing a phase's results would show, and what is missing."""
     running = hub.phase(request.phase)
-    found = await _final(hub, running, caller.viewer)
-    runs = {row.run for _, board in found for row in board.board(RAW).rows}
+    boards_final = await _final(hub, running, caller.viewer)
+    runs = {row.run for _, board in boards_final for row in board.board(RAW).rows}
     name = running.phase.plan.title or running.name
     return PublicationPlan(
         phase=running.name,
         public=running.phase.plan.visibility is Visibility.PUBLIC,
-        refused=_refusal(hub, running, [board for _, board in found]),
-        boards=tuple(key for key, _ in found),
+        refused=_refusal(hub, running, [board for _, board in boards_final]),
+        boards=tuple(key for key, _ in boards_final),
         names=running.phase.plan.team_names is TeamNames.HIDDEN,
         undescribed=tuple(
-            UndescribedRun(run=one.run, team=one.team)
-            for one in await seen_methods(hub, running, caller.viewer)
-            if one.method is None and one.run in runs
+            UndescribedRun(run=method.run, team=method.team)
+            for method in await seen_methods(hub, running, caller.viewer)
+            if method.method is None and method.run in runs
         ),
         title=f"Results of {name}",
-        text=_announcement(name, running.phase.challenge, [board for _, board in found]),
+        text=_announcement(name, running.phase.challenge, [board for _, board in boards_final]),
     )
 
 
 @operation("Phases.publish", "POST /phases/{phase}/publish", Role.ORGANISER)
 async def publish(hub: HubContext, caller: Caller, request: Publication) -> PhaseDetail:
-    """Publish the results of a phase that is over: everybody sees its scores from now on.
+    """Publish a finished phase's results: everybody sees its scores from now on.
 
-    The challenge's page of results has them, and the announcement is sent to its teams, all at
-    once. Answers are public once the phase is closed as well.
+    The challenge's results page has them, and the announcement is sent to its teams, all at once.
+    Answers are public once the phase is closed as well.
     """
     running, now = hub.phase(request.phase), hub.clock()
-    found = await _final(hub, running, caller.viewer)
-    if message := _refusal(hub, running, [board for _, board in found]):
+    boards_final = await _final(hub, running, caller.viewer)
+    if message := _refusal(hub, running, [board for _, board in boards_final]):
         raise RefusedError(Refusal.STATE, message, field="phase")
     challenge = await seen_challenge(hub, caller, running.phase.challenge)
     public = msgspec.structs.replace(running.phase.plan, visibility=Visibility.PUBLIC)
@@ -139,24 +138,24 @@ async def publish(hub: HubContext, caller: Caller, request: Publication) -> Phas
 
 @operation("Challenges.results", "GET /challenges/{challenge}/results", None)
 async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[PhaseResults]:
-    """Return the results of a challenge that everybody may see, its newest phase first."""
+    """Return a challenge's public results, its newest phase first."""
     challenge = await seen_challenge(hub, caller, request.challenge)
-    shown = []
+    details = []
     for running in hub.seen_phases(caller):
         plan = running.phase.plan
         over = running.state in FINAL and plan.visibility is Visibility.PUBLIC
         if running.phase.challenge != challenge.name or not over:
             continue
-        if found := await _final(hub, running, caller.viewer):
-            shown.append(
+        if boards_final := await _final(hub, running, caller.viewer):
+            details.append(
                 PhaseResults(
                     phase=running.name,
                     title=plan.title,
                     published=running.phase.moments.published,
-                    tasks=tuple(_task(key, board) for key, board in found),
+                    tasks=tuple(_task(key, board) for key, board in boards_final),
                 )
             )
-    return shown[::-1]
+    return details[::-1]
 
 
 async def _final(
@@ -166,18 +165,18 @@ async def _final(
     if running.state not in FINAL:
         return []
     async with hub.store.reading() as connection:
-        kept = await boards.list_all(connection, running.phase.id)
-    newest = {board.task: board.id for board in reversed(kept)}
-    found = []
+        stored = await boards.list_all(connection, running.phase.id)
+    newest = {board.task: board.id for board in reversed(stored)}
+    boards_seen = []
     for task in running.boards.tasks():
         key = newest.get(task.name, "")
         if key and (board := await frozen_board(hub, key, viewer)) is not None:
-            found.append((key, board))
-    return found
+            boards_seen.append((key, board))
+    return boards_seen
 
 
-def _refusal(hub: HubContext, running: RunningPhase, found: Sequence[FrozenBoard]) -> str:
-    """Return why the results of a phase cannot be published; empty: they can be."""
+def _refusal(hub: HubContext, running: RunningPhase, boards_final: Sequence[FrozenBoard]) -> str:
+    """Return why a phase's results cannot be published, or ""."""
     if running.state not in FINAL:
         return (
             f"phase {running.name} is {running.state}: freeze it first, its results are not final"
@@ -189,7 +188,9 @@ def _refusal(hub: HubContext, running: RunningPhase, found: Sequence[FrozenBoard
     tasks = running.boards.tasks()
     if not tasks:
         return f"phase {running.name} has no gold: nothing was scored"
-    if missing := [task.name for task in tasks if task.name not in {one.name for one in found}]:
+    if missing := [
+        task.name for task in tasks if task.name not in {board.name for board in boards_final}
+    ]:
         return f"the final board of {', '.join(missing)} is not made yet: try again in a moment"
     return ""
 
@@ -232,17 +233,17 @@ def _listed(rows: Sequence[BoardRow]) -> str:
 
 
 def called(row: BoardRow) -> str:
-    """Return a run's name with that of its team, unless it begins with that."""
+    """Return a run's name with its team's, unless it begins with that."""
     team = row.title or row.team
     return row.run if not team or row.run.startswith(team) else f"{row.run} ({team})"
 
 
-def _announcement(name: str, challenge: str, found: Sequence[FrozenBoard]) -> str:
-    """Return the announcement of results, in Markdown."""
+def _announcement(name: str, challenge: str, boards_final: Sequence[FrozenBoard]) -> str:
+    """Return an announcement of results, in Markdown."""
     lines = [f"The results of {_plain(name)} are [published](/results/{challenge})."]
-    for board in found:
+    for board in boards_final:
         rows, measure = board.board(RAW).rows, board.order[0]
-        column = next(one for one in board.columns if one.key == measure)
+        column = next(column for column in board.columns if column.key == measure)
         lines.append(f"**{_plain(board.title)}** ({len(rows)} runs): {_plain(in_words(rows))}")
         lines.append(
             "\n".join(
@@ -255,5 +256,5 @@ def _announcement(name: str, challenge: str, found: Sequence[FrozenBoard]) -> st
 
 
 def _plain(text: str) -> str:
-    """Return a text of teams so that Markdown shows it as it is."""
+    """Return a text by teams so that Markdown shows it as it is."""
     return "".join(f"\\{letter}" if letter in r"\`*_[]<>!#|&" else letter for letter in text)

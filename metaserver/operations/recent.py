@@ -1,4 +1,4 @@
-"""Counts of what an origin did lately, with bounded memory."""
+"""Counts what an origin did lately, with bounded memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ ORIGINS = 10_000
 
 
 class RecentCounts:
-    """The number of times that each origin did something: at most `most` within `seconds`."""
+    """How often each origin did something: at most `limit` times within `seconds`."""
 
-    def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
-        self._most = most
+    def __init__(self, limit: int, seconds: float, clock: Callable[[], float]) -> None:
+        self._most = limit
         self._seconds = seconds
         self._clock = clock
         self._known: OrderedDict[Hashable, deque[float]] = OrderedDict()

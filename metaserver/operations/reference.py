@@ -1,4 +1,4 @@
-"""The reference of all operations as a page of the documentation's site (`make docs`)."""
+"""The reference for all operations as a page on the documentation's site (`make docs`)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Every command also takes `--hub URL`, `--token-file FILE`, and `--json` or `--on
 
 
 def outlines(operations: Mapping[str, Operation]) -> list[Outline]:
-    """Return the outlines of operations, by noun, in the order they were declared in."""
+    """Return the operations' outlines, by noun, in declaration order."""
     return sorted(map(Outline.of, operations.values()), key=lambda outline: outline.noun)
 
 
 def to_markdown(operations: Mapping[str, Operation]) -> str:
     """Return the reference page: operations by noun, then each struct that they return, once."""
     blocks, structs = [INTRODUCTION], dict[str, Result]()
-    for noun, known in groupby(outlines(operations), key=lambda outline: outline.noun):
+    for noun, group in groupby(outlines(operations), key=lambda outline: outline.noun):
         blocks.append(f"## {noun}\n")
-        for outline in known:
+        for outline in group:
             blocks.append(_operation(outline))
             results = filter(None, (outline.result, outline.report))
             structs |= {result.name: result for result in results if result.fields}

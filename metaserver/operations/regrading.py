@@ -46,10 +46,10 @@ class Proposal:
     replaces: int | None = None
 
     def require_newest(self, running: RunningPhase) -> None:
-        """Raise `RefusedError` where the gold in use is not the one to be replaced."""
+        """Raise `RefusedError` if the gold in use is not the gold to be replaced."""
         newest = running.gold.get(self.plugin.name)
-        found = newest.version if newest is not None else 0
-        if self.replaces not in (None, found):
+        current = newest.version if newest is not None else 0
+        if self.replaces not in (None, current):
             raise overtaken()
 
 
@@ -66,21 +66,21 @@ class Regrading:
         async with self._phase(progress) as running:
             if self._is_set(running):
                 return await self._unchanged(running)
-            async with self._scored(running, progress) as made:
-                return await self._change(running, await made.compared())
+            async with self._scored(running, progress) as draft:
+                return await self._change(running, await draft.compared())
 
     async def set(self, progress: Progress) -> GoldChange:
         """Set the proposal: it is stored and the boards show it, or nothing is changed."""
         async with self._phase(progress) as running:
             if self._is_set(running):
                 return await self._unchanged(running)
-            async with self._scored(running, progress) as made:
-                change = await self._change(running, await made.compared())
+            async with self._scored(running, progress) as draft:
+                change = await self._change(running, await draft.compared())
                 progress.begin("keeping the board as it was")
                 before = await self._board_before(running, change)
-                await made.catch_up()
+                await draft.catch_up()
                 progress.fix("storing")
-                return await run_uncancelled(self._adopt(made, change, before))
+                return await run_uncancelled(self._adopt(draft, change, before))
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -111,9 +111,9 @@ class Regrading:
         proposal, plugin = self.proposal, self.proposal.plugin
         newest, live = running.gold.get(plugin.name), running.boards.scoreboard
         changed = newest is None or newest.content != proposal.content
-        old = live.scored_task(plugin.name).gold if newest is not None else None
+        before = live.scored_task(plugin.name).gold if newest is not None else None
         labels = await asyncio.to_thread(
-            label_changes, plugin, old, proposal.gold, running.corpus.ids
+            label_changes, plugin, before, proposal.gold, running.corpus.ids
         )
         refused = await asyncio.to_thread(unanswerable, plugin, proposal.gold, running.vocabulary)
         return GoldChange(
@@ -141,7 +141,7 @@ class Regrading:
         return ReplacedBoard(change.replaces, board)
 
     async def _adopt(
-        self, made: Candidate, change: GoldChange, before: ReplacedBoard | None
+        self, draft: Candidate, change: GoldChange, before: ReplacedBoard | None
     ) -> GoldChange:
         """Have the gold kept with its audit entry, and shown."""
         request = self.proposal
@@ -151,7 +151,7 @@ class Regrading:
                 connection,
                 self.caller,
                 "gold.set",
-                made.running.name,
+                draft.running.name,
                 task=request.plugin.name,
                 version=adopted.gold.version,
                 source=request.source,
@@ -160,5 +160,5 @@ class Regrading:
                 frozen=adopted.frozen,
             )
 
-        adopted = await made.adopt(request.content, request.source, before, note)
+        adopted = await draft.adopt(request.content, request.source, before, note)
         return msgspec.structs.replace(change, version=adopted.gold.version, frozen=adopted.frozen)

@@ -1,4 +1,4 @@
-"""UniProt releases: built beside the hub, named in the plans of phases."""
+"""UniProt releases: built beside the hub, named in phases' plans."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NamedEntry, N
 
 @operation("Releases.list", "GET /releases", Role.ORGANISER)
 async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[str]:
-    """Return the names of the UniProt releases that were built, the newest name first."""
+    """Return the built UniProt releases' names, the newest name first."""
     return _built(Path(hub.settings.uniprot.releases))
 
 
 class EntrySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text that names entries of a release."""
+    """A text that names entries in a release."""
 
     release: Annotated[str, Meta(pattern=NAME, description="The UniProt release's name")]
     text: Annotated[
@@ -41,8 +41,8 @@ class EntrySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A reviewed entry of UniProt, as people know it.
 
-    `names` begins with the recommended one, `symbols` with the primary one; `taxon` is 0 and
-    `organism` empty where they are not known.
+    `names` begins with the recommended name, `symbols` with the primary symbol; `taxon` is 0 and
+    `organism` empty if unknown.
     """
 
     accession: str
@@ -54,7 +54,7 @@ class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, entry: NamedEntry) -> FoundEntry:
-        """Return an entry of a release's directory."""
+        """Return an entry from a release's directory."""
         return cls(
             accession=entry.accession,
             entry_name=entry.entry_name,
@@ -67,14 +67,14 @@ class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Releases.search", "GET /releases/{release}/entries", Role.CURATOR)
 async def search(hub: HubContext, caller: Caller, request: EntrySearch) -> Sequence[FoundEntry]:
-    """Return the reviewed entries that a text may mean, the best first.
+    """Return the reviewed entries that a text may mean, best first.
 
-    First the entry of this accession, then those of this symbol or entry name, then those whose
-    names have all words of the text, the last one perhaps unfinished.
+    First the entry with this accession, then those with this symbol or entry name, then those whose
+    names have all the text's words, the last perhaps unfinished.
     """
     folder = Path(hub.settings.uniprot.releases)
-    known = await asyncio.to_thread(_built, folder)
-    if request.release not in known:
+    built = await asyncio.to_thread(_built, folder)
+    if request.release not in built:
         raise RefusedError(Refusal.UNKNOWN, f"no release {request.release}", field="release")
     return await caller.aside(_search, folder / request.release, request)
 
@@ -86,12 +86,12 @@ def _search(release: Path, request: EntrySearch) -> Sequence[FoundEntry]:
         message = f"release {request.release} has no names: it was built without --names"
         raise RefusedError(Refusal.STATE, message) from error
     with closing(directory):
-        found = directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
-    return [FoundEntry.of(one) for one in found]
+        entries = directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
+    return [FoundEntry.of(entry) for entry in entries]
 
 
 def _built(folder: Path) -> Sequence[str]:
     if not folder.is_dir():
         return []
-    found = (path.name for path in folder.iterdir() if path.is_dir())
-    return sorted((name for name in found if re.fullmatch(NAME, name)), reverse=True)
+    names = (path.name for path in folder.iterdir() if path.is_dir())
+    return sorted((name for name in names if re.fullmatch(NAME, name)), reverse=True)

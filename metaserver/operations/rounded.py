@@ -1,10 +1,10 @@
-"""Boards of an open test phase as its teams may see them: they reveal little of the gold.
+"""An open test phase's boards as its teams may see them: they reveal little about the gold.
 
 Scores have two digits, and only runs that answered most of the articles have any. What has more
-digits than those is left out: counts of hits, curves, intervals, and the order of equal scores.
-So is what is only of the gold's articles: how many of them count, and their mean confidence, which
-would name each of them to a team that gives every article another confidence.
-The number of articles is that of the corpus, since not every article is in the gold.
+digits is left out: hit counts, curves, intervals, and the order of ties. So is what concerns only
+the gold's articles: how many count, and their mean confidence, which would name each to a team that
+gives every article another confidence. The number of articles is the corpus', since not every
+article is in the gold.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Scores(Protocol):
 
     @property
     def visibility(self) -> Visibility:
-        """Visibility of scores."""
+        """Score visibility."""
 
     @property
     def limits(self) -> PhaseLimits:
-        """The limits of uploads."""
+        """The upload limits."""
 
     @property
     def ranking(self) -> Ranking:
@@ -55,15 +55,19 @@ def reveals_gold(plan: PhasePlan, state: PhaseState | None) -> bool:
 
 
 def in_public_part(plan: PhasePlan, state: PhaseState | None) -> bool:
-    """Return whether scores that teams see are of the public part of the gold alone."""
+    """Return whether the scores that teams see cover only the gold's public part."""
     return plan.public_share < 1 and reveals_gold(plan, state)
 
 
 def note(plan: PhasePlan) -> str:
     """Return what the scores of an open test phase have, and what they lack, for its readers."""
-    least, share = plan.ranking.min_coverage, plan.public_share
+    min_coverage, share = plan.ranking.min_coverage, plan.public_share
     part = f" They are of a secret {share:.0%} of the gold's articles." if share < 1 else ""
-    scored = f", and only runs that answered {least:.0%} of the articles have any" if least else ""
+    scored = (
+        f", and only runs that answered {min_coverage:.0%} of the articles have any"
+        if min_coverage
+        else ""
+    )
     return (
         f"While the phase is open, scores have {DIGITS} digits{scored}. No upload that differs from"
         f" an earlier one of its team in few answers has a score.{part} All is shown when the phase"
@@ -72,7 +76,7 @@ def note(plan: PhasePlan) -> str:
 
 
 def warning(plan: Scores) -> str:
-    """Return what teams can learn of the gold of an open phase; empty where they see no score."""
+    """Return what teams can learn about an open phase's gold; empty if they see no score."""
     visibility, uploads = plan.visibility, plan.limits.uploads
     if plan.kind == PhaseState.TRAINING or visibility is Visibility.HIDDEN:
         return ""
@@ -90,21 +94,21 @@ def _checked_part(share: float) -> str:
     return "the gold" if share == 1 else f"the public part of the gold ({share:.0%})"
 
 
-def _few_articles(least: float) -> str:
-    """Return what a low least coverage of a place lets teams learn."""
-    if least >= USUAL_COVERAGE:
+def _few_articles(share: float) -> str:
+    """Return what a low minimum coverage lets teams learn."""
+    if share >= USUAL_COVERAGE:
         return ""
-    return f" Runs of {least:.0%} of the articles have scores, which tell more of single labels."
+    return f" Runs of {share:.0%} of the articles have scores, which tell more about each label."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnsweredShare:
-    """The articles that each run `answered`, the `articles` of a whole run, and the `least` share.
+    """The articles that each run `answered`, a whole run's `articles`, and the `least` share.
 
-    A run of a server must have answered that share of the corpus. An uploaded one answers all of
-    it, but has no score unless it has hits for as many articles as that share of the gold's: one of
-    a few articles shows their labels. `withheld` are runs that differ from an earlier one of
-    their team in few answers.
+    A server's run must have answered that share of the corpus. An uploaded run answers it all, but
+    has no score unless it has hits for that share of the gold's number of articles: a run on a few
+    articles shows their labels. `withheld` are runs that differ from their team's earlier runs in
+    few answers.
     """
 
     answered: Mapping[str, int]
@@ -130,21 +134,21 @@ def rounded(
     coverage: AnsweredShare,
     rising: Set[str],
 ) -> Board:
-    """Return a board with the rounded scores of the runs that cover the phase, placed by them.
+    """Return a board with the rounded scores of runs that cover the phase, placed by them.
 
-    `rising` are the measures of `order` whose lowest value is the best.
+    `rising` are the measures in `order` whose lowest value is best.
     """
     rows = [_rounded(row, coverage) for row in board.rows]
     return replace(board, rows=_placed(rows, order, rising), resampling="", unresampled="")
 
 
 def _rounded(row: BoardRow, coverage: AnsweredShare) -> BoardRow:
-    shown = coverage.suffices(row)
+    is_shown = coverage.suffices(row)
     return msgspec.structs.replace(
         row,
         articles_scored=coverage.answered[row.run],
         articles_in_gold=coverage.articles,
-        values={name: _value(value) if shown else None for name, value in row.values.items()},
+        values={name: _value(value) if is_shown else None for name, value in row.values.items()},
         curve=(),
         interval=None,
         articles_counted=None,
@@ -159,7 +163,7 @@ def _value(value: float | int | None) -> float | None:
 
 
 def _placed(rows: Sequence[BoardRow], order: Sequence[str], rising: Set[str]) -> Sequence[BoardRow]:
-    """Return rows by their shown scores, best first: equal ones share a place, by name."""
+    """Return rows by their shown scores, best first: ties share a place, by name."""
 
     def key(row: BoardRow) -> Sequence[tuple[bool, float]]:
         values = [(1 if name in rising else -1, row.values.get(name)) for name in order]

@@ -36,27 +36,27 @@ from metaserver.store.teams import Team
 from metaserver.tasks.plugin import RunFile
 
 SHOWN = 200
-"""Problems of each sort that a preview names; the others are counted."""
+"""How many problems of each sort a preview names; the others are counted."""
 KINDS = 20
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 class ProblemKind(msgspec.Struct, frozen=True, kw_only=True):
-    """Problems of one kind: what differs between them is left out of the text."""
+    """Problems of a kind: what differs between them is left out of the text."""
 
     text: str
     times: int
 
 
 class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect that an upload of a file would have; nothing was stored, and nothing counts.
+    """What uploading a file would do; nothing was stored, and nothing counts.
 
-    `accepted`: it would be taken as it is. `faults` are errors of its format, with which it cannot
-    be used; `problems` are what would be left out, both with their lines, the first 200 of each.
-    `refused` is the reason why an upload would be refused whatever is in the file. `articles` have
-    an answer in it, `missing` of the phase have none: a run of INT or IPT answers these with
-    nothing. `replaces`: a run of this name is replaced.
+    `accepted`: it would be taken as it is. `faults` are format errors, which make it unusable;
+    `problems` are what would be left out, both with their lines, the first 200 each. `refused` is
+    why an upload would be refused whatever is in the file. `articles` have an answer in it,
+    `missing` have none: an INT or IPT run answers these with nothing. `replaces`: a run with this
+    name is replaced.
     """
 
     phase: str
@@ -88,40 +88,40 @@ async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPre
     task = filed(running, request.task)
     count_read(hub, caller, team)
     content = await asyncio.to_thread(unpacked, request.content)
-    read = await asyncio.to_thread(read_run, running, task, content)
-    left = None
+    result = await asyncio.to_thread(read_run, running, task, content)
+    remaining = None
     if not caller.organiser:
         async with hub.store.reading() as connection:
-            left = await allowance(connection, running, team, task.name, hub.clock())
+            remaining = await allowance(connection, running, team, task.name, hub.clock())
     refused = await _refused(hub, caller, running, request, team)
     before = running.offline.get(ServerName(request.run))
-    problems = read.faults or read.problems
+    problems = result.faults or result.problems
     return RunPreview(
         phase=running.name,
         task=task.name,
         run=request.run,
         team=team.name,
-        accepted=not refused and is_usable(read),
+        accepted=not refused and is_usable(result),
         refused=refused,
         replaces=before is not None and before.team == team.name,
-        articles=read.stated,
-        missing=running.articles_of(task) - read.stated,
-        faults=tuple(read.faults[:SHOWN]),
-        fault_count=len(read.faults),
-        problems=tuple(read.problems[:SHOWN]),
-        problem_count=len(read.problems),
+        articles=result.stated,
+        missing=running.articles_of(task) - result.stated,
+        faults=tuple(result.faults[:SHOWN]),
+        fault_count=len(result.faults),
+        problems=tuple(result.problems[:SHOWN]),
+        problem_count=len(result.problems),
         kinds=tuple(kinds_of(problems)),
-        uploads=left,
+        uploads=remaining,
     )
 
 
-def is_usable(read: RunFile) -> bool:
-    """Return whether a file has a valid answer, and no error of its format."""
-    return bool(read.payloads) and not read.faults
+def is_usable(result: RunFile) -> bool:
+    """Return whether a file has a valid answer, and no format error."""
+    return bool(result.payloads) and not result.faults
 
 
 def kinds_of(problems: Iterable[Problem]) -> Iterable[ProblemKind]:
-    """Return the most frequent kinds of problems, the most frequent first."""
+    """Return the most frequent kinds of problems, in order."""
     counts = Counter(_QUOTED.sub("…", general(problem.message)) for problem in problems)
     return [ProblemKind(text=text, times=times) for text, times in counts.most_common(KINDS)]
 
@@ -129,7 +129,7 @@ def kinds_of(problems: Iterable[Problem]) -> Iterable[ProblemKind]:
 async def _refused(
     hub: HubContext, caller: Caller, running: RunningPhase, request: UploadRun, team: Team
 ) -> str:
-    """Return why an upload would be refused whatever is in the file; empty where it would not."""
+    """Return why an upload would be refused whatever is in the file; or empty."""
     try:
         await require_capacity(hub, running, request, team)
         if not caller.organiser:

@@ -54,7 +54,7 @@ class UploadRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class RunsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase whose offline runs are listed; of one team, by default the caller's."""
+    """A phase whose offline runs are listed; for a team, by default the caller's."""
 
     phase: PhaseField
     team: TeamField | None = None
@@ -68,9 +68,9 @@ class OneRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """An offline run: the number of its answers, and the problems that were left out.
+    """An offline run: its number of answers, and the problems left out.
 
-    `uploads` are those that its team has left, after one of them; null otherwise.
+    `uploads` is what its team has left, after an upload; null otherwise.
     """
 
     phase: str
@@ -84,7 +84,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, running: RunningPhase, run: OfflineRun) -> RunDetail:
-        """Return the public fields of a run."""
+        """Return a run's public fields."""
         return cls(
             phase=running.name,
             task=run.task,
@@ -105,11 +105,12 @@ class RunContent(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Runs.upload", "PUT /phases/{phase}/runs/{task}/{run}", Role.TEAM)
 async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDetail:
-    """Upload a result file: it is scored on the boards as an offline run, replacing an earlier one.
+    """Upload a result file: it is scored on the boards as an offline run, replacing any earlier
+    run.
 
-    Invalid hits are left out and reported with their line, as for a server's answer. Each file
-    that can be read counts against the team's limit (`limits.uploads`), for good. While the phase
-    is being scored with another gold the upload is refused (409): try again.
+    Invalid hits are left out and reported with their line, as for a server's answer. Each file that
+    can be read counts against the team's limit (`limits.uploads`), for good. While the phase is
+    being scored with another gold the upload is refused (409): try again.
     """
     running = hub.phase(request.phase)
     team = await team_of(hub, caller, request.team)
@@ -125,14 +126,16 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
         if not caller.organiser:
             async with hub.store.reading() as connection:
                 await require_upload(connection, *of, now)
-        read = await asyncio.to_thread(_read, running, task, content)
-        name, left, counted = ServerName(request.run), None, None
+        result = await asyncio.to_thread(_read, running, task, content)
+        name, remaining, counted = ServerName(request.run), None, None
         async with hub.store.reading() as connection:
-            made = await compare_upload(connection, *of, read.payloads)
+            compared_upload = await compare_upload(connection, *of, result.payloads)
         async with hub.store.writing() as connection:
             if not caller.organiser:
-                counted = await spend_upload(connection, *of, name, made=made, now=now)
-                left = await allowance(connection, *of, now)
+                counted = await spend_upload(
+                    connection, *of, name, compared_upload=compared_upload, now=now
+                )
+                remaining = await allowance(connection, *of, now)
             await runs.put(
                 connection,
                 running.phase.id,
@@ -140,23 +143,27 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
                 task.name,
                 name,
                 content=content,
-                payloads=read.payloads,
-                problems=read.problems,
+                payloads=result.payloads,
+                problems=result.problems,
                 at=now,
             )
             detail = {"phase": running.name, "task": task.name, "team": team.name}
-            await audit_log(connection, caller, "runs.upload", name, articles=read.stated, **detail)
+            await audit_log(
+                connection, caller, "runs.upload", name, articles=result.stated, **detail
+            )
         await running.reload(Part.UPLOADS)
         await running.reload(Part.RUNS, name)
         await running.score_run(name)
         if counted is not None:
             await keep_score(hub, running, counted)
-        return msgspec.structs.replace(RunDetail.of(running, running.offline[name]), uploads=left)
+        return msgspec.structs.replace(
+            RunDetail.of(running, running.offline[name]), uploads=remaining
+        )
 
 
 @operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
 async def list_(hub: HubContext, caller: Caller, request: RunsOf) -> Sequence[RunDetail]:
-    """Return the team's offline runs of a phase, in order of upload; to organisers all teams'."""
+    """Return the team's offline runs of a phase, in upload order; for organisers all teams'."""
     running = hub.phase(request.phase)
     if request.team is not None:
         caller.require_team(TeamName(request.team))
@@ -205,10 +212,10 @@ def require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> None
 
 
 def filed(running: RunningPhase, name: str) -> FiledTask | OfflineTask:
-    """Return a task of the phase whose runs may be uploaded."""
+    """Return a task in the phase whose runs may be uploaded."""
     filed = filed_tasks(running)
-    for known, task in filed.items():
-        if known == name:
+    for filed_name, task in filed.items():
+        if filed_name == name:
             return task
     message = f"{name!r} takes no result files in phase {running.name}: {', '.join(filed)} do"
     raise RefusedError(Refusal.INVALID, message, field="task")
@@ -233,8 +240,8 @@ async def require_capacity(
 
 
 def read_run(running: RunningPhase, task: FiledTask | OfflineTask, content: bytes) -> RunFile:
-    """Read a result file, with the errors of its format; slow for a large one."""
-    scored = {one.plugin.name: one.gold for one in running.boards.scoreboard.scored()}
+    """Read a result file, with its format's errors; slow for a large file."""
+    scored = {scored.plugin.name: scored.gold for scored in running.boards.scoreboard.scored()}
     if isinstance(task, OfflineTask) and task.name not in scored:
         message = f"phase {running.name} has no gold of {task.name} yet, by which a run is checked"
         raise RefusedError(Refusal.STATE, message, field="task")
@@ -248,17 +255,17 @@ def read_run(running: RunningPhase, task: FiledTask | OfflineTask, content: byte
 
 def _read(running: RunningPhase, task: FiledTask | OfflineTask, content: bytes) -> RunFile:
     """Read a result file; `RefusedError` reports its format errors, each with its line."""
-    read = read_run(running, task, content)
-    if read.faults:
-        more = len(read.faults) - MOST_REPORTED
-        reported = "; ".join(map(str, read.faults[:MOST_REPORTED]))
+    result = read_run(running, task, content)
+    if result.faults:
+        more = len(result.faults) - MOST_REPORTED
+        reported = "; ".join(map(str, result.faults[:MOST_REPORTED]))
         message = f"{reported} (and {more} more)" if more > 0 else reported
         raise RefusedError(Refusal.INVALID, message, field="content")
-    if not read.payloads:
-        reported = "; ".join(map(str, read.problems[:MOST_REPORTED])) or "empty"
+    if not result.payloads:
+        reported = "; ".join(map(str, result.problems[:MOST_REPORTED])) or "empty"
         message = f"it has no valid answer: {reported}"
         raise RefusedError(Refusal.INVALID, message, field="content")
-    return read
+    return result
 
 
 def _own(running: RunningPhase, caller: Caller, name: str) -> OfflineRun:

@@ -91,7 +91,7 @@ Certificate = Annotated[
 ]
 
 CHANGED = ("url", "method", "parameters", "tasks", "concurrency", "protocol", "encoding", "options")
-"""The fields of a change that a server has unchanged."""
+"""The fields copied unchanged from a request."""
 NAMES = 100  # most names of servers of a team, those of retired ones included
 
 
@@ -120,7 +120,7 @@ class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Changes of a server."""
+    """Changes to a server."""
 
     server: ServerField
     url: Url | None = None
@@ -138,7 +138,7 @@ class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """The progress of a server in one phase; `eta` is in seconds."""
+    """A server's progress in a phase; `eta` is in seconds."""
 
     phase: str
     state: str
@@ -153,15 +153,14 @@ class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
 class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A server as its team and organisers see it.
 
-    `tested` is the state of its newest test, for whichever phase, and `reasons` are the problems
-    found; `tests` has one entry for each phase that is not over. `testing`: a test is under way.
+    `tested` is its newest test's state, for any phase, and `reasons` are the problems found;
+    `tests` has an entry for each phase that is not over. `testing`: a test is under way.
 
     `serves_curators`: curators' requests are sent to it (`servers serve-curators`).
 
     In `url` and `options`, *** replaces user info, query and fragment: these can be written, not
-    read. Of a secret, `secret` says only whether one is "set" or "none" is, and so does
-    `callback_key` of the key that it calls the hub back with; it is empty where its protocol needs
-    none.
+    read. `secret` says only whether a secret is "set" or "none" is, and so does `callback_key` for
+    the key that it calls the hub back with, empty if its protocol needs no key.
     """
 
     server: str
@@ -190,7 +189,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
-    """Return the fields of a server that its team sees."""
+    """Return a server's fields that its team sees."""
     server, newest = registered.server, newest_test(hub, registered)
     return ServerDetail(
         server=server.name,
@@ -265,18 +264,18 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
     async with hub.store.writing() as connection:
         theirs = await servers.list_all(connection, team.name)
         limit = _servers_a_team(hub)
-        if sum(known.retired_at is None for known in theirs) >= limit:
+        if sum(server.retired_at is None for server in theirs) >= limit:
             raise RefusedError(Refusal.STATE, f"a team has {limit} servers at most: retire one")
         if len(theirs) >= NAMES:  # a retired server keeps its name for ever
             raise RefusedError(Refusal.STATE, f"a team has {NAMES} names at most: change a server")
-        taken = f"the name {server.name!r} is taken: choose another"
+        message = f"the name {server.name!r} is taken: choose another"
         if await runs.is_offline(connection, server.name):
-            raise RefusedError(Refusal.STATE, taken, field="server")
+            raise RefusedError(Refusal.STATE, message, field="server")
         try:
             number = await servers.add(connection, server, team.id)
             await servers.serve_curators(connection, number, request.serves_curators)
         except sa.exc.IntegrityError as error:
-            raise RefusedError(Refusal.STATE, taken, field="server") from error
+            raise RefusedError(Refusal.STATE, message, field="server") from error
         await audit_log(
             connection,
             caller,
@@ -291,15 +290,15 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
 
 @operation("Servers.list", "GET /servers", Role.TEAM)
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[ServerDetail]:
-    """Return the team's servers; to organisers the servers of all teams."""
+    """Return the team's servers; for organisers all teams' servers."""
     async with hub.store.reading() as connection:
-        known = await servers.list_all(connection, None if caller.organiser else caller.team)
-    return [detail(hub, registered) for registered in known]
+        stored = await servers.list_all(connection, None if caller.organiser else caller.team)
+    return [detail(hub, registered) for registered in stored]
 
 
 @operation("Servers.get", "GET /servers/{server}", Role.TEAM)
 async def get(hub: HubContext, caller: Caller, request: OneServer) -> ServerDetail:
-    """Return one server with its progress in each phase."""
+    """Return a server with its progress in each phase."""
     return detail(hub, await hub.server(caller, request.server))
 
 
@@ -307,7 +306,7 @@ async def get(hub: HubContext, caller: Caller, request: OneServer) -> ServerDeta
 async def update(hub: HubContext, caller: Caller, request: ServerChange) -> ServerDetail:
     """Change a server that is not at work. It must be tested again, for each phase.
 
-    *** in the given URL keeps the stored secrets, if scheme, host and port are the same.
+    *** in the URL keeps the stored secrets, if scheme, host and port are the same.
     """
     registered = await hub.server_in_use(caller, request.server)
     if hub.phases.scheduler.lanes.at_work(registered):
@@ -367,7 +366,7 @@ def _checked(server: Server) -> Server:
 
 
 def _url(url: str, stored: str = "") -> str:
-    """Return the URL to store in place of `stored`; `RefusedError` for an unusable one."""
+    """Return the URL to store in place of `stored`; `RefusedError` for an unusable URL."""
     try:
         return completed(check_url(url, "url"), stored, "url")
     except InputError as error:
@@ -375,7 +374,7 @@ def _url(url: str, stored: str = "") -> str:
 
 
 def _options(options: str, stored: str = "", *, moved: bool = False) -> str:
-    """Return the options to store in place of `stored`; `RefusedError` for unusable ones."""
+    """Return the options to store in place of `stored`; `RefusedError` for unusable options."""
     try:
         return completed_options(options.strip(), stored, "options", moved=moved)
     except InputError as error:
@@ -393,7 +392,7 @@ def _servers_a_team(hub: HubContext) -> int:
 
 
 def _audit_details(server: Server) -> dict[str, object]:
-    """Return the audit log's details of a server."""
+    """Return a server's details for the audit log."""
     return {
         "url": shown(server.url),
         "method": server.method,

@@ -16,18 +16,18 @@ from metaserver.store.store import Store
 
 
 class Sessions:
-    """The valid tokens and sessions of a store. Moments are Unix seconds."""
+    """A store's valid tokens and sessions. Moments are Unix seconds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @classmethod
     def of(cls, hub: HubContext) -> Sessions:
-        """Return those of a hub."""
+        """Return a hub's callbacks."""
         return cls(hub.store)
 
     async def token(self, secret: str, now: float) -> Token | None:
-        """Return the token of a secret and note its use; None where it is invalid or expired."""
+        """Return the token for a secret and note its use; None if it is invalid or expired."""
         async with self._store.reading() as connection:
             token = await tokens.find(connection, secret, now)
         if token is not None and tokens.must_touch(token, now):
@@ -37,24 +37,26 @@ class Sessions:
         return token
 
     async def calling_server(self, key: str) -> CallingServer | None:
-        """Return the server whose callbacks have a key; None where it is of none in use."""
+        """Return the server in use with a callback key, or None."""
         async with self._store.reading() as connection:
             return await communications.server_of(connection, key)
 
     async def session(self, cookie: str, now: float) -> Session | None:
-        """Return the session of a cookie; None where it or its token is invalid or expired."""
+        """Return a cookie's session; None if it or its token is invalid or expired."""
         async with self._store.reading() as connection:
             return await tokens.find_session(connection, cookie, now)
 
     async def begin(
-        self, token: Token, now: float, *, seconds: float, old: str | None, request_id: str
+        self, token: Token, now: float, *, seconds: float, earlier: str | None, request_id: str
     ) -> tuple[str, Session]:
-        """Begin a session, and return its cookie and it; the `old` one of the browser is ended."""
+        """Begin a session, and return its cookie and it; the `earlier` session of the browser is
+        ended.
+        """
         async with self._store.writing() as connection:
             await tokens.purge_sessions(connection, now)
-            if old:
-                await tokens.end_session(connection, old)
-            begun = await tokens.begin_session(connection, token, now, seconds)
+            if earlier:
+                await tokens.end_session(connection, earlier)
+            session = await tokens.begin_session(connection, token, now, seconds)
             await audit.add(
                 connection,
                 actor=token.bearer,
@@ -62,9 +64,9 @@ class Sessions:
                 subject=f"token {token.id}",
                 request_id=request_id,
             )
-        return begun
+        return session
 
     async def end(self, cookie: str) -> None:
-        """End a session, if there is one."""
+        """End a session, if any."""
         async with self._store.writing() as connection:
             await tokens.end_session(connection, cookie)

@@ -1,6 +1,6 @@
-"""One-time links of sign-ups: what each is for, and what is done with it, once.
+"""Sign-ups' one-time links: what each is for, and what is done with it, once.
 
-To look at a link uses nothing up: scanners of mail open every link that they find.
+Looking at a link does not use it up: mail scanners open every link that they find.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from metaserver.store import phases, sign_ups, teams, tokens
 
 Secret = Annotated[str, Meta(max_length=100, description="The last part of the link")]
 LABEL = "first"
-"""The label of a team's first token."""
+"""The label for a team's first token."""
 
 _IN = (SignUpState.APPROVED, SignUpState.JOINED)
 
@@ -66,7 +66,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class LinkDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A one-time link: its purpose, and what was written at the sign-up."""
+    """A one-time link: its purpose, and what was written at sign-up."""
 
     kind: LinkKind
     challenge: str
@@ -80,9 +80,9 @@ class LinkDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignUpProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a sign-up once its link was used.
+    """A sign-up's state once its link was used.
 
-    `secret` is that of the link to the team's first token; empty while it waits for approval.
+    `secret` is for the link to the team's first token; empty while it waits for approval.
     """
 
     state: SignUpState
@@ -92,17 +92,17 @@ class SignUpProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("SignUps.look", "POST /sign-up-links/look", None)
 async def look(hub: HubContext, _caller: Caller, request: OneLink) -> LinkDetail:
-    """Return what a one-time link is for; this uses nothing up."""
+    """Return what a one-time link is for, without using it up."""
     async with hub.store.reading() as connection:
-        kind, one, challenge, _ = await _found(connection, request.secret, hub.clock())
+        kind, sign_up, challenge, _ = await _found(connection, request.secret, hub.clock())
     return LinkDetail(
         kind=kind,
         challenge=challenge.name,
         title=challenge.title,
-        team=one.team,
-        people=one.people,
-        email=one.email,
-        affiliation=one.affiliation,
+        team=sign_up.team,
+        people=sign_up.people,
+        email=sign_up.email,
+        affiliation=sign_up.affiliation,
         terms=challenge.page.terms,
         terms_version=challenge.page.terms_version,
     )
@@ -122,48 +122,53 @@ async def _confirmed(
     connection: AsyncConnection, caller: Caller, request: Confirmation, now: float
 ) -> SignUpProgress | RefusedError:
     """Use a link; a refusal that is returned, not raised, is to be remembered in the store."""
-    kind, one, challenge, tries = await _found(connection, request.secret, now)
+    kind, sign_up, challenge, tries = await _found(connection, request.secret, now)
     if kind is LinkKind.TOKEN:
         raise _dead()
     if tries >= sign_ups.NAMES:
         message = f"{tries} names of teams that there are were tried with this link"
         raise RefusedError(Refusal.STATE, f"{message}: ask the organisers for another")
-    values = _corrected(one, challenge, kind, request)
-    name = values.get("team", one.team)
+    values = _corrected(sign_up, challenge, kind, request)
+    name = values.get("team", sign_up.team)
     if await teams.is_taken(connection, name):
         await sign_ups.count_try(connection, request.secret)
         return taken(name)
     await _use(connection, request.secret, now)
-    await sign_ups.change(connection, one.id, **values)
-    one = await _again(connection, one)
+    await sign_ups.change(connection, sign_up.id, **values)
+    sign_up = await _again(connection, sign_up)
     secret, invited = "", kind is LinkKind.INVITATION
-    if invited or await _enters(connection, one, challenge, now):
-        await let_in(connection, one, one.team, now, mail_due=False, automatic=not invited)
-        secret = (await sign_ups.make_link(connection, one.id, LinkKind.TOKEN, now)).secret
+    if invited or await _enters(connection, sign_up, challenge, now):
+        await let_in(connection, sign_up, sign_up.team, now, mail_due=False, automatic=not invited)
+        secret = (await sign_ups.make_link(connection, sign_up.id, LinkKind.TOKEN, now)).secret
     else:
-        await sign_ups.change(connection, one.id, state=SignUpState.WAITING, mail_due=False)
+        await sign_ups.change(connection, sign_up.id, state=SignUpState.WAITING, mail_due=False)
     await audit_log(
-        connection, caller, "sign-ups.confirm", f"sign-up {one.id}", team=one.team, kind=kind
+        connection,
+        caller,
+        "sign-ups.confirm",
+        f"sign-up {sign_up.id}",
+        team=sign_up.team,
+        kind=kind,
     )
-    one = await _again(connection, one)
-    return SignUpProgress(state=one.state, team=one.team, secret=secret)
+    sign_up = await _again(connection, sign_up)
+    return SignUpProgress(state=sign_up.state, team=sign_up.team, secret=secret)
 
 
 async def _enters(
-    connection: AsyncConnection, one: SignUp, challenge: Challenge, now: float
+    connection: AsyncConnection, sign_up: SignUp, challenge: Challenge, now: float
 ) -> bool:
     """Return whether a sign-up comes in without an organiser, as the challenge is now.
 
-    Each team has uploads of its own: so teams come in by themselves a few a day, and one for each
+    Each team has its own uploads: so only a few teams per day come in by themselves, and one per
     mailbox.
     """
     match challenge.page.sign_up:
         case SignUpMode.CODE:
-            knows = await sign_ups.code_of(connection, one.id) == challenge.code
+            knows = await sign_ups.code_of(connection, sign_up.id) == challenge.code
         case mode:
             knows = mode is SignUpMode.AUTOMATIC
     entered = await sign_ups.count_automatic(connection, now - DAY)
-    mailbox = canonical(one.email)
+    mailbox = canonical(sign_up.email)
     theirs = await sign_ups.count(connection, _IN, challenge_id=challenge.id, mailbox=mailbox)
     return knows and not theirs and entered.get(challenge.name, 0) < AUTOMATIC_A_DAY
 
@@ -173,13 +178,13 @@ async def token(hub: HubContext, caller: Caller, request: OneLink) -> IssuedToke
     """Return a team's first token, for the link that was sent: it is shown only once."""
     now = hub.clock()
     async with hub.store.writing() as connection:
-        kind, one, *_ = await _found(connection, request.secret, now)
-        team = await teams.get(connection, TeamName(one.team))
+        kind, sign_up, *_ = await _found(connection, request.secret, now)
+        team = await teams.get(connection, TeamName(sign_up.team))
         if kind is not LinkKind.TOKEN or team is None or team.retired_at is not None:
             raise _dead()
         await _use(connection, request.secret, now)
         token_id, secret = await tokens.issue(connection, Role.TEAM, LABEL, team_id=team.id)
-        await sign_ups.change(connection, one.id, state=SignUpState.JOINED, mail_due=False)
+        await sign_ups.change(connection, sign_up.id, state=SignUpState.JOINED, mail_due=False)
         subject = f"token {token_id}"
         await audit_log(connection, caller, "sign-ups.token", subject, team=team.name)
     return IssuedToken(
@@ -188,9 +193,9 @@ async def token(hub: HubContext, caller: Caller, request: OneLink) -> IssuedToke
 
 
 def _corrected(
-    one: SignUp, challenge: Challenge, kind: LinkKind, request: Confirmation
+    sign_up: SignUp, challenge: Challenge, kind: LinkKind, request: Confirmation
 ) -> dict[str, str]:
-    """Return what a sign-up is changed to; `RefusedError` where something is missing."""
+    """Return a sign-up's changes; `RefusedError` if something is missing."""
     values = {
         name: value
         for name in ("team", "people", "affiliation")
@@ -208,13 +213,13 @@ def _corrected(
 async def _found(
     connection: AsyncConnection, secret: str, now: float
 ) -> tuple[LinkKind, SignUp, Challenge, int]:
-    found = await sign_ups.find_link(connection, secret, now)
-    if found is None or found.sign_up.state is SignUpState.DECLINED:
+    link_found = await sign_ups.find_link(connection, secret, now)
+    if link_found is None or link_found.sign_up.state is SignUpState.DECLINED:
         raise _dead()
-    challenge = await phases.get_challenge(connection, found.sign_up.challenge)
+    challenge = await phases.get_challenge(connection, link_found.sign_up.challenge)
     if challenge is None:
         raise _dead()
-    return found.kind, found.sign_up, challenge, found.tries
+    return link_found.kind, link_found.sign_up, challenge, link_found.tries
 
 
 async def _use(connection: AsyncConnection, secret: str, now: float) -> None:
@@ -222,10 +227,10 @@ async def _use(connection: AsyncConnection, secret: str, now: float) -> None:
         raise _dead()
 
 
-async def _again(connection: AsyncConnection, one: SignUp) -> SignUp:
-    found = await sign_ups.get(connection, one.id)
-    assert found is not None
-    return found
+async def _again(connection: AsyncConnection, sign_up: SignUp) -> SignUp:
+    newest = await sign_ups.get(connection, sign_up.id)
+    assert newest is not None
+    return newest
 
 
 def _dead() -> RefusedError:

@@ -1,7 +1,7 @@
-"""Sign-ups of teams: asked for by anybody, invited and decided by organisers.
+"""Team sign-ups: requested by anybody, invited and decided by organisers.
 
-An answer says nothing of who is known here: it is the same for every address, and mail is sent
-later, by `phases.sign_up_mail`. `sign_up_links` has what is done with a link.
+An answer reveals nothing about known addresses: it is always the same, and e-mail is sent later, by
+`phases.sign_up_mail`. `sign_up_links` has what is done with a link.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from metaserver.store.tokens import digest
 OPEN = 5_000
 """The most sign-ups of a day that are not confirmed, and the most that wait for approval."""
 OF_ADDRESS = 3
-"""The most sign-ups of one mailbox in a day; more are answered alike, and not kept."""
+"""The maximum sign-ups per mailbox and day; more are answered alike, and not kept."""
 OF_ORIGIN, ORIGIN_SECONDS = 10, 3600.0
-"""The most trials from one network address within so many seconds."""
+"""The maximum trials from a network address within so many seconds."""
 SITE_BITS = 48
-"""The bits of an IPv6 network that counts as one address here: a customer may have all of it."""
+"""The bits of an IPv6 network that count as one address here: a customer may have all of it."""
 OPEN_OF_ORIGIN = 20
-"""The most sign-ups of a day from one network address that are not decided yet."""
+"""The maximum undecided sign-ups per day from a network address."""
 KEPT = 7 * DAY
 """Seconds for which a sign-up is kept whose link was not sent: an organiser may hand it out."""
 LISTED = 1_000
@@ -103,7 +103,7 @@ class NewSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class SignUpAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to whoever signs up: the same for every address."""
+    """The answer to a sign-up: the same for every address."""
 
     message: str
 
@@ -134,7 +134,7 @@ class Invitations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class SignUpLink(msgspec.Struct, frozen=True, kw_only=True):
     """A one-time link that an organiser hands out; `link` is shown only once.
 
-    It begins with the hub's address (`web.url`), or where that is not set with the one that the
+    It begins with the hub's address (`web.url`), or if that is not set with the address that the
     request came by.
     """
 
@@ -162,10 +162,10 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
         key = await digest_key(connection)
         origin = keyed_digest(key, f"origin {site}".encode())
         await _require_room(connection, challenge, origin, now - DAY)
-        known = await sign_ups.count(
+        count = await sign_ups.count(
             connection, tuple(SignUpState), mailbox=mailbox, since=now - DAY
         )
-        if known < OF_ADDRESS:
+        if count < OF_ADDRESS:
             await sign_ups.add(
                 connection,
                 challenge.id,
@@ -185,7 +185,7 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
 
 
 def _site(origin: Hashable) -> str:
-    """Return the network of an origin that one party may have: of IPv6 a /48 (RFC 6177)."""
+    """Return an origin's network that one party may have: for IPv6 a /48 (RFC 6177)."""
     try:
         network = ip_network(str(origin))
     except ValueError:
@@ -197,10 +197,10 @@ def _site(origin: Hashable) -> str:
 async def _require_room(
     connection: AsyncConnection, challenge: Challenge, origin: str, since: float
 ) -> None:
-    """Raise `RefusedError` where too many sign-ups are open: of an origin, or of a challenge.
+    """Raise `RefusedError` if too many sign-ups are open: from an origin, or in a challenge.
 
-    Nobody keeps others out alone: those of one origin are few, and what is not confirmed counts
-    for a day. Invitations do not count.
+    Nobody alone can keep others out: an origin has few, and what is not confirmed counts for a day.
+    Invitations do not count.
     """
     count = partial(sign_ups.count, connection, challenge_id=challenge.id)
     undecided = (SignUpState.UNCONFIRMED, SignUpState.WAITING)
@@ -242,7 +242,7 @@ def require_terms(challenge: Challenge, accepted: str) -> None:
 
 @operation("SignUps.list", "GET /challenges/{challenge}/sign-ups", Role.ORGANISER)
 async def list_(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[SignUp]:
-    """Return the sign-ups of a challenge, the newest first."""
+    """Return a challenge's sign-ups, newest first."""
     challenge = await seen_challenge(hub, caller, request.challenge)
     async with hub.store.reading() as connection:
         return await sign_ups.list_all(connection, challenge.name, LISTED)
@@ -265,87 +265,102 @@ async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Seque
                 email=email,
                 mail_due=hub.notices.sign_ups.able,
             )
-            for email in {one.lower(): one for one in request.emails}.values()
+            for email in {email.lower(): email for email in request.emails}.values()
         ]
-        known = [await sign_ups.get(connection, one) for one in ids]
+        sign_ups_made = [await sign_ups.get(connection, sign_up_id) for sign_up_id in ids]
         await audit_log(connection, caller, "sign-ups.invite", challenge.name, people=len(ids))
     hub.notices.sign_ups.wake()
-    return [one for one in known if one]
+    return [sign_up for sign_up in sign_ups_made if sign_up]
 
 
 @operation("SignUps.approve", "POST /sign-ups/{id}/approve", Role.ORGANISER)
 async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUp:
     """Let a team in: it is made, and sent a one-time link to its first token."""
     async with hub.store.writing() as connection:
-        one = await _waiting(connection, request.id)
-        name = request.team or one.team
-        await let_in(connection, one, name, hub.clock(), mail_due=hub.notices.sign_ups.able)
-        await audit_log(connection, caller, "sign-ups.approve", f"sign-up {one.id}", team=name)
-        done = await sign_ups.get(connection, one.id)
+        waiting = await _waiting(connection, request.id)
+        name = request.team or waiting.team
+        await let_in(connection, waiting, name, hub.clock(), mail_due=hub.notices.sign_ups.able)
+        await audit_log(connection, caller, "sign-ups.approve", f"sign-up {waiting.id}", team=name)
+        approved = await sign_ups.get(connection, waiting.id)
     hub.notices.sign_ups.wake()
-    assert done is not None
-    return done
+    assert approved is not None
+    return approved
 
 
 @operation("SignUps.decline", "POST /sign-ups/{id}/decline", Role.ORGANISER)
 async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUp:
     """Decline a sign-up, or take an invitation back. No mail is sent: write to them yourself."""
     async with hub.store.writing() as connection:
-        one = await _known(connection, request.id)
-        if one.state not in _WAITS:
-            raise RefusedError(Refusal.STATE, f"sign-up {one.id} is {one.state}", field="id")
+        sign_up_known = await _known(connection, request.id)
+        if sign_up_known.state not in _WAITS:
+            raise RefusedError(
+                Refusal.STATE, f"sign-up {sign_up_known.id} is {sign_up_known.state}", field="id"
+            )
         values = {"state": SignUpState.DECLINED, "decided_at": hub.clock(), "mail_due": False}
-        await sign_ups.change(connection, one.id, **values)
-        await audit_log(connection, caller, "sign-ups.decline", f"sign-up {one.id}", team=one.team)
-        done = await sign_ups.get(connection, one.id)
-    assert done is not None
-    return done
+        await sign_ups.change(connection, sign_up_known.id, **values)
+        await audit_log(
+            connection,
+            caller,
+            "sign-ups.decline",
+            f"sign-up {sign_up_known.id}",
+            team=sign_up_known.team,
+        )
+        declined = await sign_ups.get(connection, sign_up_known.id)
+    assert declined is not None
+    return declined
 
 
 @operation("SignUps.link", "POST /sign-ups/{id}/link", Role.ORGANISER)
 async def link(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpLink:
-    """Return a new link that a sign-up goes on with, to be handed out; earlier ones end.
+    """Return a new link that a sign-up goes on with, to be handed out; earlier links end.
 
-    Whoever opens it acts for the team: hand it to its people alone.
+    Whoever opens it acts for the team: give it only to its members.
     """
     now = hub.clock()
     async with hub.store.writing() as connection:
-        one = await _known(connection, request.id)
-        kind = NEXT_LINK.get(one.state)
+        sign_up_known = await _known(connection, request.id)
+        kind = NEXT_LINK.get(sign_up_known.state)
         if kind is None:
-            message = f"sign-up {one.id} is {one.state}: no link goes on with it"
+            message = (
+                f"sign-up {sign_up_known.id} is {sign_up_known.state}: no link goes on with it"
+            )
             raise RefusedError(Refusal.STATE, message, field="id")
-        made = await sign_ups.make_link(connection, one.id, kind, now)
-        await sign_ups.change(connection, one.id, mail_due=False)
+        new_link = await sign_ups.make_link(connection, sign_up_known.id, kind, now)
+        await sign_ups.change(connection, sign_up_known.id, mail_due=False)
         await audit_log(
-            connection, caller, "sign-ups.link", f"sign-up {one.id}", kind=kind.value, team=one.team
+            connection,
+            caller,
+            "sign-ups.link",
+            f"sign-up {sign_up_known.id}",
+            kind=kind.value,
+            team=sign_up_known.team,
         )
-    address = hub.address_for(caller) + link_path(made.secret)
-    return SignUpLink(id=one.id, kind=kind, link=address, expires_at=made.expires_at)
+    address = hub.address_for(caller) + link_path(new_link.secret)
+    return SignUpLink(id=sign_up_known.id, kind=kind, link=address, expires_at=new_link.expires_at)
 
 
 def taken(name: str) -> RefusedError:
-    """Return the refusal of a team's name that another team has."""
+    """Return the refusal for a team name that is taken."""
     message = f"there is a team {name!r} already: choose another name"
     return RefusedError(Refusal.STATE, message, field="team")
 
 
 async def let_in(
     connection: AsyncConnection,
-    one: SignUp,
+    sign_up: SignUp,
     name: str,
     now: float,
     *,
     mail_due: bool,
     automatic: bool = False,
 ) -> None:
-    """Make the team of a sign-up; `RefusedError` where its name is taken."""
+    """Make a sign-up's team; `RefusedError` if its name is taken."""
     if await teams.is_taken(connection, name):
         raise taken(name)
-    team_id = await teams.add(connection, TeamName(name), one.affiliation, one.email)
+    team_id = await teams.add(connection, TeamName(name), sign_up.affiliation, sign_up.email)
     await sign_ups.change(
         connection,
-        one.id,
+        sign_up.id,
         state=SignUpState.APPROVED,
         team=name,
         team_id=team_id,
@@ -358,15 +373,15 @@ async def let_in(
 
 
 async def _known(connection: AsyncConnection, sign_up: int) -> SignUp:
-    one = await sign_ups.get(connection, sign_up)
-    if one is None:
+    stored = await sign_ups.get(connection, sign_up)
+    if stored is None:
         raise RefusedError(Refusal.UNKNOWN, f"there is no sign-up {sign_up}", field="id")
-    return one
+    return stored
 
 
 async def _waiting(connection: AsyncConnection, sign_up: int) -> SignUp:
-    one = await _known(connection, sign_up)
-    if one.state is not SignUpState.WAITING:
-        message = f"sign-up {one.id} is {one.state}, it does not wait for approval"
+    stored = await _known(connection, sign_up)
+    if stored.state is not SignUpState.WAITING:
+        message = f"sign-up {stored.id} is {stored.state}, it does not wait for approval"
         raise RefusedError(Refusal.STATE, message, field="id")
-    return one
+    return stored

@@ -30,12 +30,12 @@ class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
-    """One operation with its names in the interfaces.
+    """An operation with its names in the interfaces.
 
     `rpc` is its XML-RPC method ("Servers.register"); `method` and `path` its HTTP request under
     `/api/v1` ("POST", "/servers/{server}/start"). The fields in the path come first where
     parameters have an order: XML-RPC (after the token), the command line. `role` None: also without
-    a token. `report` is the type of the job's report where it begins a background job.
+    a token. `report` is the report type if it begins a background job.
     """
 
     rpc: str
@@ -79,7 +79,7 @@ def operation(
     def declare(handler: H) -> H:
         hints = get_type_hints(handler, include_extras=True)
         _hub, _caller, request = [kind for name, kind in hints.items() if name != "return"]
-        made = Operation(
+        declared = Operation(
             rpc=rpc,
             method=method,
             path=path,
@@ -90,26 +90,26 @@ def operation(
             doc=(handler.__doc__ or "").strip(),
             report=report,
         )
-        assert made.name not in table, made.name
-        table[made.name] = _BY_FUNCTION[handler] = made
+        assert declared.name not in table, declared.name
+        table[declared.name] = _BY_FUNCTION[handler] = declared
         return handler
 
     return declare
 
 
 def declared(handler: Handler) -> Operation:
-    """Return the operation that a function is declared as; `KeyError` where it is none."""
+    """Return the operation that a function is declared as, or `KeyError`."""
     return _BY_FUNCTION[handler]
 
 
 async def ask(
-    hub: Any, caller: Caller, operation: Callable[[Any, Caller, R], Awaitable[T]], asked: R
+    hub: Any, caller: Caller, operation: Callable[[Any, Caller, R], Awaitable[T]], request: R
 ) -> T:
     """Do the operation that a function is declared as, with its typed request, through `perform`.
 
-    A struct that was made in Python was not checked yet: its fields are, as for any interface.
+    A struct that was made in Python was not checked yet: here its fields are, as for any interface.
     """
-    values = msgspec.to_builtins(asked, builtin_types=(bytes,))
+    values = msgspec.to_builtins(request, builtin_types=(bytes,))
     return cast(T, await perform(declared(operation), hub, caller, values))
 
 

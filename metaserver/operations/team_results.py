@@ -28,23 +28,22 @@ from metaserver.tasks.plugin import TaskPlugin
 
 
 class ResultsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A team's runs, of one phase or of all (organisers name the team)."""
+    """A team's runs, in one phase or all (organisers name the team)."""
 
     phase: Annotated[PhaseField | None, Meta(description="The phase; none: all")] = None
     team: Annotated[TeamField | None, Meta(description="The team (organisers)")] = None
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a team in a phase and task, as far as its scores may be seen.
+    """A team's run in a phase and task, as far as its scores may be seen.
 
-    `score` is that of `measure`, with its 95 % interval where that belongs to this score. `place`
-    is among the `runs` that are placed and may be seen. `answered` of `articles` have an answer;
-    `scored` of `in_gold` are in the score, both 0 while scores are rounded. `change` is the score's
-    difference from `before`, the run that the team entered before this one. `curve` has pairs of
-    answers and the score of these, in the order of the corpus, where single articles' scores may be
-    known. `hidden` says why there is no score, and `freezes_at` (Unix seconds) when the phase is
-    frozen by its date. `usage` is what its answers took, as the team declares; null where it
-    declares nothing.
+    `score` is by `measure`, with its 95 % interval if that belongs to this score. `place` is among
+    the `runs` that are placed and may be seen. `answered` of `articles` have an answer; `scored` of
+    `in_gold` are in the score, both 0 while scores are rounded. `change` is the score's difference
+    from `before`, the team's previous run. `curve` has numbers of answers with their score, in
+    corpus order, if single articles' scores may be known. `hidden` says why there is no score, and
+    `freezes_at` (Unix seconds) when the phase is frozen by its date. `usage` is what its answers
+    took, as the team declares; null if it declares nothing.
     """
 
     phase: str
@@ -87,14 +86,14 @@ async def mine(hub: HubContext, caller: Caller, request: ResultsOf) -> Sequence[
     Scores that the phase hides are left out, with the reason.
     """
     team = await team_of(hub, caller, request.team)
-    asked = hub.phase(request.phase) if request.phase else None
-    known = sorted(hub.seen_phases(caller), key=lambda one: one.phase.id, reverse=True)
-    found: list[RunResult] = []
-    for running in known:
-        if asked in (None, running):
+    chosen = hub.phase(request.phase) if request.phase else None
+    in_order = sorted(hub.seen_phases(caller), key=lambda running: running.phase.id, reverse=True)
+    results: list[RunResult] = []
+    for running in in_order:
+        if chosen in (None, running):
             for task in _tasks(running):
-                found += await _results(hub, running, task, team.name, caller.viewer)
-    return found
+                results += await _results(hub, running, task, team.name, caller.viewer)
+    return results
 
 
 def _tasks(running: RunningPhase) -> Sequence[TaskPlugin]:
@@ -105,8 +104,8 @@ def _tasks(running: RunningPhase) -> Sequence[TaskPlugin]:
 async def _results(
     hub: HubContext, running: RunningPhase, task: TaskPlugin, team: TeamName, viewer: Viewer
 ) -> Sequence[RunResult]:
-    """Return the results of a team in one task, the newest run first."""
-    entered = sorted(_entered(running, task.name, team), key=lambda one: one.at)
+    """Return a team's results in a task, newest run first."""
+    entered = sorted(_entered(running, task.name, team), key=lambda entry: entry.at)
     if not entered:
         return []
     view, board = PhaseView(hub, running), None
@@ -116,53 +115,53 @@ async def _results(
     rows = {row.run: row for row in board.rows} if board else {}
     exact = not view.is_rounded(viewer)
     first = board.order[0] if board is not None and board.order else task.order[0]
-    column = next(one for one in task.columns if one.key == first)
+    column = next(column for column in task.columns if column.key == first)
     may_see = sees_curves(running.phase.plan, running.state, viewer)
     freezes = running.phase.plan.freezes
     usages = running.boards.server_monitor.usages(running.phase.plan.usage.currency)
-    made: list[RunResult] = []
+    results: list[RunResult] = []
     before: tuple[str, float] | None = None
-    for one in entered:
-        row = rows.get(one.run)
+    for entry in entered:
+        row = rows.get(entry.run)
         score = row.values.get(column.key) if row else None
         low, high = _interval(row, score)
-        found = RunResult(
+        result = RunResult(
             phase=running.name,
             task=task.name,
-            run=one.run,
-            offline=one.offline,
-            entered_at=one.at,
+            run=entry.run,
+            offline=entry.offline,
+            entered_at=entry.at,
             measure=column.heading,
             score=score,
             low=low,
             high=high,
             place=row.place if row else None,
-            runs=sum(other.place is not None for other in rows.values()),
-            answered=one.answered,
+            runs=sum(row_ranked.place is not None for row_ranked in rows.values()),
+            answered=entry.answered,
             articles=running.articles_of(task),
             scored=row.articles_scored if row and exact else 0,
             in_gold=row.articles_in_gold if row and exact else 0,
             change=score - before[1] if before is not None and score is not None else None,
             before=before[0] if before is not None and score is not None else "",
-            curve=await hub.part(ScoreCurves).curve(running, task.name, one.run)
+            curve=await hub.part(ScoreCurves).curve(running, task.name, entry.run)
             if may_see and score is not None
             else (),
-            usage=usages.get(one.run),
+            usage=usages.get(entry.run),
             hidden="" if score is not None else _why(running, board),
             freezes_at=freezes.timestamp() if freezes else None,
         )
         if score is not None:
-            before = (one.run, float(score))
-        made.append(found)
-    return made[::-1]
+            before = (entry.run, float(score))
+        results.append(result)
+    return results[::-1]
 
 
 def _entered(running: RunningPhase, task: TaskName, team: TeamName) -> Iterator[_Entered]:
-    """Yield the runs of a team in a task: of its servers, and those uploaded."""
-    asked = {one.name for one in running.tasks}
+    """Yield a team's runs in a task: its servers', and uploaded runs."""
+    names = {task.name for task in running.tasks}
     for name, registered in running.servers.items():
-        answers = registered.server.tasks or asked
-        if registered.team == team and task in asked and task in answers:
+        answers = registered.server.tasks or names
+        if registered.team == team and task in names and task in answers:
             answered = running.boards.server_monitor.answered(name, task)
             yield _Entered(run=name, offline=False, at=registered.created_at, answered=answered)
     for run in running.offline.values():
@@ -171,7 +170,7 @@ def _entered(running: RunningPhase, task: TaskName, team: TeamName) -> Iterator[
 
 
 def _interval(row: BoardRow | None, score: float | None) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of a score, if the newest one is of this score."""
+    """Return a score's interval, if the newest belongs to this score."""
     if row is None or score is None or row.interval is None:
         return None, None
     same = math.isclose(row.interval.score, score, rel_tol=1e-9, abs_tol=1e-12)

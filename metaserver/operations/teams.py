@@ -1,4 +1,4 @@
-"""Teams: the participants of challenges."""
+"""Teams: participants in challenges."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NewTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class TeamChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Changes of a team."""
+    """Changes to a team."""
 
     team: TeamField
     title: TeamTitle | None = None
@@ -64,7 +64,7 @@ class OneTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The channels of a team's notices; neither: no notices."""
+    """A team's notice channels; neither: no notices."""
 
     team: TeamField
     webhook: Annotated[
@@ -85,9 +85,9 @@ class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class NoticeDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The channels of a team's notices; `webhook` shows only its host, the rest is ***.
+    """A team's notice channels; `webhook` shows only its host, the rest is ***.
 
-    `secret` signs notices to the webhook: empty without a webhook, and where it was not changed.
+    `secret` signs notices to the webhook: empty without a webhook, and if it was not changed.
     """
 
     webhook: str
@@ -106,7 +106,7 @@ class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, team: Team) -> TeamDetail:
-        """Return the fields of a team that its members see."""
+        """Return a team's fields that its members see."""
         return cls(
             team=team.name,
             title=team.title,
@@ -132,14 +132,14 @@ async def create(hub: HubContext, caller: Caller, request: NewTeam) -> TeamDetai
 
 @operation("Teams.list", "GET /teams", Role.ORGANISER)
 async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[TeamDetail]:
-    """Return all teams by name, retired ones too."""
+    """Return all teams by name, including retired teams."""
     async with hub.store.reading() as connection:
         return [TeamDetail.of(team) for team in await teams.list_all(connection)]
 
 
 @operation("Teams.get", "GET /teams/{team}", Role.TEAM)
 async def get(hub: HubContext, caller: Caller, request: OneTeam) -> TeamDetail:
-    """Return one team; a team sees only itself."""
+    """Return a team; a team sees only itself."""
     _require_own(caller, request.team)
     return TeamDetail.of(await hub.team(request.team))
 
@@ -164,30 +164,30 @@ async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDe
 
 @operation("Teams.getNotices", "GET /teams/{team}/notices", Role.TEAM)
 async def get_notices(hub: HubContext, caller: Caller, request: OneTeam) -> NoticeDetail:
-    """Return where the team is sent notices of its servers; the webhook's secret is not shown."""
+    """Return where the team gets notices about its servers; the webhook's secret is not shown."""
     _require_own(caller, request.team)
-    kept = (await hub.team(request.team)).notices
-    return NoticeDetail(webhook=shown_webhook(kept.webhook), email=kept.email, secret="")
+    plan = (await hub.team(request.team)).notices
+    return NoticeDetail(webhook=shown_webhook(plan.webhook), email=plan.email, secret="")
 
 
 @operation("Teams.notices", "PUT /teams/{team}/notices", Role.TEAM)
 async def set_notices(hub: HubContext, caller: Caller, request: NoticeChange) -> NoticeDetail:
-    """Set the channels of a team's notices: a server is down, up again or finished.
+    """Set a team's notice channels: a server is down, up again or finished.
 
     Returns the secret that signs notices to the webhook: it is shown only once. The masked webhook
-    (https://HOST/***) keeps the stored one and its secret.
+    (https://HOST/***) keeps the stored webhook and its secret.
     """
     _require_own(caller, request.team)
     team = await hub.team(request.team)
     plan = _with_webhook(team.notices, request)
     if request.email and not team.email:
         raise RefusedError(Refusal.INVALID, "the team has no address to send to", field="email")
-    webhook, new = shown_webhook(plan.webhook), plan.secret != team.notices.secret
+    webhook, is_new = shown_webhook(plan.webhook), plan.secret != team.notices.secret
     async with hub.store.writing() as connection:
         await teams.change(connection, team.name, notices=plan)
         detail = {"webhook": webhook, "email": plan.email}
         await audit_log(connection, caller, "teams.notices", team.name, **detail)
-    return NoticeDetail(webhook=webhook, email=plan.email, secret=plan.secret if new else "")
+    return NoticeDetail(webhook=webhook, email=plan.email, secret=plan.secret if is_new else "")
 
 
 def _with_webhook(stored: NoticePlan, request: NoticeChange) -> NoticePlan:

@@ -9,16 +9,16 @@ import zlib
 from metaserver.base.errors import Refusal, RefusedError
 
 MOST_BYTES = 32 * 2**20
-"""Most bytes of an unpacked file. Reading it takes ten times as much memory."""
+"""The maximum bytes in an unpacked file. Reading it takes ten times as much memory."""
 MOST_LINES = 500_000
-"""Most lines of a file, or tags of XML: each takes some hundred bytes of memory."""
+"""The maximum lines in a file, or tags in XML: each takes some hundred bytes of memory."""
 MOST_RATIO = 200
 """Most bytes that a gzip file may unpack to for each of its own, above a first MiB."""
 _GZIP = b"\x1f\x8b"
 
 
 def unpacked(content: bytes) -> bytes:
-    """Return a file's content, unpacked where it is gzip.
+    """Return a file's content, unpacked if it is gzip.
 
     Raises `RefusedError` for the field `content` beyond the bounds. Decompresses up to 32 MiB: call
     it in a thread.
@@ -36,14 +36,14 @@ def unpacked(content: bytes) -> bytes:
 
 def _unpack(content: bytes) -> bytes:
     dense = 2**20 + MOST_RATIO * len(content)
-    most = min(MOST_BYTES, dense)
+    limit = min(MOST_BYTES, dense)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            plain = file.read(most + 1)
+            plain = file.read(limit + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         message = f"broken gzip file: {error}"
         raise RefusedError(Refusal.INVALID, message, field="content") from error
-    if len(plain) > most == dense:
+    if len(plain) > limit == dense:
         raise _too_large(f"unpacks to more than {MOST_RATIO} times its size; send a plain file")
     return plain
 

@@ -20,7 +20,7 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.store import teams, tokens
 
 MOST = 100
-"""Most valid tokens of one team, and of no team."""
+"""The maximum number of valid tokens per team, and without a team."""
 
 OF_NO_TEAM = frozenset({Role.CURATOR, Role.ORGANISER})
 """Roles whose tokens have no team; only organisers create them."""
@@ -68,7 +68,7 @@ class RevokedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class TokenQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection of tokens: all that are valid, and the newest of the others."""
+    """A selection of tokens: all valid tokens, and the newest others."""
 
     team: TeamField | None = None
     ended: Annotated[
@@ -79,7 +79,7 @@ class TokenQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A token without its secret; times are Unix seconds.
 
-    `parent` is the id of the token that it was created with, where the caller may see that one.
+    `parent` is the id of the token that it was created with, if the caller may see that.
     """
 
     id: int
@@ -93,8 +93,8 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     parent: int | None
 
     @classmethod
-    def of(cls, token: Token, known: Container[int | None]) -> TokenDetail:
-        """Return the fields of a token that a caller sees who may see the tokens `known` (ids)."""
+    def of(cls, token: Token, ids: Container[int | None]) -> TokenDetail:
+        """Return a token's fields for a caller who may see the tokens `listed` (ids)."""
         return cls(
             id=token.id,
             role=token.role,
@@ -104,7 +104,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
             expires_at=token.expires_at,
             used_at=token.used_at,
             revoked_at=token.revoked_at,
-            parent=token.parent if token.parent in known else None,
+            parent=token.parent if token.parent in ids else None,
         )
 
 
@@ -120,7 +120,7 @@ class IssuedToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """The holder of a token."""
+    """A token's holder."""
 
     name: str
     role: Role
@@ -174,9 +174,9 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
 
 @operation("Tokens.list", "GET /tokens", Role.TEAM)
 async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequence[TokenDetail]:
-    """Return the team's tokens, to organisers those of all or of one, without their secrets.
+    """Return the team's tokens (for organisers all teams' or one team's), without their secrets.
 
-    All that are valid are returned, and the newest of those that are revoked or expired.
+    All valid tokens are returned, and the newest revoked or expired tokens.
     """
     name = request.team if caller.organiser else caller.team or ""
     if request.team not in (None, name):
@@ -186,16 +186,16 @@ async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequenc
         if name is not None and team is None:
             raise RefusedError(Refusal.UNKNOWN, f"there is no team {name!r}", field="team")
         of = None if team is None else team.id
-        known = await tokens.list_valid(connection, hub.clock(), ended=request.ended, team_id=of)
-    ids = {token.id for token in known}
-    return [TokenDetail.of(token, ids) for token in known]
+        listed = await tokens.list_valid(connection, hub.clock(), ended=request.ended, team_id=of)
+    ids = {token.id for token in listed}
+    return [TokenDetail.of(token, ids) for token in listed]
 
 
 @operation("Tokens.revoke", "POST /tokens/{id}/revoke", Role.TEAM)
 async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None:
     """Revoke a token; sessions that were opened with it end.
 
-    If a token leaked, also revoke all that were created with it: `made_with_it`.
+    If a token leaked, also revoke all created with it: `made_with_it`.
     """
     async with hub.store.writing() as connection:
         token = await tokens.get(connection, request.id)
@@ -206,24 +206,24 @@ async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None
         )
         if not revoked:
             raise RefusedError(Refusal.STATE, f"token {request.id} is revoked already", field="id")
-        subject, others = (
+        subject, other_ids = (
             f"token {request.id}",
-            [one for one in revoked if one != request.id] or None,
+            [token_id for token_id in revoked if token_id != request.id] or None,
         )
         await audit_log(
-            connection, caller, "tokens.revoke", subject, team=token.team, others=others
+            connection, caller, "tokens.revoke", subject, team=token.team, others=other_ids
         )
 
 
 @operation("Tokens.whoami", "GET /whoami", Role.READER)
 async def whoami(_hub: HubContext, caller: Caller, _request: Nothing) -> Identity:
-    """Return the holder of the token."""
+    """Return the token's holder."""
     assert caller.role is not None
     return Identity(name=caller.name, role=caller.role, team=caller.team)
 
 
 async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> Token | None:
-    """Return the caller's token; `RefusedError` where it has become invalid since the request."""
+    """Return the caller's token; `RefusedError` if it has become invalid since the request."""
     if caller.token_id is None:
         return None
     parent = await tokens.get_valid(connection, caller.token_id, now)
@@ -233,7 +233,7 @@ async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> To
 
 
 def _owner(caller: Caller, request: NewToken) -> str | None:
-    """Return the team of a new token; `RefusedError` where the caller may not create it."""
+    """Return a new token's team; `RefusedError` if the caller may not create it."""
     if caller.organiser:
         if request.role is Role.TEAM and request.team is None:
             raise RefusedError(Refusal.INVALID, "is required for a team's token", field="team")

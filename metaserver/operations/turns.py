@@ -1,4 +1,4 @@
-"""Exclusive access to a phase's scores: changes run one after another."""
+"""Exclusive access to a phase's scores: changes run in turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 
 PATIENCE_SECONDS = 5.0
-"""Longest wait of a request, which counts against the bound of uploads meanwhile."""
+"""The longest wait for a request, which counts against the upload limit meanwhile."""
 RETRY_SECONDS = 10.0
 
 
@@ -22,7 +22,7 @@ async def turn(
     """Give the caller exclusive access to a phase and its scores, once earlier callers are done.
 
     Its state and gold may have changed since the request, and it may be another object: check it
-    within the block. `RefusedError` where access was not given after `patience` seconds.
+    within the block. `RefusedError` if access was not possible within `patience` seconds.
     """
     while True:
         running = hub.phase(name)

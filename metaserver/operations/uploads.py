@@ -34,11 +34,12 @@ DAY = 86_400.0
 PRINT_BYTES = 8
 
 READS, READS_SECONDS = 120, 3_600.0
-"""The most result files of a team that are read within so many seconds: also those that count
-nothing, such as previews and files with faults. Reading one can take seconds of a thread."""
+"""The maximum number of a team's result files read within so many seconds: even those that count
+nothing, such as previews and faulty files. Reading one can take seconds of a thread.
+"""
 
 Print: TypeAlias = str | int
-"""The compared part of an answer: its digest, or its place in an order."""
+"""An answer's compared part: its digest, or its place in an order."""
 
 
 class FileReads(RecentCounts):
@@ -59,11 +60,11 @@ class UploadsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class UploadAllowance(msgspec.Struct, frozen=True, kw_only=True):
-    """The uploads of a task that a team has made, and has left.
+    """A team's uploads for a task: made and left.
 
-    `today` are those of the last 24 hours, `used` all; `a_day` and `total` are the limits. `left`
-    may be made now. `next_at` (Unix seconds) is when the next is free: null where one is free now,
-    or where none will be.
+    `today` are those in the last 24 hours, `used` all; `a_day` and `total` are the limits. `left`
+    may be made now. `next_at` (Unix seconds) is when the next is free: null if it is free now, or
+    never.
     """
 
     team: str
@@ -82,8 +83,8 @@ class UploadAllowance(msgspec.Struct, frozen=True, kw_only=True):
         """Return what is left after uploads at these moments, the earliest first."""
         recent = [at for at in moments if at > now - DAY]
         today, used = len(recent), len(moments)
-        left = max(0, min(limits.a_day - today, limits.total - used))
-        more = left == 0 and used < limits.total
+        remaining = max(0, min(limits.a_day - today, limits.total - used))
+        more = remaining == 0 and used < limits.total
         return cls(
             team=team,
             task=task,
@@ -91,7 +92,7 @@ class UploadAllowance(msgspec.Struct, frozen=True, kw_only=True):
             total=limits.total,
             today=today,
             used=used,
-            left=left,
+            left=remaining,
             next_at=recent[-limits.a_day] + DAY if more else None,
         )
 
@@ -100,7 +101,7 @@ class UploadAllowance(msgspec.Struct, frozen=True, kw_only=True):
 async def list_(hub: HubContext, caller: Caller, request: UploadsOf) -> Sequence[UploadAllowance]:
     """Return how many result files a team may still upload in a phase, task by task.
 
-    Every file that could be read counts, also one that replaced another or was deleted since. Files
+    Every file that could be read counts, even if it replaced another or was deleted since. Files
     that organisers upload do not.
     """
     running = hub.phase(request.phase)
@@ -115,19 +116,19 @@ async def list_(hub: HubContext, caller: Caller, request: UploadsOf) -> Sequence
 
 
 def _of_all(running: RunningPhase, now: float) -> Sequence[UploadAllowance]:
-    """Return what is left of the tasks that a team has uploaded a file of, by team and task."""
+    """Return what is left for tasks with uploads, by team and task."""
     moments: dict[tuple[str, str], list[float]] = {}
     for upload in running.uploads:
         moments.setdefault((upload.team, upload.task), []).append(upload.at)
     limits = running.phase.plan.limits.uploads
     return [
-        UploadAllowance.of(team, task, limits, sorted(made), now)
-        for (team, task), made in sorted(moments.items())
+        UploadAllowance.of(team, task, limits, sorted(times), now)
+        for (team, task), times in sorted(moments.items())
     ]
 
 
 async def team_of(hub: HubContext, caller: Caller, team: str | None) -> Team:
-    """Return the team that a request is for: the caller's own, or the one an organiser names."""
+    """Return a request's team: the caller's own, or the team an organiser names."""
     if caller.organiser and team is None:
         raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
     if not caller.organiser and team not in (None, caller.team):
@@ -136,7 +137,7 @@ async def team_of(hub: HubContext, caller: Caller, team: str | None) -> Team:
 
 
 def filed_tasks(running: RunningPhase) -> Mapping[TaskName, FiledTask | OfflineTask]:
-    """Return the tasks of a phase whose runs may be uploaded, by name."""
+    """Return the phase's tasks whose runs may be uploaded, by name."""
     tasks = {task.name: task for task in (*running.boards.tasks(), *running.tasks)}
     return {name: task for name, task in tasks.items() if isinstance(task, FiledTask | OfflineTask)}
 
@@ -145,33 +146,33 @@ async def allowance(
     connection: AsyncConnection, running: RunningPhase, team: Team, task: TaskName, now: float
 ) -> UploadAllowance:
     """Return the uploads that a team has left in a task."""
-    made = await uploads.moments(connection, running.phase.id, team.id, task)
-    return UploadAllowance.of(team.name, task, running.phase.plan.limits.uploads, made, now)
+    times = await uploads.moments(connection, running.phase.id, team.id, task)
+    return UploadAllowance.of(team.name, task, running.phase.plan.limits.uploads, times, now)
 
 
 async def require_upload(
     connection: AsyncConnection, running: RunningPhase, team: Team, task: TaskName, now: float
 ) -> None:
-    """Raise `RefusedError` where a team has no upload left in a task."""
-    found = await allowance(connection, running, team, task, now)
-    if found.left:
+    """Raise `RefusedError` if a team has no upload left for a task."""
+    state = await allowance(connection, running, team, task, now)
+    if state.left:
         return
     where = f"of {task} in phase {running.name}"
-    if found.next_at is None:
-        message = f"team {team.name} has made all its {found.used} uploads {where}"
+    if state.next_at is None:
+        message = f"team {team.name} has made all its {state.used} uploads {where}"
         raise RefusedError(Refusal.STATE, message, field="content")
-    free = in_zone(datetime.fromtimestamp(found.next_at, UTC), running.phase.timezone)
-    message = f"team {team.name} has made {found.today} uploads {where} in 24 hours: the next is"
+    free = in_zone(datetime.fromtimestamp(state.next_at, UTC), running.phase.timezone)
+    message = f"team {team.name} has made {state.today} uploads {where} in 24 hours: the next is"
     raise RefusedError(
         Refusal.TOO_MANY,
         f"{message} free at {free}",
         field="content",
-        retry_after=max(1.0, found.next_at - now),
+        retry_after=max(1.0, state.next_at - now),
     )
 
 
 def count_read(hub: HubContext, caller: Caller, team: Team) -> None:
-    """Count a result file that is read for a team; `RefusedError` where they were too many."""
+    """Count a result file that is read for a team; `RefusedError` if there were too many."""
     if caller.organiser:
         return
     if wait := hub.part(FileReads).take(team.name):
@@ -181,9 +182,9 @@ def count_read(hub: HubContext, caller: Caller, team: Team) -> None:
 
 
 class ComparedUpload(NamedTuple):
-    """An upload compared with the team's earlier ones: see `store.uploads.Upload`.
+    """An upload compared with the team's earlier uploads: see `store.uploads.Upload`.
 
-    `prints` are None where it is like one of them: later ones are compared with that.
+    `prints` are None if it is like an earlier upload: later uploads are compared with that.
     """
 
     articles: int
@@ -199,34 +200,34 @@ async def compare_upload(
     payloads: Mapping[ArticleId, Any],
 ) -> ComparedUpload:
     """Compare a result file with what the team has uploaded before, in a thread."""
-    known = await uploads.packed_prints(connection, running.phase.id, team.id, task)
-    scored = {one.plugin.name: one for one in running.boards.scoreboard.scored()}.get(task)
+    earlier = await uploads.packed_prints(connection, running.phase.id, team.id, task)
+    scored = {scored.plugin.name: scored for scored in running.boards.scoreboard.scored()}.get(task)
 
     def work() -> ComparedUpload:
         counted = None
         if scored is not None and isinstance(scored.plugin, RewritableTask):
             counted = scored.plugin.counted(scored.gold, payloads)
-        return compared(payloads, known, counted)
+        return compared(payloads, earlier, counted)
 
     return await asyncio.to_thread(work)
 
 
 def compared(
     payloads: Mapping[ArticleId, Any],
-    known: Iterable[bytes],
+    earlier_prints: Iterable[bytes],
     counted: Mapping[str, Any] | None = None,
 ) -> ComparedUpload:
-    """Compare answers with the packed prints of others; for `counted` see `RewritableTask`."""
-    prints, least = prints_of(payloads, counted), None
+    """Compare answers with others' packed prints; for `counted` see `RewritableTask`."""
+    prints, fewest = prints_of(payloads, counted), None
     stated = count_stated(payloads)
-    for packed in known:
+    for packed in earlier_prints:
         earlier = uploads.unpack_prints(packed)
         if earlier == prints:
             return ComparedUpload(stated, None, None)
-        found = differing(earlier, prints)
-        least = found if least is None else min(least, found)
-    near = least is not None and uploads.is_few(least, stated)
-    return ComparedUpload(stated, least, None if near else prints)
+        difference = differing(earlier, prints)
+        fewest = difference if fewest is None else min(fewest, difference)
+    near = fewest is not None and uploads.is_few(fewest, stated)
+    return ComparedUpload(stated, fewest, None if near else prints)
 
 
 async def spend_upload(
@@ -236,12 +237,12 @@ async def spend_upload(
     task: TaskName,
     run: ServerName,
     *,
-    made: ComparedUpload,
+    compared_upload: ComparedUpload,
     now: float,
 ) -> int:
     """Count an upload in the transaction that stores its run; return its id.
 
-    Raises `RefusedError` where the team has none left.
+    Raises `RefusedError` if the team has none left.
     """
     await require_upload(connection, running, team, task, now)
     return await uploads.add(
@@ -251,20 +252,20 @@ async def spend_upload(
         task,
         run,
         at=now,
-        articles=made.articles,
-        prints=made.prints,
-        changed=made.changed,
+        articles=compared_upload.articles,
+        prints=compared_upload.prints,
+        changed=compared_upload.changed,
     )
 
 
 async def keep_score(hub: HubContext, running: RunningPhase, upload: int) -> None:
-    """Keep the present score of the newest uploaded run, where its task has gold."""
-    known = running.uploads[-1]
-    plugin = {one.name: one for one in running.boards.tasks()}.get(known.task)
+    """Store the newest uploaded run's present score, if its task has gold."""
+    newest = running.uploads[-1]
+    plugin = {task.name: task for task in running.boards.tasks()}.get(newest.task)
     if plugin is None:
         return
-    found = await running.boards.scoreboard.average(known.task, RAW, known.run)
-    score = None if found is None else found.values.get(plugin.order[0])
+    mean_score = await running.boards.scoreboard.average(newest.task, RAW, newest.run)
+    score = None if mean_score is None else mean_score.values.get(plugin.order[0])
     if score is not None:
         async with hub.store.writing() as connection:
             await uploads.set_score(connection, upload, score)
@@ -272,15 +273,16 @@ async def keep_score(hub: HubContext, running: RunningPhase, upload: int) -> Non
 
 
 EXACT = ""
-"""The name of the print of all answers, numbers included: no article has it."""
+"""The name for the print of all answers, numbers included: no article has it."""
 
 
 def prints_of(
     payloads: Mapping[ArticleId, Any], counted: Mapping[str, Any] | None = None
 ) -> Mapping[str, Print]:
-    """Return a digest of each answer's part that counts, or its place, and one of all as sent.
+    """Return each answer's digest over the part that counts, or its place, and a digest over
+    everything as sent.
 
-    Where a task does not say what counts, it is all but the numbers: ranks and confidences.
+    If a task does not say what counts, everything but the numbers does: ranks and confidences.
     """
     whole = hashlib.blake2b(digest_size=PRINT_BYTES)
     for article in sorted(payloads):
@@ -300,29 +302,29 @@ def _print(value: Any) -> Print:
 def _named(value: Any) -> Any:
     """Return a value without the numbers in it: ranks and confidences."""
     if isinstance(value, list):
-        return [_named(one) for one in value if isinstance(one, bool | str | list | dict)]
+        return [_named(item) for item in value if isinstance(item, bool | str | list | dict)]
     if isinstance(value, dict):
-        return {name: _named(one) for name, one in value.items()}
+        return {name: _named(item) for name, item in value.items()}
     return value
 
 
 def differing(before: Mapping[str, Print], after: Mapping[str, Print]) -> int:
     """Count the articles that two runs answer differently.
 
-    Of places in an order, these are the fewest that have to be moved for the one to be the other.
+    For places in an order, it is the fewest moves that turn one into the other.
     """
     names = (before.keys() | after.keys()) - {EXACT}
-    both = (before.keys() & after.keys()) - {EXACT}
-    places = {name: place for name in both if isinstance(place := before[name], int)}
-    others = {name: place for name in places if isinstance(place := after[name], int)}
-    if others:
-        ordered = sorted(others, key=others.__getitem__)
+    shared = (before.keys() & after.keys()) - {EXACT}
+    places = {name: place for name in shared if isinstance(place := before[name], int)}
+    places_after = {name: place for name in places if isinstance(place := after[name], int)}
+    if places_after:
+        ordered = sorted(places_after, key=places_after.__getitem__)
         return len(names) - _longest_rising([places[name] for name in ordered])
     return sum(before.get(name) != after.get(name) for name in names)
 
 
 def _longest_rising(values: Iterable[int]) -> int:
-    """Return the length of the longest rising part of different values, others left out."""
+    """Return the length of the longest rising subsequence."""
     ends: list[int] = []  # the least end of a rising part of each length
     for value in values:
         place = bisect_left(ends, value)

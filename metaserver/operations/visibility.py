@@ -1,8 +1,8 @@
 """Visibility: the parts of a phase that a viewer may see. Every interface asks here, and only here.
 
-Scores, frozen boards and the hardness of articles follow the phase's `Visibility`, answers its
-state as well. Messages and addresses of a server are for its team and for organisers, the gold's
-keyed digest is for organisers alone.
+Scores, frozen boards and article levels follow the phase's `Visibility`, answers its state as well.
+A server's messages and addresses are for its team and organisers, the gold's keyed digest only for
+organisers.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ OWN_STATES = frozenset(
 )
 """States whose notes are the hub's own words; those of others quote errors or organisers."""
 QUOTING = frozenset({AskedState.ANSWERED, AskedState.FAILED})
-"""States of servers in a curator's request whose messages are those of attempts."""
+"""Server states in a curator's request whose messages come from attempts."""
 
 
 # -- scores ------------------------------------------------------------------------------------
 
 
 def sees_all_scores(visibility: Visibility, viewer: Viewer) -> bool:
-    """Return whether a viewer may see the scores of every team."""
+    """Return whether a viewer may see every team's scores."""
     return viewer.organiser or visibility is Visibility.PUBLIC
 
 
 def why_hidden(visibility: Visibility, viewer: Viewer) -> str:
-    """Return why a viewer may see no score, in full sentences; empty where it may see some."""
+    """Return why a viewer may see no score, in full sentences; empty if it may see some."""
     if sees_all_scores(visibility, viewer):
         return ""
     if visibility is Visibility.HIDDEN:
@@ -49,10 +49,10 @@ def why_hidden(visibility: Visibility, viewer: Viewer) -> str:
 
 
 def seen(board: Board, visibility: Visibility, viewer: Viewer) -> Board:
-    """Return the part of a board that the viewer may see.
+    """Return a board's part that the viewer may see.
 
-    A team that sees only its own runs sees them ranked among themselves, without intervals: those
-    of ranks would reveal the results of others. Organisers alone see the gold's keyed digest.
+    A team that sees only its own runs sees them ranked among themselves, without intervals: rank
+    intervals would reveal others' results. Only organisers see the gold's keyed digest.
     """
     if hidden := why_hidden(visibility, viewer):
         return replace(board, gold="", rows=(), hidden=hidden)
@@ -67,24 +67,24 @@ def seen_articles(board: ArticleBoard, visibility: Visibility, viewer: Viewer) -
 
 
 def seen_frozen(frozen: FrozenBoard, visibility: Visibility, viewer: Viewer) -> FrozenBoard | None:
-    """Return the part of a frozen board that the viewer may see, None where it may see nothing."""
+    """Return a frozen board's part that the viewer may see, or None."""
     if why_hidden(visibility, viewer):
         return None
     views = {
         name: msgspec.structs.replace(view, **_seen_values(view, visibility, viewer))
         for name, view in frozen.views.items()
     }
-    others = {
+    other_views = {
         name: msgspec.structs.replace(view, **_seen_values(view, visibility, viewer))
         for name, view in frozen.others.items()
     }
-    return msgspec.structs.replace(frozen, views=views, others=others)
+    return msgspec.structs.replace(frozen, views=views, others=other_views)
 
 
 def _seen_values(
     board: Board | FrozenView, visibility: Visibility, viewer: Viewer
 ) -> dict[str, Any]:
-    """Return the values of a board that differ for a viewer who may see some of it."""
+    """Return a board's values that differ for a viewer who may see some of it."""
     if viewer.organiser:
         return {"signature": marked(board.signature, board.gold)}
     if visibility is Visibility.PUBLIC:
@@ -94,16 +94,16 @@ def _seen_values(
 
 
 def _own(rows: Sequence[BoardRow], team: str) -> tuple[BoardRow, ...]:
-    own = [row for row in rows if row.team == team]
-    places = _places([row.place for row in own])
+    own_rows = [row for row in rows if row.team == team]
+    places = _places([row.place for row in own_rows])
     return tuple(
         msgspec.structs.replace(row, place=place, interval=None)
-        for row, place in zip(own, places, strict=True)
+        for row, place in zip(own_rows, places, strict=True)
     )
 
 
 def _places(places: Sequence[int | None]) -> Sequence[int | None]:
-    """Return rising places, numbered again from 1; equal ones stay equal, None stays None."""
+    """Return rising places, numbered again from 1; ties stay, None stays None."""
     return [None if place is None else places.index(place) + 1 for place in places]
 
 
@@ -116,12 +116,14 @@ def sees_curves(plan: PhasePlan, state: PhaseState | None, viewer: Viewer) -> bo
     return viewer.organiser or training or state in (PhaseState.FROZEN, PhaseState.CLOSED)
 
 
-def seen_usage(rows: Sequence[BoardRow], shown: ShownUsage, viewer: Viewer) -> Sequence[BoardRow]:
+def seen_usage(
+    rows: Sequence[BoardRow], visibility: ShownUsage, viewer: Viewer
+) -> Sequence[BoardRow]:
     """Return a board's rows with the tokens and costs that the viewer may see.
 
     Each team sees those that it declared itself.
     """
-    if viewer.organiser or shown is ShownUsage.SHOWN or all(row.usage is None for row in rows):
+    if viewer.organiser or visibility is ShownUsage.SHOWN or all(row.usage is None for row in rows):
         return rows
     return [
         row
@@ -137,7 +139,7 @@ def seen_usage(rows: Sequence[BoardRow], shown: ShownUsage, viewer: Viewer) -> S
 def may_read_answers(
     state: PhaseState | None, visibility: Visibility, team: TeamName | None, viewer: Viewer
 ) -> bool:
-    """Return whether a viewer may read the answers of a team's server in a phase of this state.
+    """Return whether a viewer may read a team's server's answers in a phase with this state.
 
     Everybody may once the phase is closed and its scores are public.
     """
@@ -156,9 +158,9 @@ def sees_method(
     return viewer.owns(team) or (over and sees_all_scores(visibility, viewer))
 
 
-def seen_note(state: ServerState, note: str, *, own: bool) -> str:
+def seen_note(state: ServerState, note: str, *, is_own: bool) -> str:
     """Return the note of a server's state; those that quote errors are for its team alone."""
-    return note if own or state in OWN_STATES else ""
+    return note if is_own or state in OWN_STATES else ""
 
 
 def seen_asked(server: AskedServer, viewer: Viewer) -> AskedServer:
@@ -169,18 +171,18 @@ def seen_asked(server: AskedServer, viewer: Viewer) -> AskedServer:
 
 
 class PublicMonitor:
-    """The monitor of a phase as its viewers may see it.
+    """A phase's monitor as its viewers may see it.
 
-    `team` gives the team of a server, `named` the name by which a viewer sees it.
+    `team` gives a server's team, `named` the name by which a viewer sees it.
     """
 
     def __init__(
         self,
         team: Callable[[ServerName], str],
-        named: Callable[[ServerName, Viewer], str] = lambda server, _: server,
+        name_of: Callable[[ServerName, Viewer], str] = lambda server, _: server,
     ) -> None:
         self._team = team
-        self._named = named
+        self._named = name_of
         self._public: dict[ServerName, tuple[ServerStatus, ServerStatus]] = {}
 
     def __call__(self, monitor: Monitor, viewer: Viewer) -> Monitor:
@@ -189,9 +191,10 @@ class PublicMonitor:
             return monitor
         servers = [self.status(status, viewer) for status in monitor.servers]
         if any(
-            one.name != before.name for one, before in zip(servers, monitor.servers, strict=True)
+            status.name != before.name
+            for status, before in zip(servers, monitor.servers, strict=True)
         ):
-            servers.sort(key=lambda one: one.name)  # not in the order of registration
+            servers.sort(key=lambda status: status.name)  # not in the order of registration
         return replace(
             monitor,
             servers=servers,
@@ -206,17 +209,17 @@ class PublicMonitor:
         return self._public_status(status, ServerName(self._named(status.name, viewer)))
 
     def error(self, error: ErrorEntry, viewer: Viewer) -> ErrorEntry:
-        """Return an entry of the error log as the viewer may see it."""
+        """Return an error log entry as the viewer may see it."""
         if viewer.owns(self._team(error.server)):
             return error
         return error.public(ServerName(self._named(error.server, viewer)))
 
     def _public_status(self, status: ServerStatus, name: ServerName) -> ServerStatus:
-        """Return a row for everybody; the same one while nothing has changed."""
-        known = self._public.get(status.name)
-        if known is None or known[0] is not status or known[1].name != name:
-            note = seen_note(status.state, status.note, own=False)
+        """Return a row for everybody; the same object while nothing has changed."""
+        cached = self._public.get(status.name)
+        if cached is None or cached[0] is not status or cached[1].name != name:
+            note = seen_note(status.state, status.note, is_own=False)
             protocol = status.protocol if name == status.name else ""
             public = status.public(name, note=note, protocol=protocol)
-            known = self._public[status.name] = (status, public)
-        return known[1]
+            cached = self._public[status.name] = (status, public)
+        return cached[1]

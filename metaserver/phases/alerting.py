@@ -53,25 +53,25 @@ class _Known:
 
 
 class AlertBook:
-    """The conditions that are known, and which of them organisers were sent."""
+    """The known conditions, and which of them organisers were sent."""
 
     def __init__(self, last: Iterable[Alert] = ()) -> None:
-        """Begin with the last alert of each condition, so that a restart repeats none."""
+        """Begin with each condition's last alert, so that a restart repeats none."""
         self._known = {
-            one.condition: _Known(
-                since=one.at,
-                there=not one.over,
-                sent=not one.over,
-                sent_at=one.at,
-                message=one.message,
+            alert.condition: _Known(
+                since=alert.at,
+                there=not alert.over,
+                sent=not alert.over,
+                sent_at=alert.at,
+                message=alert.message,
             )
-            for one in last
+            for alert in last
         }
 
     def update(
         self,
         now: float,
-        found: Mapping[Condition, str],
+        messages: Mapping[Condition, str],
         hold: Mapping[str, float] = HOLD,
         over: Callable[[str], bool] = lambda phase: False,
     ) -> Iterator[Alert]:
@@ -81,36 +81,46 @@ class AlertBook:
         whether it is not looked at any more: its conditions are forgotten, since nobody knows
         whether they have ended.
         """
-        for condition in [one for one in self._known if over(one.phase)]:
+        for condition in [condition for condition in self._known if over(condition.phase)]:
             del self._known[condition]
-        for condition, message in found.items():
-            known = self._known.get(condition)
-            if known is None:
+        for condition, message in messages.items():
+            condition_state = self._known.get(condition)
+            if condition_state is None:
                 if len(self._known) >= MOST:
                     continue
-                known = self._known[condition] = _Known(since=now)
-            if not known.there:
-                known.there, known.since = True, now
-            repeated = known.sent_at is not None and now - known.sent_at < REPEAT
-            if not known.sent and not repeated and now - known.since >= hold.get(condition.kind, 0):
-                known.sent, known.sent_at, known.message = True, now, message
+                condition_state = self._known[condition] = _Known(since=now)
+            if not condition_state.there:
+                condition_state.there, condition_state.since = True, now
+            repeated = (
+                condition_state.sent_at is not None and now - condition_state.sent_at < REPEAT
+            )
+            if (
+                not condition_state.sent
+                and not repeated
+                and now - condition_state.since >= hold.get(condition.kind, 0)
+            ):
+                condition_state.sent, condition_state.sent_at, condition_state.message = (
+                    True,
+                    now,
+                    message,
+                )
                 yield _alert(condition, now, message, over=False)
-        yield from self._ended(now, found, hold)
+        yield from self._ended(now, messages, hold)
 
     def _ended(
-        self, now: float, found: Mapping[Condition, str], hold: Mapping[str, float]
+        self, now: float, messages: Mapping[Condition, str], hold: Mapping[str, float]
     ) -> Iterator[Alert]:
-        for condition, known in list(self._known.items()):
-            if condition in found:
+        for condition, condition_state in list(self._known.items()):
+            if condition in messages:
                 continue
-            if known.there:
-                known.there, known.since = False, now
-            if now - known.since < hold.get(condition.kind, 0):
+            if condition_state.there:
+                condition_state.there, condition_state.since = False, now
+            if now - condition_state.since < hold.get(condition.kind, 0):
                 continue
-            if known.sent:
-                known.sent = False
-                yield _alert(condition, now, known.message, over=True)
-            if known.sent_at is None or now - known.sent_at >= REPEAT:
+            if condition_state.sent:
+                condition_state.sent = False
+                yield _alert(condition, now, condition_state.message, over=True)
+            if condition_state.sent_at is None or now - condition_state.sent_at >= REPEAT:
                 del self._known[condition]
 
 
@@ -120,22 +130,22 @@ def _alert(condition: Condition, now: float, message: str, *, over: bool) -> Ale
 
 
 def lines(alerts: Iterable[Alert]) -> list[str]:
-    """Return the lines of a message: one an alert; many of one kind and phase share a line."""
+    """Return a message's lines: one per alert; many of a kind in a phase share a line."""
     groups: dict[tuple[str, str, bool], list[Alert]] = {}
-    for one in alerts:
-        groups.setdefault((one.kind, one.phase, one.over), []).append(one)
-    found: list[str] = []
+    for alert in alerts:
+        groups.setdefault((alert.kind, alert.phase, alert.over), []).append(alert)
+    texts: list[str] = []
     for (kind, phase, over), group in groups.items():
         begin = "Over: " if over else ""
         where = f" in phase {phase}" if phase else ""
         if len(group) <= NAMED:
-            found += [f"{begin}{one.message}{where}" for one in group]
+            texts += [f"{begin}{alert.message}{where}" for alert in group]
         else:
-            names = ", ".join(one.subject for one in group[:NAMED])
+            names = ", ".join(alert.subject for alert in group[:NAMED])
             word = kind.replace("_", " ")
-            found.append(f"{begin}{len(group)} × {word}{where}: {names} and others")
-    more = len(found) - LINES
-    return found if more <= 0 else [*found[:LINES], f"and {more} more"]
+            texts.append(f"{begin}{len(group)} × {word}{where}: {names} and others")
+    more = len(texts) - LINES
+    return texts if more <= 0 else [*texts[:LINES], f"and {more} more"]
 
 
 # -- the sender of alerts to organisers ------------------------------------------------------------
@@ -161,7 +171,7 @@ log = logging.getLogger(__name__)
 
 
 class AlertSender:
-    """The sender of alerts; `clock` returns Unix seconds, `hold` is that of `AlertBook.update`."""
+    """The alert sender; `clock` returns Unix seconds, `hold` is as in `AlertBook.update`."""
 
     def __init__(
         self,
@@ -199,9 +209,9 @@ class AlertSender:
                 self._book = AlertBook(await alerts.last_alerts(connection))
         self._store.require_writable()
         now = self._clock()
-        found = {**dict(self._conditions(now)), **await self._entered(now)}
+        conditions = {**dict(self._conditions(now)), **await self._entered(now)}
         due = list(
-            self._book.update(now, found, self.hold, lambda phase: self._is_over(phase, now))
+            self._book.update(now, conditions, self.hold, lambda phase: self._is_over(phase, now))
         )
         if due:
             async with self._store.writing() as connection:
@@ -223,8 +233,8 @@ class AlertSender:
                     yield condition, subject.text
         disk = shutil.disk_usage(self._settings.folder)
         if disk.free < SCARCE * disk.total:
-            left = f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.1f} GB"
-            yield Condition(DISK, "", "hub"), f"Little is left of the hub's disk: {left}"
+            space = f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.1f} GB"
+            yield Condition(DISK, "", "hub"), f"Little is left of the hub's disk: {space}"
 
     async def _entered(self, now: float) -> Mapping[Condition, str]:
         """Return the challenges that as many teams came into as may without an organiser."""
@@ -240,16 +250,16 @@ class AlertSender:
         }
 
     async def send(self) -> None:
-        """Send each channel the alerts that it was not sent yet, in one message."""
+        """Send each channel its unsent alerts, in a single message."""
         async with self._store.reading() as connection:
-            known = await alerts.list_channels(connection)
-            first = min((one.sent_up_to for one in known), default=0)
-            waiting = await alerts.after(connection, first) if known else []
+            channels = await alerts.list_channels(connection)
+            first = min((channel.sent_up_to for channel in channels), default=0)
+            waiting = await alerts.after(connection, first) if channels else []
         now = self._clock()
         calls = [
             self._send(channel, its)
-            for channel in known
-            if (its := [one for one in waiting if one.id > channel.sent_up_to])
+            for channel in channels
+            if (its := [alert for alert in waiting if alert.id > channel.sent_up_to])
             and now >= self._next.get(channel.id, 0)
         ]
         await asyncio.gather(*calls)  # concurrently: no channel waits for another
@@ -277,18 +287,18 @@ class AlertSender:
             await alerts.failed(connection, channel, last, why)
 
     async def deliver(
-        self, channel: AlertChannel, said: Sequence[str], found: Sequence[Alert] = ()
+        self, channel: AlertChannel, said: Sequence[str], news: Sequence[Alert] = ()
     ) -> None:
-        """Send one message of some lines now; raises one of `FAILURES` where it was not taken."""
+        """Send a message with some lines now; raises one of `FAILURES` if it was not taken."""
         text = "\n".join(said)
         if channel.kind is ChannelKind.EMAIL:
-            given = (
+            mail = (
                 self._settings.notices,
                 channel.address,
                 f"Meta-Server: {said[0]}",
                 f"{text}\n",
             )
-            await asyncio.to_thread(send_mail, *given)
+            await asyncio.to_thread(send_mail, *mail)
             return
-        message = {"text": text, "alerts": list(found)}
+        message = {"text": text, "alerts": list(news)}
         await webhooks.post(self._client, channel.address, channel.secret, message, self._clock())

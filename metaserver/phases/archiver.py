@@ -1,9 +1,9 @@
-"""The archiver of boards of phases that are over: each board is stored once, with its own link.
+"""Archives the boards of finished phases: each board is stored once, with its own link.
 
-The store's state decides, not events: a hub that was killed after a phase was frozen and before
-its boards were stored stores them when it is started again. Where the newest board was made from
-other answers, runs or another rule than there are now, as after a phase was opened again, a board
-is stored that supersedes it.
+The store's state decides, not events: a hub that was killed after a phase was frozen and before its
+boards were stored stores them when restarted. If the newest board was made from other answers, runs
+or another rule than there are now, as after a phase was opened again, a board is stored that
+supersedes it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Looked(NamedTuple):
 
 
 class BoardArchiver:
-    """The archiver of boards of phases that are over; `clock` returns Unix seconds."""
+    """Archives finished phases' boards; `clock` returns Unix seconds."""
 
     def __init__(self, store: Store, scheduler: Scheduler, clock: Callable[[], float]) -> None:
         self._store = store
@@ -53,8 +53,8 @@ class BoardArchiver:
     async def run(self) -> None:
         """Store boards as they become final, until cancelled."""
         while True:
-            known = {running.phase.id for running in self._scheduler.phases.values()}
-            self._kept = {key: looked for key, looked in self._kept.items() if key[0] in known}
+            phase_ids = {running.phase.id for running in self._scheduler.phases.values()}
+            self._kept = {key: looked for key, looked in self._kept.items() if key[0] in phase_ids}
             for running in list(self._scheduler.phases.values()):
                 try:
                     with suppress(UnavailableError):  # the store is blocked: they are stored later
@@ -64,7 +64,7 @@ class BoardArchiver:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self, running: RunningPhase) -> None:
-        """Store the boards of a phase if it is over and no request is in flight."""
+        """Store a phase's boards if it is over and no request is in flight."""
         if running.state not in OVER:
             return
         for task in running.boards.tasks():
@@ -101,7 +101,7 @@ class BoardArchiver:
         async with self._store.reading() as connection:
             described = await methods.list_all(connection, phase_id)
         runs = {row.run for view in frozen.views.values() for row in view.rows}
-        of_runs = {run: one for run, one in described.items() if run in runs}
+        of_runs = {run: method for run, method in described.items() if run in runs}
         frozen = msgspec.structs.replace(frozen, methods=of_runs)
         document = await asyncio.to_thread(frozen.encode)
         async with self._store.writing() as connection:
@@ -118,9 +118,9 @@ class BoardArchiver:
         return True
 
     async def _missing(self, running: RunningPhase, task: TaskPlugin, version: int) -> str | None:
-        """Return the basis of the board that is to be stored; None where the newest one has it."""
+        """Return the basis of the board to be stored; None if the newest board has it."""
         phase = running.phase
         async with self._store.reading() as connection:
             basis = await boards.basis_of(connection, phase.id, task.name, phase.plan.ranking)
-            known = await boards.newest(connection, phase.id, task.name, version, FROZEN)
-        return None if known is not None and known.basis == basis else basis
+            board = await boards.newest(connection, phase.id, task.name, version, FROZEN)
+        return None if board is not None and board.basis == basis else basis

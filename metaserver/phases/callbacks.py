@@ -26,11 +26,11 @@ from metaserver.store import communications
 from metaserver.store.store import Store
 
 IDS = 2**31 - 1
-"""The largest id: servers read it as a signed integer of 32 bits."""
+"""The largest id: servers read it as a signed 32-bit integer."""
 KEPT = 3_600.0
 """Seconds for which a communication is remembered after its deadline."""
 BODIES_KEPT = 60.0
-"""Seconds for which the body of a callback is kept: its attempt is stored long before."""
+"""Seconds for which a callback's body is kept: its attempt is stored long before."""
 LOOK = 1.0  # seconds between two looks into the store, all that is awaited at once
 SHORTAGE = 1.0  # seconds
 SWEEP = 60.0  # seconds between two deletions of what is not needed any more
@@ -38,10 +38,7 @@ TRIES = 10  # ids that are tried; one in thousands is taken
 
 
 class CallbackDesk:
-    """The open communications of a hub; implements `exchange.http.communication.CallbackPort`.
-
-    `clock` returns Unix seconds.
-    """
+    """A hub's open communications; implements"""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -62,9 +59,9 @@ class CallbackDesk:
         limits: Limits,
         document: bytes | None = None,
     ) -> Awaited:
-        """Begin to wait, or go on where a hub that was stopped had begun.
+        """Begin to wait, or go on if a stopped hub had begun.
 
-        The server may fetch the `document` as long as the hub waits. Raises `PeerError` where the
+        The server may fetch the `document` as long as the hub waits. Raises `PeerError` if the
         server cannot be called back.
         """
         try:
@@ -88,18 +85,20 @@ class CallbackDesk:
         document: bytes | None,
     ) -> Awaited:
         async with self._store.reading() as connection:
-            known = await communications.identity(connection, name)
-            begun = None
-            if known is not None and about.scope:
-                begun = await communications.begun(connection, known[0], about, self.clock())
-        if known is None or not known[1]:
+            server_identity = await communications.identity(connection, name)
+            communication = None
+            if server_identity is not None and about.scope:
+                communication = await communications.begun(
+                    connection, server_identity[0], about, self.clock()
+                )
+        if server_identity is None or not server_identity[1]:
             message = f"it has no key for callbacks: metaserver servers callback-key {name}"
             raise PeerError(Outcome.CREDENTIALS, message)
-        if begun is None:
-            made = await self._new(known[0], about, seconds, document)
-            return Awaited(made, limits, resumed=False)
-        has_it = begun.acknowledged_at is not None or begun.packed is not None
-        return Awaited(begun, limits, resumed=has_it)
+        if communication is None:
+            created = await self._new(server_identity[0], about, seconds, document)
+            return Awaited(created, limits, resumed=False)
+        has_it = communication.acknowledged_at is not None or communication.packed is not None
+        return Awaited(communication, limits, resumed=has_it)
 
     async def _look(self) -> None:
         """Look for callbacks that another process of the hub has taken, while any are awaited."""
@@ -107,11 +106,11 @@ class CallbackDesk:
             await asyncio.sleep(LOOK)
             with suppress(sa.exc.SQLAlchemyError, UnavailableError):  # the next look finds them
                 async with self._store.reading() as connection:
-                    found = await communications.answered(connection, self._awaited)
-                for one in found:
-                    awaited = self._awaited.get(one.id)
+                    callbacks = await communications.answered(connection, self._awaited)
+                for callback in callbacks:
+                    awaited = self._awaited.get(callback.id)
                     if awaited is not None and awaited.callback is None:
-                        await self._hand_over(awaited, one)
+                        await self._hand_over(awaited, callback)
 
     async def _hand_over(self, awaited: Awaited, stored: Communication) -> None:
         assert stored.packed is not None
@@ -131,7 +130,7 @@ class CallbackDesk:
         packed = None if document is None else await asyncio.to_thread(pack, document)
         for _ in range(TRIES):
             now = self.clock()
-            made = Communication(
+            communication = Communication(
                 id=secrets.randbelow(IDS) + 1,
                 server_id=server_id,
                 about=about,
@@ -142,8 +141,8 @@ class CallbackDesk:
                 async with self._store.writing() as connection:
                     await self._sweep(connection, now)
                     await communications.close_earlier(connection, server_id, about, now)
-                    await communications.add(connection, made, packed)
-                return made
+                    await communications.add(connection, communication, packed)
+                return communication
         raise PeerError(Outcome.CANCELLED, "the hub: no free id of a communication")
 
     async def _sweep(self, connection: AsyncConnection, now: float) -> None:
@@ -184,20 +183,20 @@ class CallbackDesk:
     # -- the side that is called -----------------------------------------------------------------
 
     async def find(self, server: CallingServer, id_: int) -> Communication:
-        """Return the open communication of a server; raises `CallbackError`."""
+        """Return a server's open communication; raises `CallbackError`."""
         async with self._store.reading() as connection:
-            found = await communications.get(connection, server.id, id_)
-        if found is None:
+            communication = await communications.get(connection, server.id, id_)
+        if communication is None:
             message = "this communication id is none of your server's"
             raise CallbackError(CallbackFault.UNKNOWN, message)
-        if found.answered_at is not None:
+        if communication.answered_at is not None:
             raise CallbackError(CallbackFault.CLOSED, "it was answered before")
-        if found.closed_at is not None or self._is_late(found):
+        if communication.closed_at is not None or self._is_late(communication):
             raise CallbackError(CallbackFault.EXPIRED, "the time for the answer is over")
-        return found
+        return communication
 
     async def document(self, communication: Communication) -> bytes:
-        """Return what the server of an open communication fetches; raises `CallbackError`."""
+        """Return what an open communication's server fetches; raises `CallbackError`."""
         async with self._store.reading() as connection:
             packed = await communications.document(connection, communication.id)
         if packed is None:
@@ -210,13 +209,13 @@ class CallbackDesk:
         return not waited and communication.expires_at <= self.clock()
 
     def limits(self, communication: Communication) -> Limits | None:
-        """Return the limits of an answer that is waited for here; None where it is not."""
+        """Return the limits for an answer awaited here, or None."""
         awaited = self._awaited.get(communication.id)
         return None if awaited is None else awaited.limits
 
     @contextmanager
     def receiving(self, communication: Communication) -> Iterator[None]:
-        """Hold the only place of a communication's callback; raises `CallbackError`."""
+        """Hold the only place for a communication's callback; raises `CallbackError`."""
         if communication.id in self._receiving:
             message = "another callback of this communication is being read: try again"
             raise CallbackError(CallbackFault.BUSY, message)
@@ -227,13 +226,13 @@ class CallbackDesk:
             self._receiving.discard(communication.id)
 
     async def accept(self, communication: Communication, callback: Callback) -> None:
-        """Store a callback and hand it over; raises `CallbackError` where it comes too late."""
+        """Store a callback and hand it over; raises `CallbackError` if it comes too late."""
         packed = await asyncio.to_thread(pack, callback.body)
         async with self._store.writing() as connection:
-            taken = await communications.answer(
+            accepted = await communications.answer(
                 connection, communication.id, callback.format, packed, self.clock()
             )
-        if not taken:
+        if not accepted:
             raise CallbackError(CallbackFault.EXPIRED, "the time for the answer is over")
         awaited = self._awaited.get(communication.id)
         if awaited is not None:

@@ -28,7 +28,7 @@ FEW = 16
 
 
 class AdoptedGold(NamedTuple):
-    """A gold as it was kept, and the id of the frozen board of the one before, if there was one."""
+    """A gold as stored, and the id of the previous gold's frozen board, if any."""
 
     gold: GoldVersion
     frozen: str | None
@@ -39,20 +39,20 @@ GoldAuditWriter: TypeAlias = Callable[[AsyncConnection, AdoptedGold], Awaitable[
 
 
 class ReplacedBoard(NamedTuple):
-    """The board of a gold version that is about to be replaced."""
+    """The board for a gold version that is about to be replaced."""
 
     gold_version: int
     board: FrozenBoard
 
 
 def overtaken() -> RefusedError:
-    """Return the refusal of a gold in place of one that is not the newest any more."""
+    """Return the refusal if the gold to replace is no longer the newest."""
     message = "another version was set meanwhile: preview the changes again"
     return RefusedError(Refusal.STATE, message, field="content")
 
 
 class ScoreChanges(NamedTuple):
-    """The scores of runs before and after, each pair of the same answers."""
+    """The runs' scores before and after, each pair for the same answers."""
 
     before: Mapping[ServerName, Score]
     after: Mapping[ServerName, Score]
@@ -60,9 +60,9 @@ class ScoreChanges(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A board that has scored all answers of a phase on another gold, except those in `landed`.
+    """A board that has scored all of a phase's answers on another gold, except those in `landed`.
 
-    `replaces` is the version of the gold that it was compared with, 0 for none.
+    `replaces` is the compared gold's version, 0 for none.
     """
 
     running: RunningPhase
@@ -73,7 +73,7 @@ class Candidate:
     store: Store
 
     async def compared(self) -> ScoreChanges:
-        """Return the scores of all runs on the raw board, on the gold in use and on this one."""
+        """Return all runs' scores on the raw board, on the gold in use and on this gold."""
         before: dict[ServerName, Score] = {}
         after: dict[ServerName, Score] = {}
         live = self.running.boards.scoreboard
@@ -96,16 +96,16 @@ class Candidate:
     async def catch_up(self) -> None:
         """Score the answers that arrived meanwhile, except the last few."""
         while len(self.landed) > FEW:
-            taken = self.landed[:]
+            batch = self.landed[:]
             del self.landed[:]
-            await asyncio.to_thread(_put, self.board, taken)
+            await asyncio.to_thread(_put, self.board, batch)
 
     async def adopt(
         self, content: bytes, source: str, before: ReplacedBoard | None, note: GoldAuditWriter
     ) -> AdoptedGold:
-        """Keep the gold, the board before and the audit entry at once; then show this board.
+        """Store the gold, the board before and the audit entry at once; then show this board.
 
-        `RefusedError` where another process has kept a version meanwhile.
+        `RefusedError` if another process has stored a version meanwhile.
         """
         phase_id, frozen = self.running.phase.id, None
         document = b"" if before is None else await asyncio.to_thread(before.board.encode)
@@ -132,7 +132,7 @@ class Candidate:
         return adopted
 
     def show(self, gold: GoldVersion) -> None:
-        """Show this board in place of the one before; its gold is stored."""
+        """Show this board in place of the previous board; its gold is stored."""
         self._take_in()
         self.running.show_gold(gold, self.board)
 
@@ -151,11 +151,11 @@ async def candidate(
     """
     board = await asyncio.to_thread(_board, plugin, gold, running)
     with running.boards.landing(board) as landed:
-        known = running.gold.get(plugin.name)
-        made = Candidate(
+        replaced = running.gold.get(plugin.name)
+        draft = Candidate(
             running=running,
             task=plugin.name,
-            replaces=known.version if known is not None else 0,
+            replaces=replaced.version if replaced is not None else 0,
             board=board,
             landed=landed,
             store=store,
@@ -163,12 +163,12 @@ async def candidate(
 
         async def scored(count: int) -> None:
             progress.advance(count)
-            await made.catch_up()
+            await draft.catch_up()
 
         progress.begin("scoring answers", await running.answer_count())
         await running.score_answers(board, scored)
         progress.begin("comparing runs")
-        yield made
+        yield draft
 
 
 def _board(plugin: TaskPlugin, gold: Any, running: RunningPhase) -> Scoreboard:

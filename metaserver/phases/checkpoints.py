@@ -1,7 +1,7 @@
-"""The content of a checkpoint: what was computed from a lane's log up to a serial.
+"""A checkpoint's content: what was computed from a lane's log up to a serial.
 
-It is used only where all that it depends on besides the log is the same; otherwise the log is read
-from its beginning.
+It is used only if everything else it depends on is the same; otherwise the log is read from its
+beginning.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metaserver.config import Settings
 from metaserver.uniprot import ReleaseVocabulary
 
 FORMAT = 5
-"""The version of what is computed from attempts, and of its form; raised when either changes."""
+"""The version for what is computed from attempts, and for its form; raised when either changes."""
 DIGEST_BYTES = 16
 
 
@@ -39,13 +39,13 @@ class Basis(msgspec.Struct, frozen=True, array_like=True):
 
 
 def basis_of(settings: Settings, vocabulary: ReleaseVocabulary) -> Basis:
-    """Return the basis of a phase with these settings."""
+    """Return the basis for a phase with these settings."""
     release = hashlib.sha256(msgspec.msgpack.encode(vocabulary.release.meta))
     return Basis(time_limit=settings.limits.timeout, release=release.hexdigest())
 
 
 class Content(msgspec.Struct, frozen=True, array_like=True):
-    """The aggregates of a lane; `runs` are refused by a scoreboard of another gold."""
+    """A lane's aggregates; a scoreboard with another gold refuses the `runs`."""
 
     basis: Basis
     monitor: KeptMonitor
@@ -60,15 +60,15 @@ def encode(content: Content) -> bytes:
 
 
 def decode(stored: bytes, basis: Basis) -> Content:
-    """Return a stored content; `CheckpointError` where it is damaged or of another basis."""
+    """Return a stored content; `CheckpointError` if it is damaged or has another basis."""
     digest, packed = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
     if digest != _digest(packed):
         raise CheckpointError("it is damaged")
     try:
         document = unpack(packed)
-        found = _basis.decode(document).basis
-        if found != basis:
-            raise CheckpointError(f"it was made with {found}, now it is {basis}")
+        made_for = _basis.decode(document).basis
+        if made_for != basis:
+            raise CheckpointError(f"it was made with {made_for}, now it is {basis}")
         return _content.decode(document)
     except (msgspec.MsgspecError, zstandard.ZstdError) as error:
         raise CheckpointError(f"it is of another format: {error}") from error
@@ -79,7 +79,7 @@ def _digest(packed: bytes) -> bytes:
 
 
 class _OnlyBasis(msgspec.Struct, frozen=True, array_like=True):
-    """The first member of a content: the others are not looked at."""
+    """A content's first member: the others are not read."""
 
     basis: Basis
 

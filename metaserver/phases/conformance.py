@@ -1,4 +1,4 @@
-"""Conformance runs of registered servers, one at a time for each server."""
+"""Registered servers' conformance runs, one at a time per server."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
 
 STEP_SECONDS = 0.5
-"""Seconds after which a job counts the steps of its run again."""
+"""How often a job counts its run's steps, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conditions:
-    """The conditions of a test: the tasks, the release and the limits of one phase.
+    """A test's conditions: a phase's tasks, release and limits.
 
-    `phase_id` is None where no phase is planned.
+    `phase_id` is None if no phase is planned.
     """
 
     terms: Terms
@@ -52,7 +52,7 @@ class Conditions:
 
     @classmethod
     def of(cls, server: Server, running: RunningPhase | None, settings: Settings) -> Conditions:
-        """Return the conditions of a phase; without one, those of the hub's own settings."""
+        """Return a phase's conditions; without a phase, those in the hub's settings."""
         settings = running.settings if running else settings
         tasks = running.answered if running else list(answered_tasks().values())
         names = [task.name for task in tasks if not server.tasks or task.name in server.tasks]
@@ -86,7 +86,7 @@ class RunningTest:
     job: str = ""
 
     async def ended(self, progress: Progress) -> Conformance:
-        """Return its report, as the work of a job."""
+        """Return its report, as a job's work."""
         while not self.task.done():
             progress.step, progress.done = "testing", len(self.steps)
             await asyncio.wait([self.task], timeout=STEP_SECONDS)
@@ -94,7 +94,7 @@ class RunningTest:
 
 
 class ConformanceRunner:
-    """The runner of servers' conformance runs, which stores their reports."""
+    """Runs servers' conformance tests, and stores their reports."""
 
     def __init__(self, store: Store, client: HttpClient) -> None:
         self._store = store
@@ -102,14 +102,14 @@ class ConformanceRunner:
         self._running: dict[ServerName, RunningTest] = {}
 
     def begin(self, registered: RegisteredServer, conditions: Conditions) -> RunningTest:
-        """Begin a server's run, or join the same one that is under way.
+        """Begin a server's run, or join an equal run under way.
 
-        Raises `RefusedError` while another one of the server is under way.
+        Raises `RefusedError` while another run for the server is under way.
         """
         server = registered.server
-        known = self._running.get(server.name)
-        if known is not None and not known.task.done():
-            return _joined(known, server, conditions.terms)
+        current = self._running.get(server.name)
+        if current is not None and not current.task.done():
+            return _joined(current, server, conditions.terms)
         steps: list[ConformanceStep] = []
         run = conformance(
             self._client.bounded(conditions.limits),
@@ -129,11 +129,11 @@ class ConformanceRunner:
         return test
 
     def under_way(self, name: ServerName) -> RunningTest | None:
-        """Return a server's run that is under way, None where there is none."""
+        """Return a server's current run, or None."""
         return self._running.get(name)
 
     async def close(self) -> None:
-        """Cancel the runs under way; nothing of them is stored."""
+        """Cancel the current runs; nothing is stored."""
         tasks = [test.task for test in self._running.values()]
         for task in tasks:
             task.cancel()
@@ -144,8 +144,8 @@ class ConformanceRunner:
     ) -> Conformance | None:
         """Return the report of a server's last run for a phase, None before the first."""
         async with self._store.reading() as connection:
-            found = await conformance_runs.report(connection, registered.id, phase_id)
-        return None if found is None else msgspec.json.decode(found, type=Conformance)
+            content = await conformance_runs.report(connection, registered.id, phase_id)
+        return None if content is None else msgspec.json.decode(content, type=Conformance)
 
     async def _keep(
         self,
@@ -185,18 +185,18 @@ class ConformanceRunner:
             task.exception()  # retrieved, so that asyncio does not log it: its awaiter gets it
 
 
-def _joined(known: RunningTest, server: Server, terms: Terms) -> RunningTest:
-    """Return a run under way for a request of the same one; raises `RefusedError` otherwise."""
-    if (known.server, known.terms) == (server, terms):
-        return known
-    phase = f" for phase {known.terms.phase}" if known.terms.phase else ""
-    other = phase if known.terms.phase != terms.phase else " as it was before a change"
+def _joined(current: RunningTest, server: Server, terms: Terms) -> RunningTest:
+    """Return a current run for an equal request; raises `RefusedError` otherwise."""
+    if (current.server, current.terms) == (server, terms):
+        return current
+    phase = f" for phase {current.terms.phase}" if current.terms.phase else ""
+    phase_words = phase if current.terms.phase != terms.phase else " as it was before a change"
     raise RefusedError(
-        Refusal.STATE, f"it is being tested{other}: wait until that has ended", field="server"
+        Refusal.STATE, f"it is being tested{phase_words}: wait until that has ended", field="server"
     )
 
 
 def verdict(registered: RegisteredServer, phase: str) -> ConformanceVerdict | None:
     """Return the verdict of a server's last run for a phase, None before the first."""
-    found = registered.verdicts.get(phase)
-    return None if found is None else msgspec.json.decode(found, type=ConformanceVerdict)
+    document = registered.verdicts.get(phase)
+    return None if document is None else msgspec.json.decode(document, type=ConformanceVerdict)

@@ -1,4 +1,4 @@
-"""Curves of runs: the score after each part of the articles, kept until more are answered."""
+"""Run curves: the score after each part of the articles, kept until more are answered."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
 
 POINTS = 24
-"""Points of a curve; it is made again after so many parts of the articles."""
+"""The points in a curve; it is recomputed after as many parts of the articles."""
 
 AT_ONCE = 4
-"""Curves that are made at a time."""
+"""How many curves are made at a time."""
 
 Curve: TypeAlias = tuple[tuple[int, float], ...]
-"""Pairs of answers and the score of these, in the order of the corpus; the last is the board's."""
+"""Numbers of answers with the score for these, in corpus order; the last is the board's."""
 
 _Run: TypeAlias = tuple[int, TaskName, ServerName]
 
 
 class _Basis(NamedTuple):
-    """All that a curve was made from but the last few answers."""
+    """Everything a curve was made from except the last few answers."""
 
     part: tuple[float, int]  # when the run was uploaded, and how far it is
     ranking: Ranking
@@ -48,14 +48,14 @@ class _Kept(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """The articles of the gold that count for a run, and the positions of all in the corpus."""
+    """The gold articles that count for a run, and all articles' positions in the corpus."""
 
     mask: Mask
     places: NDArray[np.int64]
 
 
 class ScoreCurves:
-    """The curves of all runs of a hub, made when they are asked for; nobody waits for another's."""
+    """The curves for all of a hub's runs, made on demand; nobody waits for another's."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -64,42 +64,46 @@ class ScoreCurves:
         self._making = asyncio.Semaphore(AT_ONCE)
 
     async def curve(self, running: RunningPhase, task: TaskName, run: ServerName) -> Curve:
-        """Return the curve of a run of a task that has gold."""
+        """Return a run's curve for a task that has gold."""
         board, key = running.boards.scoreboard, (running.phase.id, task, run)
         scored, is_open = board.scored_task(task), board.coverage.is_open()
         basis = _Basis(self._part(running, run), board.ranking, is_open)
         async with self._turns[key]:
-            known = self._kept.get(key)
-            if known is None or known.task is not scored or known.basis != basis:
+            stored = self._kept.get(key)
+            if stored is None or stored.task is not scored or stored.basis != basis:
                 async with self._making:
                     counted = _Counted(*board.counted(task, run))
                     answers = await self._answers(running, task, run)
-                    given = (scored, board.ranking, running.positions, counted, answers)
-                    curve = await asyncio.to_thread(_curve, *given)
-                known = self._kept[key] = _Kept(scored, basis, curve)
-            return known.curve
+                    arguments = (scored, board.ranking, running.positions, counted, answers)
+                    curve = await asyncio.to_thread(_curve, *arguments)
+                stored = self._kept[key] = _Kept(scored, basis, curve)
+            return stored.curve
 
     def _part(self, running: RunningPhase, run: ServerName) -> tuple[float, int]:
         offline = running.offline.get(run)
         if offline is not None:
             return offline.created_at, POINTS
-        done = running.boards.server_monitor.status(run).done
-        return 0.0, done * POINTS // max(1, len(running.corpus))
+        articles_done = running.boards.server_monitor.status(run).done
+        return 0.0, articles_done * POINTS // max(1, len(running.corpus))
 
     async def _answers(
         self, running: RunningPhase, task: TaskName, run: ServerName
     ) -> Sequence[tuple[ArticleId, Any]]:
-        """Return the answers of a run, in the order of the corpus."""
+        """Return a run's answers, in corpus order."""
         offline = running.offline.get(run)
         if offline is not None:
-            found = await self._uploaded(offline)
+            payloads = await self._uploaded(offline)
         else:
-            found = []
+            payloads = []
             key = running.key(running.servers[run])
-            async for some in stored_answers(self._store, running.corpus, run, key):
-                found += [(one.article, one.payloads[task]) for one in some if task in one.payloads]
+            async for batch in stored_answers(self._store, running.corpus, run, key):
+                payloads += [
+                    (answer.article, answer.payloads[task])
+                    for answer in batch
+                    if task in answer.payloads
+                ]
         positions = running.positions
-        return sorted(found, key=lambda answer: positions.get(answer[0], math.inf))
+        return sorted(payloads, key=lambda answer: positions.get(answer[0], math.inf))
 
     async def _uploaded(self, run: OfflineRun) -> list[tuple[ArticleId, Any]]:
         async with self._store.reading() as connection:
@@ -114,9 +118,9 @@ def _curve(
     counted: _Counted,
     answers: Sequence[tuple[ArticleId, Any]],
 ) -> Curve:
-    """Return the points of a curve; slow for a long run.
+    """Return a curve's points; slow for a long run.
 
-    A point has the score of the board if the corpus ended with its last answer.
+    A point has the board's score as if the corpus ended with its last answer.
     """
     scorer, column = scored.plugin.scorer(scored.gold), order_of(scored.plugin, ranking)[0]
     ends = {math.ceil(len(answers) * point / POINTS) for point in range(1, POINTS + 1)}

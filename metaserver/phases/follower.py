@@ -1,9 +1,9 @@
-"""The follower of the logs of a phase's lanes, which keeps boards, monitor and windows up to date.
+"""Follows the logs of a phase's lanes, and keeps boards, monitor and windows up to date.
 
-The order of a lane's log is the only order in which its attempts are counted, live or read from the
-store: the same log gives the same boards, to the last bit. Attempts that a lane publishes are taken
-at once where the log was followed up to them. Where it was not, since the hub was started or
-an attempt is missing, the store is read until nothing is left; the lane is behind meanwhile.
+A lane's attempts are counted only in log order, live or read from the store: the same log gives the
+same boards, to the last bit. Attempts that a lane publishes are taken at once if the log was
+followed up to them. If it was not, since the hub was started or an attempt is missing, the store is
+read until nothing is left; the lane is behind meanwhile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class CaughtUp(NamedTuple):
-    """The number of lanes that are up to date, of all."""
+    """The number of lanes that are up to date, and the total."""
 
     done: int
     total: int
@@ -46,7 +46,7 @@ class CaughtUp(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MadeCheckpoint:
-    """The aggregates of a lane at an end of its log; `gold` counts the changes of gold before."""
+    """A lane's aggregates at some log end; `gold` counts the gold changes before."""
 
     server: ServerName
     key: LaneKey
@@ -56,11 +56,11 @@ class MadeCheckpoint:
 
 
 class Follower:
-    """The follower of the lanes of one phase; `clock` returns Unix seconds.
+    """Follows a phase's lanes; `clock` returns Unix seconds.
 
-    `measuring` returns an empty monitor and empty windows, as those of the phase. `hear` is called
-    with each attempt that is stored while the lane is followed, once: for a process that does not
-    make them itself.
+    `measuring` returns an empty monitor and empty windows, like the phase's. `hear` is called once
+    with each attempt stored while the lane is followed: for a process that does not make them
+    itself.
     """
 
     def __init__(
@@ -118,12 +118,12 @@ class Follower:
             lane.behind, lane.begun = False, True
 
     def is_behind(self, server: ServerName) -> bool:
-        """Return whether stored attempts of a lane are not counted yet."""
+        """Return whether some of a lane's stored attempts are not counted yet."""
         return server in self._behind
 
     @property
     def behind(self) -> Set[ServerName]:
-        """The servers of the lanes that are behind."""
+        """The servers whose lanes are behind."""
         return frozenset(self._behind)
 
     @property
@@ -132,32 +132,32 @@ class Follower:
         return CaughtUp(len(self._lanes) - len(self._behind), len(self._lanes))
 
     def expect(self, server: ServerName, serial: int) -> None:
-        """Read a lane's log from the store where it is longer than was published."""
+        """Read a lane's log from the store if it is longer than was published."""
         lane = self._lanes[server]
         lane.end = lane.end._replace(serial=max(serial, lane.end.serial))
         if lane.read + len(lane.early) < lane.end.serial:
             self._fall_behind(lane)
 
     async def follow(self, ends: Mapping[ServerName, int]) -> None:
-        """Take in what other processes have added to the logs of lanes, up to these serials.
+        """Read what other processes have added to lanes' logs, up to these serials.
 
-        A few attempts of each are read at once; a lane with more is behind.
+        A few attempts per lane are read at once; a lane with more is behind.
         """
-        new = []
+        new_lanes = []
         for server, serial in ends.items():
             lane = self._lanes[server]
             if serial - lane.read > CHUNK or lane.behind:
                 self.expect(server, serial)
             elif serial > lane.read:
                 lane.end = lane.end._replace(serial=serial)
-                new.append(lane)
-        for some in _parts(new):
+                new_lanes.append(lane)
+        for batch in _parts(new_lanes):
             async with AsyncExitStack() as stack:
-                for lane in some:
+                for lane in batch:
                     await stack.enter_async_context(lane.reading)
-                if ready := [lane for lane in some if not lane.behind]:
+                if ready := [lane for lane in batch if not lane.behind]:
                     await self._reader.read_new(ready)
-            for lane in some:
+            for lane in batch:
                 self._boards.scoreboard.touch(lane.server.name)
                 self._note(lane)
             self._boards.touch()
@@ -170,10 +170,10 @@ class Follower:
             self._count_changes(lane)
 
     def _count_changes(self, lane: FollowedLane) -> None:
-        for one in lane.changes:
-            if one.id > lane.changed:
-                self._windows.state(lane.server.name, one.at, one.state, one.note)
-                lane.changed = one.id
+        for change in lane.changes:
+            if change.id > lane.changed:
+                self._windows.state(lane.server.name, change.at, change.state, change.note)
+                lane.changed = change.id
         lane.changes.clear()
 
     def limit(self, basis: Basis) -> None:
@@ -204,7 +204,7 @@ class Follower:
     # -- live ------------------------------------------------------------------------------------
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
-        """Take an event of a lane."""
+        """Process a lane's event."""
         lane = self._lanes[event.server.name]
         if isinstance(event, LaneChanged):
             self._boards.publish(event)
@@ -222,7 +222,7 @@ class Follower:
             self._take(lane, following)
 
     def _rest(self, lane: FollowedLane) -> None:
-        """Take the end of a lane's work."""
+        """Process the end of a lane's work."""
         if lane.early and not lane.behind:
             self._fall_behind(lane)  # the attempts between may not be published any more
 
@@ -256,7 +256,7 @@ class Follower:
             self._due[name] = None
 
     def void_scores(self) -> None:
-        """Note that all checkpoints are of another gold."""
+        """Note that all checkpoints belong to another gold."""
         self._gold_changes += 1
         for lane in self._lanes.values():
             lane.kept = None
@@ -275,12 +275,12 @@ class Follower:
 
     def unkept(self) -> Sequence[ServerName]:
         """Return the lanes whose new attempts are worth a checkpoint, most attempts first."""
-        known = [name for name in self._changed if not self.is_behind(name)]
-        found = [name for name in known if self._lanes[name].is_worth]
-        return sorted(found, key=lambda name: -self._lanes[name].new)
+        readable = [name for name in self._changed if not self.is_behind(name)]
+        worthy = [name for name in readable if self._lanes[name].is_worth]
+        return sorted(worthy, key=lambda name: -self._lanes[name].new)
 
     def make(self, server: ServerName) -> MadeCheckpoint:
-        """Return the aggregates of a lane whose measures and scores are of one serial."""
+        """Return a lane's aggregates, whose measures and scores cover the same serial."""
         lane = self._lanes[server]
         content = Content(
             self._basis,
@@ -296,24 +296,24 @@ class Follower:
             gold=self._gold_changes,
         )
 
-    def keep(self, made: MadeCheckpoint) -> None:
+    def keep(self, checkpoint: MadeCheckpoint) -> None:
         """Note that a checkpoint was stored."""
-        lane = self._lanes[made.server]
-        self._changed.pop(made.server, None)
-        self._due.pop(made.server, None)
-        if (made.content.basis, made.gold) == (self._basis, self._gold_changes):
-            lane.kept = made.end
+        lane = self._lanes[checkpoint.server]
+        self._changed.pop(checkpoint.server, None)
+        self._due.pop(checkpoint.server, None)
+        if (checkpoint.content.basis, checkpoint.gold) == (self._basis, self._gold_changes):
+            lane.kept = checkpoint.end
         if lane.new:
             self._note(lane)
 
     async def write(self, servers: Sequence[ServerName]) -> None:
-        """Store checkpoints of lanes in one transaction."""
-        made = [self.make(name) for name in servers]
-        stored = await asyncio.to_thread(_encoded, made)
+        """Store lanes' checkpoints in a transaction."""
+        made_checkpoints = [self.make(name) for name in servers]
+        stored = await asyncio.to_thread(_encoded, made_checkpoints)
         async with self._store.writing() as connection:
             await checkpoints.put(connection, stored, self._clock())
-        for one in made:
-            self.keep(one)
+        for checkpoint in made_checkpoints:
+            self.keep(checkpoint)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -340,7 +340,7 @@ class Follower:
         return next((lane for name, lane in behind if name not in failed), None)
 
     def revise(self, server: ServerName) -> None:
-        """Note that attempts in the log of a lane have changed: it is read from its beginning."""
+        """Note that attempts in a lane's log have changed: it is read from its beginning."""
         lane = self._lanes[server]
         lane.revised = True
         self._restart(lane)
@@ -350,11 +350,11 @@ class Follower:
         await self._catch_up(self._lanes[server])
 
     async def _begin(self, lanes: Sequence[FollowedLane]) -> None:
-        """Read the changes of state of lanes, and begin with their checkpoints."""
+        """Read the lanes' state changes, and begin with their checkpoints."""
         async with self._beginning:
-            new = [lane for lane in lanes if not lane.begun]
-            for start in range(0, len(new), LANES):
-                await self._begin_some(new[start : start + LANES])
+            new_lanes = [lane for lane in lanes if not lane.begun]
+            for start in range(0, len(new_lanes), LANES):
+                await self._begin_some(new_lanes[start : start + LANES])
 
     async def _begin_some(self, lanes: Sequence[FollowedLane]) -> None:
         keys = [lane.key for lane in lanes]
@@ -385,18 +385,18 @@ class Follower:
     def _decoded(
         self, pairs: Iterable[tuple[FollowedLane, StoredCheckpoint]]
     ) -> Sequence[Content | CheckpointError]:
-        found: list[Content | CheckpointError] = []
+        contents: list[Content | CheckpointError] = []
         for _, checkpoint in pairs:
             try:
-                found.append(decode(checkpoint.content, self._basis))
+                contents.append(decode(checkpoint.content, self._basis))
             except CheckpointError as error:
-                found.append(error)
-        return found
+                contents.append(error)
+        return contents
 
     def _use(
         self, lane: FollowedLane, stored: StoredCheckpoint, content: Content | CheckpointError
     ) -> None:
-        """Show what a checkpoint has; `CheckpointError` where it cannot be used."""
+        """Show what a checkpoint has; `CheckpointError` if it cannot be used."""
         name = lane.server.name
         if isinstance(content, CheckpointError):
             raise content
@@ -435,7 +435,7 @@ class Follower:
             self._note(lane)
 
     async def _keep_part(self, lane: FollowedLane) -> None:
-        """Store a checkpoint of a lane that is behind: its reading may be interrupted."""
+        """Store a checkpoint for a lane that is behind: its reading may be interrupted."""
         try:
             await self.write([lane.server.name])
         except UnavailableError:
@@ -444,8 +444,11 @@ class Follower:
             log.exception("no checkpoint of %s can be stored", lane.server.name)
 
 
-def _encoded(made: Iterable[MadeCheckpoint]) -> Sequence[StoredCheckpoint]:
-    return [StoredCheckpoint(one.key, one.end, encode(one.content)) for one in made]
+def _encoded(checkpoints: Iterable[MadeCheckpoint]) -> Sequence[StoredCheckpoint]:
+    return [
+        StoredCheckpoint(checkpoint.key, checkpoint.end, encode(checkpoint.content))
+        for checkpoint in checkpoints
+    ]
 
 
 def _parts(lanes: Iterable[FollowedLane]) -> Iterator[Sequence[FollowedLane]]:

@@ -33,25 +33,25 @@ Take: TypeAlias = Callable[[Sequence[Ticket]], Awaitable[None]]
 
 
 class Dealer(Protocol):
-    """The dealer of free lanes to the processes that work lanes."""
+    """Deals free lanes to the processes that work on lanes."""
 
     async def offer(self, tickets: Sequence[Ticket]) -> None:
-        """Deal tickets of free lanes, each to one process; the same ones may be offered again."""
+        """Deal free lanes' tickets, each to one process; a ticket may be offered again."""
 
     async def run(self) -> None:
         """Pass on what is dealt to this process, until cancelled."""
 
 
 class OwnDealer:
-    """The dealer of the one process of a store, which takes whatever is offered at once."""
+    """The dealer in a store's only process, which takes whatever is offered at once."""
 
     def __init__(self, take: Take) -> None:
         self._take = take
 
     async def offer(self, tickets: Sequence[Ticket]) -> None:
         """Take all lanes."""
-        some = iter(tickets)
-        while batch := list(itertools.islice(some, TAKEN_TOGETHER)):
+        remaining = iter(tickets)
+        while batch := list(itertools.islice(remaining, TAKEN_TOGETHER)):
             await self._take(batch)
 
     async def run(self) -> None:
@@ -67,7 +67,7 @@ log = logging.getLogger(__name__)
 
 
 class EndedLane(NamedTuple):
-    """A lane that has ended: how, and by which fault of the hub if there was one."""
+    """An ended lane: how it ended, and by which hub fault, if any."""
 
     end: LaneEnd
     failure: Exception | None
@@ -75,7 +75,7 @@ class EndedLane(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneSource:
-    """The source of lanes: which may be taken now, and what is worked of those that were taken."""
+    """The source of lanes: which may be taken now, and what work belongs to taken lanes."""
 
     may_take: Callable[[LaneKey], bool]
     make: Callable[[Sequence[TakenLane]], Awaitable[Sequence[Lane]]]
@@ -84,9 +84,9 @@ class LaneSource:
 
 
 class LaneHolder:
-    """The holder of the lanes of one process, a `member` of the hub.
+    """Holds a process' lanes; the process is a `member` of the hub.
 
-    `ends` has how each lane ended that was not taken since. `rested` is set whenever one was
+    `ends` has how each lane ended that was not taken since. `rested` is set whenever a lane was
     released.
     """
 
@@ -105,7 +105,7 @@ class LaneHolder:
         self._heeding = asyncio.Lock()
 
     async def run(self) -> None:
-        """Carry out orders when it is woken, and once a second where others give some too."""
+        """Carry out orders when woken, and once a second if others give orders too."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.engine.run(), name="engine")
             group.create_task(self._heed_always(), name="orders")
@@ -133,9 +133,9 @@ class LaneHolder:
         asyncio.get_running_loop().call_later(RETRY_SECONDS, self._wake.set)
 
     async def heed(self) -> None:
-        """Release the lanes that have ended, carry out the orders to others, take those due.
+        """Release ended lanes, carry out orders to others, take due lanes.
 
-        `UnavailableError` where the store is blocked.
+        `UnavailableError` if the store is blocked.
         """
         if self._member.role is ProcessRole.WEB:
             return  # others do
@@ -168,8 +168,8 @@ class LaneHolder:
                 await leases.report(connection, self._member.id, changed)
 
     async def _carry_out(self, stored: Mapping[LaneKey, LaneOrder]) -> None:
-        most = None if self._member.is_alone else self._member.places
-        todo = plan(self._held, stored, taking=self._rests, limit=most)
+        limit = None if self._member.is_alone else self._member.places
+        todo = plan(self._held, stored, taking=self._rests, limit=limit)
         for key in todo.free:  # it could not be made
             self._rests[key] = LaneRest(
                 key=key,
@@ -196,25 +196,25 @@ class LaneHolder:
     async def take_dealt(self, tickets: Sequence[Ticket]) -> None:
         """Take lanes that were dealt to this process, between two looks at its orders."""
         async with self._heeding:
-            await self._take([one for one in tickets if self._source.may_take(one.key)])
+            await self._take([ticket for ticket in tickets if self._source.may_take(ticket.key)])
 
     async def _take(self, tickets: Sequence[Ticket]) -> None:
         """Take lanes and start them, as far as they are free."""
-        taken = await self._store.take_lanes(
+        taken_lanes = await self._store.take_lanes(
             [ticket for ticket in tickets if ticket.key not in self._held],
             self._member.id,
             settled=self._member.is_settled,
         )
-        orders = {one.state.key: one.order for one in taken}
+        orders = {taken_lane.state.key: taken_lane.order for taken_lane in taken_lanes}
         self._member.count(taken_over=sum(order.taken_over for order in orders.values()))
-        for lane in await self._source.make(taken):
+        for lane in await self._source.make(taken_lanes):
             order = self._held[lane.key] = orders[lane.key]
             self.ends.pop(lane.key, None)
             self.engine.start(lane, allowance=order.allowance)
 
     @property
     def spare(self) -> int:
-        """The number of lanes more that this process may hold."""
+        """The number of further lanes that this process may hold."""
         return self._member.places - len(self._held)
 
     def _ended(self, key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:

@@ -1,7 +1,7 @@
-"""The board of a hub's jobs: what a process does is stored, so that the others can show it.
+"""A hub's job board: what a process does is stored, so that the others can show it.
 
-A hub of one process has its jobs in memory alone. Of several each does its own jobs and stores
-how they stand (ADR 81); which of them is asked makes no difference.
+A single-process hub has its jobs only in memory. With several, each does its own jobs and stores
+their state (ADR 81); any of them answers alike.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class JobBoard:
-    """The jobs of all processes of a hub; `clock` returns Unix seconds."""
+    """The jobs in all of a hub's processes; `clock` returns Unix seconds."""
 
     def __init__(
         self, store: Store, jobs: Jobs, member: HubMember, clock: Callable[[], float]
@@ -42,28 +42,32 @@ class JobBoard:
 
     @property
     def is_shared(self) -> bool:
-        """True where other processes may do jobs too."""
+        """True if other processes may do jobs too."""
         return not self._member.is_alone
 
     async def post(
         self, job: Job, excludes: Callable[[StoredJob], bool] = lambda _: False
     ) -> StoredJob | None:
-        """Store a job that has begun, unless another process does one that it `excludes`.
+        """Store a job that has begun, unless another process does a job that it `excludes`.
 
-        That one is returned then, and this one is withdrawn. So it is where all processes have as
-        many at work as may be (`RefusedError`). Where nothing can be stored it is cancelled
-        (`UnavailableError`). Those who ask at the same moment are heard one after the other.
+        That job is returned then, and this job withdrawn, as it is if all processes have the
+        maximum at work (`RefusedError`). If nothing can be stored it is cancelled
+        (`UnavailableError`). Simultaneous calls are processed in turn.
         """
         if not self.is_shared:
             return None
-        other: StoredJob | None = None
+        elsewhere_job: StoredJob | None = None
         try:
             async with self._store.writing() as connection:
                 elsewhere = await self._elsewhere(connection, job.team)
-                other = next(filter(excludes, elsewhere), None)
-                if other is None:
-                    own = self._jobs.list_all(job.team)
-                    here = sum(one.state is JobState.RUNNING for one in own if one is not job)
+                elsewhere_job = next(filter(excludes, elsewhere), None)
+                if elsewhere_job is None:
+                    jobs_here = self._jobs.list_all(job.team)
+                    here = sum(
+                        other_job.state is JobState.RUNNING
+                        for other_job in jobs_here
+                        if other_job is not job
+                    )
                     require_room(job.team, here + len(elsewhere))
                     before = self._clock() - KEPT_SECONDS
                     await stored_jobs.forget(connection, job.team, MOST_KEPT - 1, before)
@@ -76,14 +80,14 @@ class JobBoard:
             job.task.cancel()
             self._posted[job] = ()  # it may be stored all the same, and then not as running
             raise
-        if other is not None:
+        if elsewhere_job is not None:
             self._jobs.withdraw(job)
         else:
             self._posted[job] = ()
-        return other
+        return elsewhere_job
 
     async def elsewhere(self, team: str, meant: Callable[[StoredJob], bool]) -> StoredJob | None:
-        """Return a job of a team (of the organisers) that is `meant` and another process does."""
+        """Return a team's (or the organisers') job that is `meant` and runs in another process."""
         if not self.is_shared:
             return None
         async with self._store.reading() as connection:
@@ -91,8 +95,8 @@ class JobBoard:
 
     async def _elsewhere(self, connection: AsyncConnection, team: str) -> Sequence[StoredJob]:
         """Return the jobs that other processes do; its own are in memory, as they are now."""
-        known = await stored_jobs.at_work(connection, team)
-        return [job for job in known if job.process != self._member.id]
+        at_work = await stored_jobs.at_work(connection, team)
+        return [job for job in at_work if job.process != self._member.id]
 
     async def run(self) -> None:
         """Store how jobs stand, and cancel those that others want cancelled, until cancelled."""
@@ -105,7 +109,7 @@ class JobBoard:
             await asyncio.sleep(TICK_SECONDS)
 
     async def flush(self) -> None:
-        """Store what has changed of this process's jobs; `UnavailableError` where it cannot be."""
+        """Store what has changed in this process' jobs; `UnavailableError` if that fails."""
         async with self._flushing:
             now = {job: self._standing(job) for job in self._posted}
             changed = [job for job, standing in now.items() if self._posted[job] != standing]
@@ -118,21 +122,21 @@ class JobBoard:
                     del self._posted[job]  # its last word
 
     async def find(self, key: str) -> StoredJob | None:
-        """Return a job of any process as it is stored; None where there is none."""
+        """Return any process' job as stored, or None."""
         if not self.is_shared:
             return None
         async with self._store.reading() as connection:
             return await stored_jobs.get(connection, key)
 
     async def newest(self, team: str, kind: str | None = None) -> Sequence[StoredJob]:
-        """Return the newest jobs of a team (of the organisers) in all processes."""
+        """Return a team's (or the organisers') newest jobs in all processes."""
         if not self.is_shared:
             return []
         async with self._store.reading() as connection:
             return await stored_jobs.newest(connection, team, MOST_KEPT, kind=kind)
 
     async def cancel(self, job: StoredJob) -> None:
-        """Ask another process to cancel its job; `RefusedError` where it cannot be any more."""
+        """Ask another process to cancel its job; `RefusedError` if it is too late."""
         if job.ended_at is not None or job.lost:
             raise RefusedError(Refusal.STATE, "it has ended")
         if job.fixed:
@@ -145,9 +149,9 @@ class JobBoard:
         if not running:
             return
         async with self._store.reading() as connection:
-            asked = await stored_jobs.to_cancel(connection, [job.id for job in running])
+            ids = await stored_jobs.to_cancel(connection, [job.id for job in running])
         for job in running:
-            if job.id in asked and not job.progress.fixed and job.ended_at is None:
+            if job.id in ids and not job.progress.fixed and job.ended_at is None:
                 self._jobs.cancel(job)
 
     def _standing(self, job: Job) -> tuple[object, ...]:

@@ -29,11 +29,13 @@ from metaserver.base.errors import (
 from metaserver.base.states import JobState
 
 MOST_KEPT = 32
-"""Most jobs that are remembered of one owner, running ones too; the oldest ended one goes first."""
+"""The maximum number of jobs remembered per owner, including running jobs; the oldest ended job
+goes first.
+"""
 MOST_AT_WORK, TEAM_AT_WORK = 4, 16
-"""Most jobs that run at a time: of all organisers together, of one team."""
+"""The maximum number of concurrent jobs: of all organisers together, of a team."""
 REPORT_ROWS = 100
-"""The number of rows between two reports of the progress."""
+"""The number of rows between two progress reports."""
 ID_BYTES = 8
 FAULT = "the hub failed to do this; the reason is in its log"
 
@@ -42,7 +44,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(kw_only=True, slots=True)
 class Progress:
-    """The progress of a job, as reported by its work; `total` is 0 while it is unknown.
+    """A job's progress, as reported by its work; `total` is 0 while unknown.
 
     `fixed`: its result is being stored, so that it can no longer be cancelled.
     """
@@ -57,7 +59,7 @@ class Progress:
         self.step, self.done, self.total = step, 0, total
 
     def advance(self, count: int) -> None:
-        """Add to the done part of the step."""
+        """Add to the step's done part."""
         self.done += count
 
     def fix(self, step: str) -> None:
@@ -87,7 +89,7 @@ class RowCounter:
         self._on_progress(self._progress)
 
     def count(self, rows: int = 1) -> None:
-        """Count rows of the step."""
+        """Count the step's rows."""
         before = self._progress.done // REPORT_ROWS
         self._progress.advance(rows)
         if self._progress.done // REPORT_ROWS > before:
@@ -100,9 +102,9 @@ Work: TypeAlias = Callable[[Progress], Awaitable[msgspec.Struct]]
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Job:
-    """One job; times are Unix seconds. `report` is set once it is done, `error` if it failed.
+    """A job; times are Unix seconds. `report` is set once it is done, `error` if it failed.
 
-    `team` is the team that it belongs to, empty where it is the organisers'.
+    `team` is its team, empty for the organisers.
     """
 
     id: str
@@ -131,7 +133,7 @@ class Job:
 
 
 class Jobs:
-    """The jobs of a hub; `clock` returns Unix seconds."""
+    """A hub's jobs; `clock` returns Unix seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -139,7 +141,7 @@ class Jobs:
         self._closed = False
 
     def begin(self, kind: str, subject: str, asked_by: str, work: Work, *, team: str = "") -> Job:
-        """Begin a job; `RefusedError` where its owner has as many running as may be."""
+        """Begin a job; `RefusedError` if its owner has the maximum running."""
         if self._closed:
             raise RefusedError(Refusal.STATE, "the hub stops: try again later")
         require_room(team, sum(job.state is JobState.RUNNING for job in self.list_all(team)))
@@ -159,15 +161,15 @@ class Jobs:
         return job
 
     def get(self, key: str) -> Job | None:
-        """Return a job; None where it was forgotten, or is of an earlier process."""
+        """Return a job; None if it was forgotten, or belongs to an earlier process."""
         return self._jobs.get(key)
 
     def list_all(self, team: str = "") -> Sequence[Job]:
-        """Return the jobs of a team (of the organisers) that are remembered, newest first."""
+        """Return a team's (or the organisers') remembered jobs, newest first."""
         return [job for job in reversed(self._jobs.values()) if job.team == team]
 
     def at_work(self, kind: str) -> Job | None:
-        """Return a running job of a kind, if there is one."""
+        """Return a running job of a kind, if any."""
         running = (job for job in self._jobs.values() if job.state is JobState.RUNNING)
         return next((job for job in running if job.kind == kind), None)
 
@@ -208,20 +210,20 @@ class Jobs:
             job.state, job.error = JobState.FAILED, FAULT
 
     def _settle(self, job: Job) -> None:
-        """Record that a job has ended; one that was cancelled may not have begun."""
+        """Record that a job has ended; a cancelled job may not have begun."""
         if job.state is JobState.RUNNING:
             job.state = JobState.CANCELLED
         job.ended_at = self._clock()
 
     def _forget(self, team: str) -> None:
-        known = self.list_all(team)
-        ended = [job for job in reversed(known) if job.state is not JobState.RUNNING]
-        for job in ended[: max(0, len(known) - MOST_KEPT)]:
+        jobs_of_team = self.list_all(team)
+        ended = [job for job in reversed(jobs_of_team) if job.state is not JobState.RUNNING]
+        for job in ended[: max(0, len(jobs_of_team) - MOST_KEPT)]:
             del self._jobs[job.id]
 
 
 def require_room(team: str, at_work: int) -> None:
-    """Check that an owner who has so many jobs at work may begin another one."""
+    """Check that an owner with so many jobs at work may begin another."""
     if at_work >= (TEAM_AT_WORK if team else MOST_AT_WORK):
         message = f"{at_work} jobs are running already: try again later"
         raise RefusedError(Refusal.STATE, message)
@@ -235,10 +237,10 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 async def in_process(work: Callable[..., R], arguments: tuple[Any, ...], progress: Progress) -> R:
-    """Return the result of `work(*arguments, on_progress=...)`, done in a process of its own.
+    """Return the result of `work(*arguments, on_progress=...)`, done in its own process.
 
     Both are sent to the process, and `progress` follows it. A `MetaserverError` there is raised
-    here, by its words. Cancelled, or where the hub ends, the process is killed.
+    here, with its message. Cancelled, or if the hub ends, the process is killed.
     """
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe(duplex=False)

@@ -19,9 +19,9 @@ from metaserver.phases.runtime import RunningPhase
 
 LOOK_SECONDS = 1.0
 RETRY_SECONDS = 60.0
-"""Time until a phase whose aggregates cannot be made is tried again."""
+"""After how long a phase whose aggregates failed is tried again."""
 FEW = 16
-"""Checkpoints that are made and stored at a time."""
+"""How many checkpoints are made and stored at a time."""
 REST = 9.0
 """After checkpoints the keeper rests for this many times as long: a tenth of a core at most."""
 STOP_SECONDS = 1.5
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class AggregateKeeper:
-    """The keeper of the aggregates of all phases; of several, one `writes` checkpoints."""
+    """Keeps all phases' aggregates; of several keepers, one `writes` checkpoints."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class AggregateKeeper:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _catch_up(self, running: RunningPhase) -> None:
-        begun = _now()
+        start = _now()
         try:
             await running.follower.catch_up()
             while running.is_behind:
@@ -95,7 +95,7 @@ class AggregateKeeper:
             self._retry_at[running] = _now() + RETRY_SECONDS
         else:
             self._retry_at.pop(running, None)
-            log.info("phase %s caught up in %.1f s", running.name, _now() - begun)
+            log.info("phase %s caught up in %.1f s", running.name, _now() - start)
 
     # -- checkpoints -----------------------------------------------------------------------------
 
@@ -112,9 +112,9 @@ class AggregateKeeper:
     async def _write_due(self, running: RunningPhase) -> None:
         due = running.follower.due()
         for start in range(0, len(due), FEW):
-            begun = _now()
+            write_start = _now()
             await run_uncancelled(self._write(running, due[start : start + FEW]))
-            await asyncio.sleep(REST * (_now() - begun))
+            await asyncio.sleep(REST * (_now() - write_start))
 
     async def _write(self, running: RunningPhase, servers: Sequence[ServerName]) -> None:
         follower = running.follower

@@ -1,9 +1,9 @@
-"""Control of lanes: the desired states set by teams and organisers, stored with an order.
+"""Lane control: the desired states set by teams and organisers, stored with an order.
 
-The desired state of a lane, the order that follows from it and the entry in the audit log are one
-transaction; the process that holds the lane carries the order out (`holder`). So a hub that is
-killed goes on with it, and a lane that cannot be started at once is started later. No article is
-sent twice at a time: a lane is taken only where nobody holds it.
+A lane's desired state, the resulting order and the audit log entry are one transaction; the process
+that holds the lane carries the order out (`holder`). So a killed hub goes on with it, and a lane
+that cannot be started at once is started later. No article is sent twice at a time: a lane is taken
+only if nobody holds it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class AuditWriter(Protocol):
-    """A writer of one entry of the audit log, in the transaction of the action that it records."""
+    """Writes an audit log entry, in the transaction of the recorded action."""
 
     def __call__(self, connection: AsyncConnection, /, **detail: object) -> Awaitable[None]:
         """Write the entry with further details."""
@@ -42,9 +42,9 @@ class AuditWriter(Protocol):
 
 
 class LaneController:
-    """The lanes of all phases; `phases` is the scheduler's own table, which changes.
+    """All phases' lanes; `phases` is the scheduler's own table, which changes.
 
-    `lock` is held for one change of phases or lanes at a time.
+    `lock` is held during each change to phases or lanes.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class LaneController:
     async def start(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
-        """Start a server's lane, which sends it all articles of its queue.
+        """Start a server's lane, which sends it all articles in its queue.
 
-        `RefusedError` where the phase is not open, or an organiser has suspended the lane.
+        `RefusedError` if the phase is not open, or an organiser has suspended the lane.
         """
         async with self.lock:
             async with self._store.writing() as connection:
@@ -74,9 +74,9 @@ class LaneController:
     async def start_next(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
-        """Send a server the next article of its queue, and no more.
+        """Send a server the next article in its queue, and no more.
 
-        `RefusedError` also where it is running already.
+        `RefusedError` also if it is running already.
         """
         key = running.key(registered)
         async with self.lock:
@@ -113,7 +113,7 @@ class LaneController:
     async def resume(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
-        """Lift a suspension; the lane continues at once where the phase is open."""
+        """Lift a suspension; the lane continues at once if the phase is open."""
         async with self.lock:
             is_open = running.state in OPEN_STATES
             async with self._store.writing() as connection:
@@ -149,15 +149,15 @@ class LaneController:
         """Pause a lane, which stays suspended if it is; return the number of the order."""
         async with self.lock:
             async with self._store.writing() as connection:
-                shown = await stored_servers.control(connection, running.key(registered))
-                if shown.control is not Control.SUSPENDED:
-                    shown = LaneControl(control=Control.PAUSED, note="")
+                control = await stored_servers.control(connection, running.key(registered))
+                if control.control is not Control.SUSPENDED:
+                    control = LaneControl(control=Control.PAUSED, note="")
                 number = await self._set(
                     connection,
                     running,
                     registered,
-                    shown.control,
-                    shown.note,
+                    control.control,
+                    control.note,
                     due=False,
                     cancel_by=cancel_by,
                 )
@@ -175,8 +175,8 @@ class LaneController:
     ) -> int:
         """Put given-up articles (all, or some) into the queue again; return their number.
 
-        Requests in flight to the server are dropped, and sent again afterwards: whoever holds the
-        lane has lost it.
+        Requests in flight to the server are dropped, and sent again afterwards: the lane's holder
+        has lost it.
         """
         key = running.key(registered)
         async with self.lock:
@@ -194,14 +194,14 @@ class LaneController:
         return count
 
     async def _read_again(self, running: RunningPhase, name: ServerName) -> None:
-        """Count a server's attempts again; where that fails, the keeper does it later."""
+        """Count a server's attempts again; if that fails, the keeper does it later."""
         try:
             await running.read_again(name)
         except Exception:
             log.exception("the log of %s cannot be read: its boards are behind", name)
 
     async def changed(self, registered: RegisteredServer) -> None:
-        """Apply changes of a server whose lanes are not running."""
+        """Apply changes to a server whose lanes are not running."""
         async with self.lock:
             for running in self._phases.values():
                 if registered.server.name in running.servers:
@@ -215,7 +215,7 @@ class LaneController:
                 await self.pause(running, registered, phase_note)
 
     def at_work(self, registered: RegisteredServer) -> bool:
-        """Return whether a lane of the server is running in any phase."""
+        """Return whether the server has a running lane in any phase."""
         return any(self.is_at_work(running.key(registered)) for running in self._phases.values())
 
     def is_at_work(self, key: LaneKey) -> bool:
@@ -231,11 +231,11 @@ class LaneController:
 
     @property
     def count(self) -> int:
-        """The number of lanes at work."""
+        """The number of working lanes."""
         return self.holder.engine.count + len(self._elsewhere)
 
     async def ended(self, running: RunningPhase) -> Mapping[ServerName, EndedLane]:
-        """Wait until no lane of a phase is at work or is to be; return the end of each."""
+        """Wait until none of a phase's lanes is at work or due; return how each ended."""
         while True:
             self.holder.rested.clear()
             async with self._store.reading() as connection:
@@ -269,7 +269,7 @@ class LaneController:
             self.holder.engine.pause(running.key(registered))
 
     async def heed(self) -> None:
-        """Carry out the orders that were stored; where that fails, the holder does it later."""
+        """Carry out the stored orders; if that fails, the holder does it later."""
         await self._heed()
 
     # -- helpers ---------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ class LaneController:
         due: bool,
         cancel_by: str = "",
     ) -> int:
-        """Store the desired state of a lane, and the order; return its number."""
+        """Store a lane's desired state, and the order; return its number."""
         key = running.key(registered)
         await stored_servers.set_control(connection, key, control, reason)
         return await leases.order(connection, key, due=due, cancel_by=cancel_by)

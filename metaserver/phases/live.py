@@ -35,16 +35,16 @@ from metaserver.tasks.plugin import ComparedTask, TaskPlugin
 
 TICK_SECONDS = 5.0
 LARGE = 1_000
-"""Hits of an answer above which a thread prepares it: 10 ms of the event loop, in 4 views."""
+"""Hits in an answer above which a thread prepares it: 10 ms on the event loop, in 4 views."""
 MEANS_PAUSE = 0.03
-"""Seconds between two parts of the means of changed runs, which take about 0.01 each."""
+"""Seconds between two parts of the changed runs' means, which take about 0.01 each."""
 LEAST_TEAMS = 3
-"""Fewer teams than this could derive one another's scores from an article's mean."""
+"""Fewer teams than this could derive each other's scores from an article's mean."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOwner:
-    """The owner of a run, its team, with its title; and how the run came: a file, a protocol."""
+    """A run's owner, its team, with its title; and how the run came: a file, a protocol."""
 
     team: str = ""
     title: str = ""
@@ -62,7 +62,7 @@ class Landed(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """A board as it was shown last, and what it was made from."""
+    """A board as last shown, and what it was made from."""
 
     scores: Mapping[ServerName, Score]
     comparison: BoardComparison | None
@@ -74,9 +74,9 @@ class _Shown(NamedTuple):
 class LiveBoards:
     """Monitor and leaderboards with a version that rises at each change.
 
-    `blocked` returns the reason why no answer can be stored at present, or None; `lacking` the runs
-    whose stored answers are still being read. While there are any no new comparison is made: a
-    rank's interval needs all runs. Costs are those in `currency`.
+    `blocked` returns why no answer can be stored at present, or None; `lacking` the runs whose
+    stored answers are still being read. Meanwhile no new comparison is made: a rank's interval
+    needs all runs. Costs are in `currency`.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class LiveBoards:
         self._change = asyncio.Event()
 
     def enter(self, run: ServerName, owner: RunOwner) -> None:
-        """Set the owner of a run; without one a run is online, and counts as a team of its own."""
+        """Set a run's owner; without an owner a run is online, and counts as its own team."""
         if self._owners.get(run) != owner:
             self._owners[run] = owner
             self._shown.clear()
@@ -121,7 +121,7 @@ class LiveBoards:
     def landing(self, beside: Scoreboard) -> Iterator[list[Landed]]:
         """Collect the answers that arrive within the context, besides scoring them.
 
-        Large ones are also prepared for the board `beside` that is being built.
+        Large answers are also prepared for the board `beside` being built.
         """
         self._landed, self._beside = [], beside
         try:
@@ -138,7 +138,7 @@ class LiveBoards:
 
     @property
     def version(self) -> int:
-        """The version: it rises with each change, and is another one after it."""
+        """The version: it rises with each change, and differs after it."""
         return self._version
 
     def touch(self) -> None:
@@ -174,17 +174,17 @@ class LiveBoards:
 
     async def restore(self, answers: Sequence[Landed]) -> None:
         """Score stored answers; the slow part is done in a thread."""
-        made: Sequence[Prepared] = [{} for _ in answers]
-        while not all(map(self._is_prepared, answers, made)):
-            await asyncio.to_thread(_prepare, self.scoreboard, answers, made)
-        for landed, prepared in zip(answers, made, strict=True):
+        prepared_answers: Sequence[Prepared] = [{} for _ in answers]
+        while not all(map(self._is_prepared, answers, prepared_answers)):
+            await asyncio.to_thread(_prepare, self.scoreboard, answers, prepared_answers)
+        for landed, prepared in zip(answers, prepared_answers, strict=True):
             self._put(landed._replace(prepared=prepared))
 
     def _is_prepared(self, landed: Landed, prepared: Prepared) -> bool:
         return self.scoreboard.is_prepared(landed.payloads, prepared)
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
-        """Record an event of a lane; called by the lane when it is committed."""
+        """Record a lane's event; called by the lane on commit."""
         if isinstance(event, LaneChanged):
             self.server_monitor.lane(event)
         else:
@@ -211,19 +211,21 @@ class LiveBoards:
         return self.scoreboard.tasks()
 
     def counts(self, team: str | None = None) -> Mapping[TaskName, int]:
-        """Return the number of runs of each task; of one team, where it is given."""
+        """Return each task's number of runs; a team's, if given."""
         if team is None:
             return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
-        own = [run for run, owner in self._owners.items() if owner.team == team]
+        team_runs = [run for run, owner in self._owners.items() if owner.team == team]
         runs = {task.name: set(self.scoreboard.runs(task.name)) for task in self.tasks()}
-        return {task: sum(run in known for run in own) for task, known in runs.items()}
+        return {
+            task: sum(run in run_names for run in team_runs) for task, run_names in runs.items()
+        }
 
     def monitor(self) -> Monitor:
         """Return the monitor as of now."""
         return self.server_monitor.snapshot(self._blocked() or "")
 
     def views(self, task: TaskName) -> Sequence[View]:
-        """Return the views that a task is scored in, the raw one first."""
+        """Return the views that a task is scored in, the raw view first."""
         return self.scoreboard.views(task)
 
     def policies(self, task: TaskName) -> tuple[ArticlePolicy, ...]:
@@ -246,29 +248,29 @@ class LiveBoards:
             self.touch()
 
     def board(self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None) -> Board:
-        """Return the leaderboard of one task with the newest scores and intervals that there are.
+        """Return a task's leaderboard with the newest scores and intervals.
 
-        Where many runs have changed, some have their previous score, or none yet: it is computed
-        within seconds, and then the version rises. `refresh` waits for that. All pages of a board
-        share it until a score or an interval changes: a thousand rows take 20 ms.
+        If many runs have changed, some have their previous score, or none yet: it is computed
+        within seconds, and then the version rises. `refresh` waits for that. All of a board's pages
+        share it until a score or interval changes: a thousand rows take 20 ms.
         """
         policy = policy or self.scoreboard.ranking.articles
         scores = self._recent(task, view, policy)
         comparison, lacking = self._comparison(task, view, policy, scores), self._lacking()
         usages = self.server_monitor.usages(self._currency)
-        shown = self._shown.get((task, view, policy))
+        cached = self._shown.get((task, view, policy))
         if (
-            shown is None
-            or shown.comparison is not comparison
-            or shown.lacking != lacking
-            or shown.usages != usages
-            or not are_same(shown.scores, scores)
+            cached is None
+            or cached.comparison is not comparison
+            or cached.lacking != lacking
+            or cached.usages != usages
+            or not are_same(cached.scores, scores)
         ):
-            made = self.scoreboard.board_of(task, view, scores, policy)
-            board = self._completed(made, comparison, usages, lacking)
-            shown = _Shown(scores, comparison, lacking, usages, board)
-            self._shown[task, view, policy] = shown
-        return shown.board
+            fresh = self.scoreboard.board_of(task, view, scores, policy)
+            board = self._completed(fresh, comparison, usages, lacking)
+            cached = _Shown(scores, comparison, lacking, usages, board)
+            self._shown[task, view, policy] = cached
+        return cached.board
 
     async def refresh(
         self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None
@@ -287,7 +289,7 @@ class LiveBoards:
         return scores
 
     async def _catch_up(self) -> None:
-        """Average the changed runs of the boards that were read, with a part of the event loop."""
+        """Average the changed runs on boards that were read, with part of the event loop."""
         while self._behind:
             task, view, policy = board = next(iter(self._behind))
             del self._behind[board]
@@ -308,7 +310,7 @@ class LiveBoards:
     async def settled(
         self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None
     ) -> Board:
-        """Return the leaderboard of one task with intervals of the same scores, to be frozen."""
+        """Return a task's leaderboard with matching intervals, to be frozen."""
         policy = policy or self.scoreboard.ranking.articles
         scores = await self.scoreboard.averaged(task, view, policy)
         comparison = await self.comparisons.make(task, view, policy, scores)
@@ -358,25 +360,25 @@ class LiveBoards:
         return replace(board, unresampled=_why_unresampled(plugin, board.order[0]))
 
     def articles(self, task: TaskName, view: View = RAW) -> ArticleBoard:
-        """Return the levels of a task's articles that at least `LEAST_TEAMS` teams answered."""
+        """Return the levels of the task's articles that at least `LEAST_TEAMS` teams answered."""
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
             return ArticleBoard(task=task)
         policy = ArticlePolicy.ANSWERED  # an article that a run did not answer is not hard for it
-        found = self._comparison(task, view, policy, self._recent(task, view, policy))
-        known = found.levels if found else ()
-        shown = [level for level in known if self._teams(level.runs) >= LEAST_TEAMS]
+        comparison = self._comparison(task, view, policy, self._recent(task, view, policy))
+        levels = comparison.levels if comparison else ()
+        visible = [level for level in levels if self._teams(level.runs) >= LEAST_TEAMS]
         return ArticleBoard(
             task=task,
             measure=plugin.level,
-            levels=shown,
+            levels=visible,
             least=self.scoreboard.ranking.min_coverage,
-            withheld=len(known) - len(shown),
-            ready=found is not None,
+            withheld=len(levels) - len(visible),
+            ready=comparison is not None,
         )
 
     def _teams(self, runs: Iterable[str]) -> int:
-        """Count the teams of runs; a run without a team is one of its own."""
+        """Count the runs' teams; a run without a team is its own team."""
         owners = {run: self._owners.get(ServerName(run)) for run in runs}
         return len({owner.team if owner and owner.team else run for run, owner in owners.items()})
 
@@ -397,15 +399,17 @@ class LiveBoards:
 
 def _why_unresampled(plugin: ComparedTask, measure: str) -> str:
     headings = {column.key: column.heading for column in plugin.columns}
-    known = ", ".join(headings[one] for one in plugin.resampled)
-    return f"{headings[measure]} has no intervals: it is not resampled, as {known} can be."
+    measures = ", ".join(headings[key] for key in plugin.resampled)
+    return f"{headings[measure]} has no intervals: it is not resampled, as {measures} can be."
 
 
 def _is_of(interval: RunIntervals, score: float | None) -> bool:
-    """Return whether an interval is that of a score."""
+    """Return whether an interval belongs to a score."""
     return score is not None and math.isclose(interval.score, score, rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _prepare(board: Scoreboard, answers: Sequence[Landed], made: Sequence[Prepared]) -> None:
-    for landed, prepared in zip(answers, made, strict=True):
+def _prepare(
+    board: Scoreboard, answers: Sequence[Landed], prepared_answers: Sequence[Prepared]
+) -> None:
+    for landed, prepared in zip(answers, prepared_answers, strict=True):
         board.prepare(landed.article, landed.payloads, prepared)

@@ -27,26 +27,26 @@ from metaserver.store.store import Store
 # -- a lane as far as its log was followed, and when it is to have its next checkpoint -------------
 
 LEAST_NEW = 256
-"""A lane with fewer attempts since its checkpoint is not due for the next one."""
+"""A lane with fewer attempts since its checkpoint is not due for the next."""
 NEW_SHARE = 0.25
-"""Nor is one whose attempts since then are less than this share of its log."""
+"""Nor is a lane whose attempts since then are less than this share of its log."""
 LATE_SECONDS, LATE_SHARE = 600.0, 0.01
 """Longest time that new attempts are without a checkpoint, if they are this share of their log."""
 WORTH = 32
 """Fewer new attempts are read again as fast as a checkpoint of them is written, at a stop."""
 PART = 10_000
-"""Attempts of a log that are read before a checkpoint keeps them; more of a long one."""
+"""How many attempts are read before a checkpoint stores them; more in a long log."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class FollowedLane:
     """A lane as far as its log was followed.
 
-    `end` is the end of the log as far as it is known; `read` and `scored` are the last serials that
-    count in its measures and in its runs' scores. `early` are attempts that were published before
-    their predecessors. `heard` is the serial up to which attempts that other processes stored were
-    passed on, or were there before the lane was followed. `changes` of its server's state are to be
-    counted when it has begun; `changed` is the id of the last one that was.
+    `end` is the log's known end; `read` and `scored` are the last serials that count in its
+    measures and in its runs' scores. `early` are attempts published before their predecessors.
+    `heard` is the serial up to which other processes' attempts were passed on, or existed before
+    the lane was followed. `changes` in its server's state are to be counted when it has begun;
+    `changed` is the last counted id.
     """
 
     server: Server
@@ -74,12 +74,12 @@ class FollowedLane:
 
     @property
     def is_due(self) -> bool:
-        """True where so many attempts are new that they are to have a checkpoint."""
+        """True if enough attempts are new for a checkpoint."""
         return self.new >= max(LEAST_NEW, NEW_SHARE * self.read)
 
     @property
     def is_worth(self) -> bool:
-        """True where a checkpoint at a hub's stop spares its next start time."""
+        """True if a checkpoint at a hub's stop spares its next start time."""
         return self.new >= WORTH
 
     @property
@@ -93,7 +93,7 @@ class FollowedLane:
         return self.read + max(PART, int(NEW_SHARE * self.read))
 
     def begin_again(self) -> None:
-        """Begin with the first attempt of its log; what was scored stays."""
+        """Begin with its log's first attempt; what was scored stays."""
         self.round += 1
         self.read, self.kept = 0, None
         self.early.clear()
@@ -102,15 +102,15 @@ class FollowedLane:
 # -- the reading of lanes' logs from the store: attempts counted and scored, mostly in threads -----
 
 CHUNK = 256
-"""Attempts of a lane that are read at a time."""
+"""How many attempts are read at a time."""
 _TASKS = msgspec.json.Decoder(dict[TaskName, msgspec.Raw])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogReader:
-    """The reader of the logs of a phase's lanes; their answers are scored on its boards.
+    """Reads the logs of a phase's lanes; their answers are scored on its boards.
 
-    `measuring` returns an empty monitor and empty windows, as those of the phase; for `hear` see
+    `measuring` returns an empty monitor and empty windows, like the phase's; for `hear` see
     `Follower`.
     """
 
@@ -122,20 +122,20 @@ class LogReader:
     hear: Callable[[LoggedAttempt], None] | None = None
 
     async def read(self, lane: FollowedLane) -> bool:
-        """Read the next part of a lane's log, of most logs all, and count it.
+        """Read the next part of a lane's log (usually all of it), and count it.
 
-        Return whether it counts: not where the log is to be read from its beginning meanwhile.
+        Return whether it counts: not if the log is to be read from its beginning meanwhile.
         """
         if lane.revised:
             await self._read_end(lane)
-        begun, part, monitor = lane.round, lane.part, self.boards.server_monitor
+        round_, part, monitor = lane.round, lane.part, self.boards.server_monitor
         tail = _Tail.of(lane, monitor, self.windows, self.measuring)
-        while lane.round == begun and tail.read < min(lane.end.serial, part):
+        while lane.round == round_ and tail.read < min(lane.end.serial, part):
             if not (rows := await self._rows(lane, tail.read)):
                 raise HubError(f"{lane.server.name} has no attempt {tail.read + 1}")
             for answers in await asyncio.to_thread(self._measure, lane, tail, rows):
                 await self._score(lane, answers)
-        if lane.round != begun:
+        if lane.round != round_:
             return False
         # Nothing is awaited from here on: what is published next comes after what was read.
         monitor.adopt(tail.monitor, lane.server.name)
@@ -149,17 +149,17 @@ class LogReader:
 
         A lane whose log is to be read from its beginning meanwhile is left out.
         """
-        begun = [lane.round for lane in lanes]
-        named = {lane.server.name: lane for lane in lanes}
+        rounds = [lane.round for lane in lanes]
+        by_name = {lane.server.name: lane for lane in lanes}
         wanted = {lane.key.server_id: (lane.read, lane.end.serial) for lane in lanes}
         async with self.store.reading() as connection:
             rows = await logs.new_rows(connection, lanes[0].key.phase_id, wanted)
-        found = await asyncio.to_thread(self._decoded, lanes, rows)
-        for answers in batches(_to_be_scored(lanes, found)):
+        decoded = await asyncio.to_thread(self._decoded, lanes, rows)
+        for answers in batches(_to_be_scored(lanes, decoded)):
             await self.boards.restore(await asyncio.to_thread(_unpacked, answers))
-            for one in answers:
-                named[one.attempt.server].scored = one.serial
-        for lane, logged, round_ in zip(lanes, found, begun, strict=True):
+            for answer in answers:
+                by_name[answer.attempt.server].scored = answer.serial
+        for lane, logged, round_ in zip(lanes, decoded, rounds, strict=True):
             if logged and lane.round == round_:
                 monitor = self.boards.server_monitor
                 count(logged, lane.server.name, self.corpus, monitor, self.windows)
@@ -170,15 +170,15 @@ class LogReader:
         """Pass on the attempts of a lane that were stored since it is followed, each once."""
         if self.hear is None:
             return
-        for one in logged:
-            if one.serial > lane.heard:
-                self.hear(one)
-                lane.heard = one.serial
+        for entry in logged:
+            if entry.serial > lane.heard:
+                self.hear(entry)
+                lane.heard = entry.serial
 
     def _decoded(
         self, lanes: Iterable[FollowedLane], rows: Iterable[Any]
     ) -> Sequence[Sequence[LoggedAttempt]]:
-        """Return the attempts of each lane."""
+        """Return each lane's attempts."""
         of_lanes: defaultdict[int, list[Any]] = defaultdict(list)
         for row in rows:
             of_lanes[row.server_id].append(row)
@@ -188,12 +188,12 @@ class LogReader:
         ]
 
     async def _read_end(self, lane: FollowedLane) -> None:
-        """Read where a log ends whose attempts have changed."""
-        begun = lane.round
+        """Find the end of a log whose attempts have changed."""
+        round_ = lane.round
         async with self.store.reading() as connection:
             end = await logs.end(connection, lane.key)
         lane.end = LogEnd(max(lane.end.serial, end.serial), end.revision)
-        lane.revised = lane.round != begun  # they have changed again
+        lane.revised = lane.round != round_  # they have changed again
 
     async def _rows(self, lane: FollowedLane, after: int) -> Sequence[Any]:
         async with self.store.reading() as connection:
@@ -207,7 +207,9 @@ class LogReader:
         count(logged, lane.server.name, self.corpus, tail.monitor, tail.windows)
         tail.read = logged[-1].serial
         if self.hear is not None and tail.read > lane.heard:
-            tail.new += [one._replace(payloads=None) for one in logged if one.serial > lane.heard]
+            tail.new += [
+                entry._replace(payloads=None) for entry in logged if entry.serial > lane.heard
+            ]
         return list(batches(_to_be_scored([lane], [logged])))
 
     async def _score(self, lane: FollowedLane, answered: Sequence[LoggedAttempt]) -> None:
@@ -217,9 +219,9 @@ class LogReader:
 
 @dataclass(kw_only=True, slots=True)
 class _Tail:
-    """The measures of a lane while its log is read in a thread; they replace the shown ones.
+    """A lane's measures while its log is read in a thread; they replace the shown measures.
 
-    `new` are the attempts that are to be passed on.
+    `new` are the attempts to pass on.
     """
 
     monitor: ServerMonitor
@@ -235,7 +237,7 @@ class _Tail:
         windows: Windows,
         measuring: Callable[[], tuple[ServerMonitor, Windows]],
     ) -> _Tail:
-        """Return the measures of a lane as they are shown, those of an unread log empty."""
+        """Return a lane's measures as shown, empty for an unread log."""
         server = lane.server
         copy, copied = measuring()
         copy.add(server, "")
@@ -252,27 +254,29 @@ def count(
     monitor: ServerMonitor,
     windows: Windows,
 ) -> None:
-    """Count stored attempts of a server, in the order of their serials."""
+    """Count a server's stored attempts, in serial order."""
     ended = []
-    for one in logged:
-        tasks = _TASKS.decode(unpack(one.payloads)) if one.payloads else ()
-        monitor.attempt(one.attempt, one.position, final=one.final, tasks=tasks)
-        article_bytes = corpus.wire_bytes[one.position]
+    for entry in logged:
+        tasks = _TASKS.decode(unpack(entry.payloads)) if entry.payloads else ()
+        monitor.attempt(entry.attempt, entry.position, final=entry.final, tasks=tasks)
+        article_bytes = corpus.wire_bytes[entry.position]
         ended.append(
-            Ended.of(one.attempt, hits=one.hits_kept, article_bytes=article_bytes, final=one.final)
+            Ended.of(
+                entry.attempt, hits=entry.hits_kept, article_bytes=article_bytes, final=entry.final
+            )
         )
     windows.restore(server, ended)
 
 
 def _to_be_scored(
-    lanes: Iterable[FollowedLane], found: Iterable[Iterable[LoggedAttempt]]
+    lanes: Iterable[FollowedLane], decoded: Iterable[Iterable[LoggedAttempt]]
 ) -> Iterator[LoggedAttempt]:
-    for lane, logged in zip(lanes, found, strict=True):
-        yield from (one for one in logged if one.payloads and one.serial > lane.scored)
+    for lane, logged in zip(lanes, decoded, strict=True):
+        yield from (entry for entry in logged if entry.payloads and entry.serial > lane.scored)
 
 
 def _unpacked(answered: Iterable[LoggedAttempt]) -> Sequence[Landed]:
     return [
-        Landed(one.attempt.server, one.attempt.article, unpack_json(one.payloads or b""))
-        for one in answered
+        Landed(entry.attempt.server, entry.attempt.article, unpack_json(entry.payloads or b""))
+        for entry in answered
     ]

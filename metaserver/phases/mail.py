@@ -33,31 +33,31 @@ _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _LAST = r"[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"  # with a digit in front: a number of IPv4
 MAX_ADDRESS = 254  # characters (RFC 5321, 4.5.3.1)
 ADDRESS = rf"(?!-)(?=.{{1,64}}@){_ATOM}(\.{_ATOM})*@({_LABEL}\.)*{_LAST}"
-"""One plain address of at most `MAX_ADDRESS` characters: a dot-atom and the name of a host.
+"""A plain address, at most `MAX_ADDRESS` characters: a dot-atom and a host name.
 
-It has no `?`, so that it holds no encoded word (RFC 2047), and none of the letters of routes,
-options and pipes.
+It has no `?`, so no encoded word (RFC 2047), and no characters for routes, options or pipes.
 """
 _UTF8 = Charset("utf-8")
 _UTF8.body_encoding = QP
 
 
 def canonical(address: str) -> str:
-    """Return one form of all spellings of a mailbox: small letters, without what follows a `+`.
+    """Return a mailbox's canonical spelling: small letters, without what follows a `+`.
 
-    `Ada+news@X.example` is `ada@x.example`: mail for both comes to the same person.
+    Example: `canonical("Ada+news@X.example")` returns `"ada@x.example"`; mail for both reaches the
+    same person.
     """
     local, _, host = address.lower().rpartition("@")
     return f"{local[:1]}{local[1:].partition('+')[0]}@{host}"
 
 
 def send_mail(settings: NoticeSettings, to: str, subject: str, text: str) -> None:
-    """Send one message to one address; blocks.
+    """Send a message to an address; blocks.
 
     With `smtp_starttls` or `smtp_tls`, nothing is sent before the server has shown a certificate
     for its name that `smtp_ca` (empty: the system) trusts: there is no fallback to plain text.
-    Raises `OSError` (TLS errors included) where the server cannot be reached, and
-    `smtplib.SMTPException` where it, or the address, is to blame for this message alone.
+    Raises `OSError` (TLS errors included) if the server cannot be reached, and
+    `smtplib.SMTPException` if it, or the address, refuses only this message.
     """
     if len(to) > MAX_ADDRESS or not re.fullmatch(ADDRESS, to):
         raise smtplib.SMTPException(f"{to[:80]!a} is not a plain address")
@@ -84,8 +84,10 @@ def _encodable(text: str) -> str:
 
 
 def _subject(text: str) -> str:
-    """Return a text in one line: others may have written it."""
-    words = "".join(one if one.isprintable() else " " for one in text[: 4 * MAX_SUBJECT])
+    """Return a text on one line: others may have written it."""
+    words = "".join(
+        character if character.isprintable() else " " for character in text[: 4 * MAX_SUBJECT]
+    )
     return " ".join(words.split())[:MAX_SUBJECT]
 
 
@@ -147,7 +149,7 @@ log = logging.getLogger(__name__)
 
 
 class SignUpMailer:
-    """The sender of one-time links; `clock` returns Unix seconds."""
+    """Sends one-time links; `clock` returns Unix seconds."""
 
     def __init__(self, store: Store, settings: Settings, clock: Callable[[], float]) -> None:
         self._store = store
@@ -158,7 +160,7 @@ class SignUpMailer:
 
     @property
     def able(self) -> bool:
-        """True where it can send: there is an SMTP server, and the hub knows its own address."""
+        """True if it can send: there is an SMTP server, and the hub knows its own address."""
         return bool(self._settings.notices.smtp_host and self._settings.web.url)
 
     def wake(self) -> None:
@@ -181,37 +183,36 @@ class SignUpMailer:
             at = None
 
     async def send(self, at: float | None = None) -> None:
-        """Send the link of each sign-up whose mail is due: by now, or by another moment.
+        """Send the link for each sign-up whose e-mail is due: by now, or by another moment.
 
-        A failure, whatever it is, puts off that mail alone: who asks for others neither hastens nor
-        ends its tries. Without a connection the others are not tried, each of which would wait for
-        one.
+        Any failure delays only that e-mail: further requests neither hasten nor end its tries.
+        Without a connection the others are not tried.
         """
         self._store.require_writable()
         at = self._clock() if at is None else at
         async with self._store.reading() as connection:
             due = await sign_ups.due(connection, at)
-        for one in due:
-            if not await run_uncancelled(self._send(one, at)):
+        for sign_up in due:
+            if not await run_uncancelled(self._send(sign_up, at)):
                 break
 
-    async def _send(self, one: SignUp, at: float) -> bool:
-        """Send one mail; return whether the SMTP server could be reached."""
-        kind = NEXT_LINK[one.state]
+    async def _send(self, sign_up: SignUp, at: float) -> bool:
+        """Send an e-mail; return whether the SMTP server could be reached."""
+        kind = NEXT_LINK[sign_up.state]
         async with self._store.writing() as connection:
-            if not await sign_ups.is_due(connection, one.id, at):
+            if not await sign_ups.is_due(connection, sign_up.id, at):
                 return True  # an organiser has handed a link out meanwhile
-            made = await sign_ups.make_link(connection, one.id, kind, self._clock())
+            link = await sign_ups.make_link(connection, sign_up.id, kind, self._clock())
         reached = True
         try:
-            subject, text = self._message(one, kind, made.secret)
-            await asyncio.to_thread(send_mail, self._settings.notices, one.email, subject, text)
+            subject, text = self._message(sign_up, kind, link.secret)
+            await asyncio.to_thread(send_mail, self._settings.notices, sign_up.email, subject, text)
         except Exception as error:  # anybody may have written it: the others are sent all the same
-            log.warning("the mail of sign-up %d could not be sent: %r", one.id, error)
+            log.warning("the mail of sign-up %d could not be sent: %r", sign_up.id, error)
             reached = isinstance(error, smtplib.SMTPException) or not isinstance(error, OSError)
-            wait = min(MOST_SECONDS, AGAIN_SECONDS * 2.0 ** min(one.failures, 10))
+            wait = min(MOST_SECONDS, AGAIN_SECONDS * 2.0 ** min(sign_up.failures, 10))
             values: dict[str, object] = {
-                "failures": one.failures + 1,
+                "failures": sign_up.failures + 1,
                 "mail_at": self._clock() + wait,
             }
         else:
@@ -222,16 +223,16 @@ class SignUpMailer:
                 "failures": 0,
             }
         async with self._store.writing() as connection:
-            await sign_ups.mailed(connection, one, **values)
+            await sign_ups.mailed(connection, sign_up, **values)
         return reached
 
-    def _message(self, one: SignUp, kind: LinkKind, secret: str) -> tuple[str, str]:
+    def _message(self, sign_up: SignUp, kind: LinkKind, secret: str) -> tuple[str, str]:
         days = LINK_SECONDS[kind] / DAY
         values = {
-            "team": one.team,
-            "challenge": one.challenge,
+            "team": sign_up.team,
+            "challenge": sign_up.challenge,
             "link": self._settings.web.url.rstrip("/") + link_path(secret),
             "good": "24 hours" if days == 1 else f"{days:.0f} days",
         }
         subject = SUBJECTS[kind].format(**values)
-        return f"{one.challenge}: {subject}", TEXTS[kind].format(**values)
+        return f"{sign_up.challenge}: {subject}", TEXTS[kind].format(**values)

@@ -33,7 +33,7 @@ from metaserver.store.store import Store
 TICK_SECONDS = 1.0
 JITTER = (0.8, 1.2)
 RENEWAL_SECONDS = 3.0
-"""A renewal that takes longer is given up, and tried again on another connection."""
+"""A renewal that takes longer is given up, and repeated on another connection."""
 
 MOST_OFFSET = 5.0
 """Seconds by which the clock of a leader may differ from the database's: it keeps phases' dates."""
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class HubMember:
-    """The membership of one process in its hub; `held` returns how many lanes it holds."""
+    """A process' membership in its hub; `held` returns how many lanes it holds."""
 
     def __init__(self, store: Store, role: ProcessRole) -> None:
         self.role = role
@@ -63,12 +63,12 @@ class HubMember:
 
     @property
     def id(self) -> str:
-        """The process's id, another one whenever it was given up."""
+        """The process's id, which changes whenever it was given up."""
         return self._process.id
 
     @property
     def is_alone(self) -> bool:
-        """True for the one process of a store that no other may open."""
+        """True for a store's only process."""
         return self.role is ProcessRole.ALL
 
     @property
@@ -78,12 +78,12 @@ class HubMember:
 
     @property
     def is_settled(self) -> bool:
-        """True where it may take lanes whose leases ran out."""
+        """True if it may take lanes whose leases ran out."""
         return self.is_alone or self._lease.is_settled(_now())
 
     @property
     def places(self) -> int:
-        """The number of lanes that it holds at most."""
+        """The maximum number of lanes that it holds."""
         if self.is_alone:
             return self._process.capacity
         return places(self.due, self.sharing, self._process.capacity)
@@ -94,9 +94,9 @@ class HubMember:
         return 0.0 if self.is_alone else max(0.0, _now() - self._lease.renewed_at)
 
     async def enter(self) -> None:
-        """Store the process, once; where it is alone, nobody else has a lane, and none is due.
+        """Store the process, once; if it is alone, no lane has another holder or is due.
 
-        `UnavailableError` where the store is blocked.
+        `UnavailableError` if the store is blocked.
         """
         if self._entered:
             return
@@ -163,7 +163,7 @@ class HubMember:
 
 
 class FencedRecorder:
-    """The recorder of a member: nothing is begun while the member is fenced."""
+    """A member's recorder: nothing is begun while the member is fenced."""
 
     def __init__(self, recorder: Recorder, member: HubMember) -> None:
         self._recorder = recorder
@@ -198,8 +198,8 @@ def _new_process(role: ProcessRole) -> Process:
     )
 
 
-def _sum(one: LeaseCounts, other: LeaseCounts) -> LeaseCounts:
-    return LeaseCounts(*map(operator.add, one, other))
+def _sum(first: LeaseCounts, second: LeaseCounts) -> LeaseCounts:
+    return LeaseCounts(*map(operator.add, first, second))
 
 
 def _now() -> float:
@@ -213,7 +213,7 @@ def _now() -> float:
 
 
 class Leader:
-    """The leadership of one process, as far as it has it."""
+    """A process' leadership, as far as it has it."""
 
     def __init__(
         self, store: Store, member: HubMember, clock: Callable[[], float] = time.time
@@ -234,9 +234,9 @@ class Leader:
         return await self._lead()
 
     async def require(self, connection: AsyncConnection) -> None:
-        """Raise `HubError` where this process does not lead, in the transaction of a write.
+        """Raise `HubError` if this process does not lead, in a write's transaction.
 
-        The only process of a store leads whenever it writes.
+        A store's only process leads whenever it writes.
         """
         if self.held is None and self._member.is_alone:
             self.held = await leases.lead(connection, self._member.id, alone=True)
@@ -271,21 +271,21 @@ class Leader:
             await self._member.enter()
             async with self._store.writing() as connection:
                 if await self._is_off(connection):
-                    found = None
+                    leading = None
                     if self.held is not None:
                         await leases.resign(connection, self.held)
                 else:
-                    found = await leases.lead(
+                    leading = await leases.lead(
                         connection, self._member.id, alone=self._member.is_alone
                     )
-                if found is not None and not self._member.is_alone and self._member.is_settled:
+                if leading is not None and not self._member.is_alone and self._member.is_settled:
                     await leases.forget_gone(connection)
         except UnavailableError:
             return self.held is not None and not self._member.is_fenced
-        if found != self.held and found is not None:
-            log.info("this process leads the hub, by epoch %d", found.epoch)
-        self.held = found
-        return found is not None
+        if leading != self.held and leading is not None:
+            log.info("this process leads the hub, by epoch %d", leading.epoch)
+        self.held = leading
+        return leading is not None
 
     async def _is_off(self, connection: AsyncConnection) -> bool:
         """Return whether this process keeps another time than the others; a line says when."""

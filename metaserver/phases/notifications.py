@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class Notifier:
-    """The sender of notices, which are stored until they are sent; `clock` returns Unix seconds."""
+    """Sends notices, which are stored until they are sent; `clock` returns Unix seconds."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class Notifier:
         self._settings = settings
         self._clock = clock
 
-    async def seen(self, connection: AsyncConnection, seen: Seen) -> None:
-        """Store a notice of a change of a server's state (a listener of `ServerStateRecorder`)."""
-        change, name = seen.change, seen.phase.servers[seen.server].team
+    async def seen(self, connection: AsyncConnection, seen_change: Seen) -> None:
+        """Store a notice about a server's changed state (a listener for `ServerStateRecorder`)."""
+        change, name = seen_change.change, seen_change.phase.servers[seen_change.server].team
         event = EVENTS.get(change.state, "")
-        if change.state in THERE and seen.was_down:
+        if change.state in THERE and seen_change.was_down:
             event = "up"
         team = await teams.get(connection, name) if event and name else None
         if team is not None and self._reachable(team):
@@ -65,9 +65,11 @@ class Notifier:
                 Notice(
                     team=team.name,
                     at=change.at,
-                    subject=seen.server,
+                    subject=seen_change.server,
                     event=event,
-                    message=_message(seen.server, seen.phase.name, event, change.note),
+                    message=_message(
+                        seen_change.server, seen_change.phase.name, event, change.note
+                    ),
                 ),
             )
 
@@ -87,9 +89,9 @@ class Notifier:
         Raises `UnavailableError` before it sends any if the store could not record that.
         """
         self._store.require_writable()
-        waiting, known = await run_uncancelled(self._waiting())
+        waiting, addressees = await run_uncancelled(self._waiting())
         batches = [
-            (known[name], list(batch))
+            (addressees[name], list(batch))
             for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team)
         ]
         calls = (self._notify(team, batch) for team, batch in batches)
@@ -115,16 +117,16 @@ class Notifier:
                 await asyncio.to_thread(_mail, self._settings, team, batch)
         except (PeerError, OSError, smtplib.SMTPException) as error:
             log.warning("team %s could not be notified: %s", team.name, error)
-            await run_uncancelled(self._note(ids, sent=False))
+            await run_uncancelled(self._note(ids, is_sent=False))
         except Exception:  # one team's settings must not keep the others from being notified
             log.exception("team %s could not be notified", team.name)
-            await run_uncancelled(self._note(ids, sent=False))
+            await run_uncancelled(self._note(ids, is_sent=False))
         else:
-            await run_uncancelled(self._note(ids, sent=True))
+            await run_uncancelled(self._note(ids, is_sent=True))
 
-    async def _note(self, ids: Sequence[int], *, sent: bool) -> None:
+    async def _note(self, ids: Sequence[int], *, is_sent: bool) -> None:
         async with self._store.writing() as connection:
-            if sent:
+            if is_sent:
                 await notices.sent(connection, ids, self._clock())
             else:
                 await notices.failed(connection, ids)
@@ -162,7 +164,7 @@ def _message(server: ServerName, phase: str, event: str, note: str) -> str:
 
 
 def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
-    """Send one message for all notices; blocks."""
+    """Send a message with all notices; blocks."""
     send_mail(settings, team.email, f"Meta-Server: {batch[-1].message}", f"{_text(batch)}\n")
 
 
@@ -182,9 +184,9 @@ async def tell_teams(
     at: float,
     text: str,
 ) -> None:
-    """Store a notice for each of its teams that can be sent one; `Notifier` sends it.
+    """Store a notice for each of its teams that can be reached; `Notifier` sends it.
 
-    A team that takes part in no challenge yet, as organisers make them, is sent those of all.
+    A team in no challenge yet, as organisers make them, gets the notices of all challenges.
     """
     message = f"{challenge.title or challenge.name}: {text}"
     for team in await teams.of_challenge(connection, challenge.id):

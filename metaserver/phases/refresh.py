@@ -1,7 +1,7 @@
-"""The following of the store by a process with pages: lanes that others work, changes others make.
+"""How a process with pages follows the store: lanes and changes by other processes.
 
-Once a second it compares what is stored with what is in memory, and mends the difference. So what
-is shown depends on the store alone, and not on messages, which may be lost.
+Once a second it compares the store with memory, and reloads what differs. So what is shown depends
+only on the store, not on messages, which may be lost.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from metaserver.store.store import Store
 from metaserver.tasks.plugin import installed_tasks
 
 LOOK_SECONDS = 1.0
-"""The time from one look to the next; a look that takes longer is followed by a pause."""
+"""The time between two looks; a longer look is followed by a pause."""
 PAUSE_SECONDS = 0.2
 
 log = logging.getLogger(__name__)
 
 
 class StoreFollower:
-    """The follower of the store for one process with pages; `lag` is the age of what it shows.
+    """Follows the store for a process with pages; `lag` is the age of what it shows.
 
-    `listeners` take in what is not of a phase, whenever another process has changed anything.
+    `listeners` reload what belongs to no phase, whenever another process has changed anything.
     """
 
     def __init__(self, store: Store, scheduler: Scheduler) -> None:
@@ -59,7 +59,7 @@ class StoreFollower:
         return asyncio.get_running_loop().time() - self._looked_at
 
     async def begin(self) -> None:
-        """Note where the log of servers' states ends, before the phases are loaded."""
+        """Note where the log of server states ends, before the phases are loaded."""
         async with self._store.reading() as connection:
             self._last_change = await states.last(connection)
 
@@ -76,13 +76,13 @@ class StoreFollower:
                 failing = True
             else:
                 self._looked_at, failing = began, False
-            taken = asyncio.get_running_loop().time() - began
-            await asyncio.sleep(max(PAUSE_SECONDS, LOOK_SECONDS - taken))
+            elapsed = asyncio.get_running_loop().time() - began
+            await asyncio.sleep(max(PAUSE_SECONDS, LOOK_SECONDS - elapsed))
 
     async def mend(self) -> None:
-        """Take in what a process that is alone has stored without knowing it, until cancelled.
+        """Reload what a lone process has stored without knowing it, until cancelled.
 
-        Where a connection breaks in a commit, nobody hears whether it was carried out.
+        If a connection breaks in a commit, it is unknown whether it was carried out.
         """
         mended = 0
         while True:
@@ -94,7 +94,7 @@ class StoreFollower:
                     mended = failed
 
     async def freshen(self) -> None:
-        """Take in what others have changed before now; where that fails, later."""
+        """Reload what others have changed before now; if that fails, later."""
         try:
             await self._take_in()
         except Exception as error:
@@ -134,14 +134,14 @@ class StoreFollower:
     # -- lanes -----------------------------------------------------------------------------------
 
     async def _follow(self, running: RunningPhase, lanes: Iterable[SeenLane]) -> None:
-        """Show what other processes did in the lanes of a phase."""
-        named = {name: lane for lane in lanes if (name := running.name_of(lane.key)) is not None}
-        for name, lane in named.items():
+        """Show what other processes did in a phase's lanes."""
+        by_name = {name: lane for lane in lanes if (name := running.name_of(lane.key)) is not None}
+        for name, lane in by_name.items():
             before = self._shown.get(lane.key)
             if before is not None and before.revision != lane.revision:
                 running.revise(name)
-        await running.follower.follow({name: lane.serial for name, lane in named.items()})
-        for lane in named.values():
+        await running.follower.follow({name: lane.serial for name, lane in by_name.items()})
+        for lane in by_name.values():
             before = self._shown.get(lane.key)
             if before is None or _shows(before) != _shows(lane):
                 running.shown(_event(running, lane), at_work=lane.is_due or bool(lane.worker))
@@ -151,7 +151,7 @@ class StoreFollower:
     def _show_states(
         self, phases: Mapping[int, RunningPhase], changes: Iterable[StateChange]
     ) -> None:
-        """Count changes of servers' states that the leader has stored."""
+        """Count server state changes that the leader has stored."""
         for change in changes:
             running = phases.get(change.key.phase_id)
             if running is not None and (name := running.name_of(change.key)) is not None:
@@ -193,8 +193,8 @@ class StoreFollower:
         async with self._store.reading() as connection:
             versions = await stored_phases.gold_numbers(connection, running.phase.id)
         for task, version in versions.items():
-            known = running.gold.get(task)
-            if known is not None and known.version == version:
+            gold = running.gold.get(task)
+            if gold is not None and gold.version == version:
                 continue
             async with self._store.reading() as connection:
                 newest = await stored_phases.gold_version(connection, running.phase.id, task)
@@ -209,15 +209,15 @@ class StoreFollower:
         self._last_entry = -1  # it has failed, or a newer version has come meanwhile: look again
 
     async def _regrade(self, running: RunningPhase, gold: GoldVersion) -> None:
-        """Show the scores on a gold that another process has stored, as soon as they are made."""
+        """Show the scores on another process' stored gold, once computed."""
         plugin = installed_tasks()[gold.task]
         try:
-            read = await asyncio.to_thread(read_gold, gold.task, gold.content, gold.source)
+            gold_read = await asyncio.to_thread(read_gold, gold.task, gold.content, gold.source)
             async with running.scoring:
-                known = running.gold.get(gold.task)
-                if known is not None and known.version >= gold.version:
+                current = running.gold.get(gold.task)
+                if current is not None and current.version >= gold.version:
                     return  # it was this process
-                async with candidate(self._store, running, plugin, read, Progress()) as board:
+                async with candidate(self._store, running, plugin, gold_read, Progress()) as board:
                     board.show(gold)
         except Exception:
             log.exception("the gold of %s cannot be shown", gold.task)

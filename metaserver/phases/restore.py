@@ -1,4 +1,4 @@
-"""Loading of a phase: its articles, its tasks and gold, and its stored answers."""
+"""Loading a phase: its articles, its tasks and gold, and its stored answers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ FEW = 32
 MUCH = 2**18
 """Bytes of packed answers that are unpacked at a time; a single answer may have more."""
 MARK_DIGITS = 16
-"""Digits of a gold's keyed checksum in the signature that organisers see."""
+"""How many digits of a gold's keyed checksum are in the signature for organisers."""
 
 
 class Packed(Protocol):
-    """A stored answer, compressed; None where an attempt brought none."""
+    """A stored answer, compressed; None if an attempt brought no answer."""
 
     @property
     def payloads(self) -> bytes | None:
@@ -54,13 +54,13 @@ def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMa
 def vocabulary_of(
     settings: Settings, name: str, opened: Mapping[str, Release] = MappingProxyType({})
 ) -> ReleaseVocabulary:
-    """Return the vocabulary of a phase by its stored name.
+    """Return a phase's vocabulary by its stored name.
 
-    Its release is one of those `opened`, else it is opened in the folder of the settings.
+    Its release is among `opened`, else it is opened in the settings' folder.
     """
     release, policies = split_name(name, settings.policies())
-    found = opened.get(release) or Release.open(settings.release_folder(release))
-    return ReleaseVocabulary(release=found, **policies._asdict())
+    opened_release = opened.get(release) or Release.open(settings.release_folder(release))
+    return ReleaseVocabulary(release=opened_release, **policies._asdict())
 
 
 def scored_of(
@@ -69,16 +69,18 @@ def scored_of(
     corpus: Corpus,
     part: PublicPart | None,
 ) -> Sequence[ScoredTask]:
-    """Return the tasks of a phase that have gold; slow for a large gold."""
-    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
+    """Return a phase's tasks that have gold; slow for a large gold."""
+    golds = {
+        task: read_gold(task, version.content, version.source) for task, version in gold.items()
+    }
     return scored_tasks(golds, vocabulary, gold_marks(gold), corpus.ids, part)
 
 
 def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:
-    """Return the tasks of a phase: a server answers them unless it is registered for some of them.
+    """Return a phase's tasks: a server answers them unless registered for some of them.
 
-    Those that were planned; otherwise all that servers answer, but the one that reads `mentions`
-    only where it has gold, since mentions may also be sent for display alone.
+    The planned tasks; otherwise all that servers answer, but the task that reads `mentions` only
+    with gold, since mentions may also be sent just for display.
     """
     if planned:
         return [task for name, task in installed_tasks().items() if name in planned]
@@ -102,24 +104,24 @@ async def stored_answers(
     """
     after = -1
     while answers := await store.packed_answers(key, after=after, limit=FEW):
-        for some in batches(answers):
-            yield await asyncio.to_thread(_unpacked, some, server, corpus)
+        for batch in batches(answers):
+            yield await asyncio.to_thread(_unpacked, batch, server, corpus)
         after = answers[-1].position
 
 
 def batches(answers: Iterable[P]) -> Iterator[Sequence[P]]:
-    """Yield the answers in batches of at most `FEW`, and `MUCH` bytes, or of one answer."""
-    some: list[P] = []
+    """Yield batches of at most `FEW` answers and `MUCH` bytes, or a single answer."""
+    batch: list[P] = []
     size = 0
     for answer in answers:
         added = len(answer.payloads or b"")
-        if some and (size + added > MUCH or len(some) == FEW):
-            yield some
-            some, size = [], 0
-        some.append(answer)
+        if batch and (size + added > MUCH or len(batch) == FEW):
+            yield batch
+            batch, size = [], 0
+        batch.append(answer)
         size += added
-    if some:
-        yield some
+    if batch:
+        yield batch
 
 
 def _unpacked(

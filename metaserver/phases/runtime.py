@@ -49,7 +49,7 @@ from metaserver.uniprot import ReleaseVocabulary
 
 
 class Part(Enum):
-    """A part of a phase in memory that operations change in the store, of any process."""
+    """A part of a phase in memory that any process' operations change in the store."""
 
     TEAMS = auto()
     SERVERS = auto()  # and the desired states of their lanes
@@ -59,10 +59,10 @@ class Part(Enum):
 
 
 class RunningPhase:
-    """One phase in the hub's memory; `RunningPhase.open` loads it.
+    """A phase in the hub's memory; `RunningPhase.open` loads it.
 
-    What was committed is shown by `reload`, whichever process has committed it. `state` is the
-    state into which the scheduler has brought the phase; `servers` have a lane or a run.
+    `reload` shows what was committed, by whichever process. `state` is the state into which the
+    scheduler has brought the phase; `servers` have a lane or a run.
     """
 
     def __init__(
@@ -162,9 +162,8 @@ class RunningPhase:
     ) -> RunningPhase:
         """Load a phase from the store; its boards are made by `catch_up`.
 
-        `publish` is called with the events of its lanes; where others work them, `hear` is with
-        each attempt that they store.
-        A server that is down is left after `patience` seconds; None: it is probed for ever.
+        `publish` is called with its lanes' events, `hear` with each attempt that other processes
+        store. A server that is down is left after `patience` seconds; None: it is probed forever.
         """
         async with store.reading() as connection:
             gold = await stored_phases.newest_gold(connection, phase.id)
@@ -212,7 +211,7 @@ class RunningPhase:
 
     @property
     def uploads_only(self) -> bool:
-        """True if its tasks are offline ones: no server takes part."""
+        """True if its tasks are offline: no server takes part."""
         return any(isinstance(task, OfflineTask) for task in self.tasks)
 
     @property
@@ -224,7 +223,7 @@ class RunningPhase:
         """Return how many articles a run of a task answers: the corpus's, or an offline gold's."""
         if not isinstance(task, OfflineTask):
             return len(self.corpus)
-        golds = {one.plugin.name: one.gold for one in self.boards.scoreboard.scored()}
+        golds = {scored.plugin.name: scored.gold for scored in self.boards.scoreboard.scored()}
         return len(task.gold_articles(golds[task.name])) if task.name in golds else 0
 
     @property
@@ -233,9 +232,9 @@ class RunningPhase:
         return bool(self.servers or self.offline)
 
     def replan(self, phase: Phase, settings: Settings) -> None:
-        """Apply a changed plan; its limits apply to lanes that are started from now on.
+        """Apply a changed plan; its limits apply to lanes started from now on.
 
-        Where the time limit is another one, attempts that timed out are counted again by it.
+        If the time limit changed, attempts that timed out are counted again.
         """
         before = self.settings.limits.timeout
         self.phase = phase
@@ -249,13 +248,13 @@ class RunningPhase:
         self.work = self._work()
 
     def key(self, server: RegisteredServer) -> LaneKey:
-        """Return the key of a server's lane."""
+        """Return a server's lane key."""
         return LaneKey(self.phase.id, server.id)
 
     async def reload(self, part: Part, name: str | None = None) -> None:
-        """Show what is stored of a part now: of one team, server or run, or of all.
+        """Show what a part has in the store now: for a team, server or run, or for all.
 
-        Runs that are new or deleted are brought onto the boards by `score_run` or `catch_up`.
+        `score_run` or `catch_up` bring new and deleted runs onto the boards.
         """
         async with self._reloading, self._store.reading() as connection:
             match part:
@@ -288,19 +287,19 @@ class RunningPhase:
 
     async def _reload_servers(self, connection: AsyncConnection, name: str | None) -> None:
         stored = await stored_servers.in_phase(connection, self.phase.id, name)
-        new = [server for server, _ in stored if server.server.name not in self.servers]
+        new_servers = [server for server, _ in stored if server.server.name not in self.servers]
         ends: Mapping[int, LogEnd] = {}
         changes: Mapping[int, StateChange] = {}
-        if new:
-            only = new[0].id if name is not None else None
+        if new_servers:
+            only = new_servers[0].id if name is not None else None
             ends = await logs.ends(connection, self.phase.id, only)
             changes = await states.newest(connection, self.phase.id, server_id=only)
         for registered, control in stored:
-            known = self.servers.get(registered.server.name)
-            if known is None:
+            present = self.servers.get(registered.server.name)
+            if present is None:
                 await self._know(connection, registered.team)
                 self._enter(registered, ends[registered.id], changes.get(registered.id))
-            elif known != registered:
+            elif present != registered:
                 self._enter(registered)
             monitor = self.boards.server_monitor
             monitor.control(registered.server.name, control.control, control.note)
@@ -326,13 +325,13 @@ class RunningPhase:
             self._unscored[key] = newest  # the runs may be being scored now
 
     async def _know(self, connection: AsyncConnection, team: TeamName | None) -> None:
-        """Read the team of a server or a run that enters the phase, where it came later."""
+        """Read the team of a server or run that enters the phase, if the team is newer."""
         if team is not None and team not in self.teams:
             await self._reload_teams(connection, team)
 
     def _owner(self, team: TeamName | None, *, offline: bool = False) -> RunOwner:
-        known = self.teams.get(team) if team else None
-        return RunOwner(team=team or "", title=known.title if known else "", offline=offline)
+        owner = self.teams.get(team) if team else None
+        return RunOwner(team=team or "", title=owner.title if owner else "", offline=offline)
 
     def _owner_of(self, registered: RegisteredServer) -> RunOwner:
         owner = self._owner(registered.team)
@@ -344,9 +343,9 @@ class RunningPhase:
         end: LogEnd = LogEnd(),  # noqa: B008
         change: StateChange | None = None,
     ) -> None:
-        """Show a server; where it is new, its log ends there, and `change` was its state's last."""
+        """Show a server; if it is new, its log ends there, and `change` was its state's last."""
         name = registered.server.name
-        new = name not in self.servers
+        is_new = name not in self.servers
         self.servers[name] = registered
         self._names[registered.id] = name
         self.boards.server_monitor.add(registered.server, address(registered.server.url))
@@ -354,7 +353,7 @@ class RunningPhase:
         self.follower.add(
             registered.server, self.key(registered), end, has_changed=change is not None
         )
-        if new:
+        if is_new:
             self._find_down(name, change)
 
     def _find_down(self, name: ServerName, change: StateChange | None) -> None:
@@ -378,8 +377,8 @@ class RunningPhase:
     @property
     def is_behind(self) -> bool:
         """True while the boards lack stored answers."""
-        done, total = self.follower.progress
-        return done < total or bool(self._unscored)
+        finished, total = self.follower.progress
+        return finished < total or bool(self._unscored)
 
     def _lacking(self) -> Set[ServerName]:
         """Return the runs that lack stored answers."""
@@ -387,12 +386,12 @@ class RunningPhase:
 
     @property
     def catching_up(self) -> str:
-        """The words for boards that lack stored answers; empty where they lack none."""
+        """A text for boards that lack stored answers; else empty."""
         if not self.is_behind:
             return ""
-        done, total = self.follower.progress
+        finished, total = self.follower.progress
         runs = f", {len(self._unscored):,} uploaded runs left" if self._unscored else ""
-        return f"catching up: {done:,} of {total:,} servers{runs}"
+        return f"catching up: {finished:,} of {total:,} servers{runs}"
 
     async def catch_up(self) -> None:
         """Bring the boards, monitor and windows up to date with the store.
@@ -417,21 +416,21 @@ class RunningPhase:
         return monitor, Windows(limit, clock=self._clock)
 
     def published(self, event: AttemptEnded | LaneChanged) -> None:
-        """Record an event of a lane."""
+        """Record a lane's event."""
         self.paces.publish(event)
         self.follower.publish(event)
 
     def shown(self, event: LaneChanged, *, at_work: bool) -> None:
-        """Record a change of a lane of another process; `at_work`, or to be as soon as it can."""
+        """Record a changed lane in another process; `at_work`, or to be as soon as it can."""
         self.paces.turn(event.server.name, working=at_work)
         self.follower.publish(event)
 
-    def _heard(self, one: LoggedAttempt) -> None:
+    def _heard(self, entry: LoggedAttempt) -> None:
         """Record an attempt that another process has stored."""
         assert self._hear is not None
-        if one.final:
-            self.paces.ended(one.attempt.server, one.attempt.ended_at)
-        self._hear(one)
+        if entry.final:
+            self.paces.ended(entry.attempt.server, entry.attempt.ended_at)
+        self._hear(entry)
 
     async def score_run(self, name: ServerName) -> None:
         """Bring an uploaded run that was stored or deleted onto the boards, or off them.
@@ -450,7 +449,9 @@ class RunningPhase:
         self.boards.enter(run.name, self._owner(run.team, offline=True))
 
     async def _score_run(self, run: OfflineRun) -> None:
-        tasks = [one for one in self.boards.scoreboard.scored() if one.plugin.name == run.task]
+        tasks = [
+            scored for scored in self.boards.scoreboard.scored() if scored.plugin.name == run.task
+        ]
         scored = await asyncio.to_thread(Scoreboard, tasks, self.phase.plan.ranking)
         await score_answers(self._store, scored, self.corpus, {}, [run])
         self.boards.scoreboard.adopt(scored, run.name)
@@ -472,14 +473,14 @@ class RunningPhase:
         self._ended = True
         self.boards.touch()
 
-    def lane(self, taken: TakenLane) -> Lane:
-        """Return a lane that was taken; one that was down is probed before it gets an article."""
-        registered = self.server_of(taken.state.key)
+    def lane(self, taken_lane: TakenLane) -> Lane:
+        """Return a taken lane; if it was down, it is probed before it gets an article."""
+        registered = self.server_of(taken_lane.state.key)
         name = registered.server.name
-        self.follower.expect(name, taken.state.serial)
+        self.follower.expect(name, taken_lane.state.serial)
         return self.work.lane(
             registered.server,
-            taken,
+            taken_lane,
             self._store,
             functools.partial(self._publish, self),
             prepare=self.boards.prepare,
@@ -487,11 +488,11 @@ class RunningPhase:
         )
 
     def name_of(self, key: LaneKey) -> ServerName | None:
-        """Return the server's name of a lane; None for one that is not known yet."""
+        """Return the name of a lane's server, or None if unknown."""
         return self._names.get(key.server_id)
 
     def server_of(self, key: LaneKey) -> RegisteredServer:
-        """Return the server of a lane."""
+        """Return a lane's server."""
         return self.servers[self._names[key.server_id]]
 
     def rest(self, name: ServerName) -> None:
@@ -511,12 +512,12 @@ class RunningPhase:
         self.work = self._work()
 
     async def score_answers(self, board: Scoreboard, scored: Scored = ignored) -> None:
-        """Put all answers of the phase onto an empty board."""
+        """Put all the phase's answers onto an empty board."""
         lanes = {name: self.key(registered) for name, registered in self.servers.items()}
         runs = list(self.offline.values())
         await score_answers(self._store, board, self.corpus, lanes, runs, scored)
 
     async def answer_count(self) -> int:
-        """Return the number of answers, of servers and of offline runs."""
+        """Return the number of answers, from servers and offline runs."""
         offline = sum(run.answers for run in self.offline.values())
         return offline + await self._store.answer_count(self.phase.id)

@@ -39,13 +39,12 @@ log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """The scheduler of all phases: it advances them by the clock and runs their lanes.
+    """Schedules all phases: it advances them by the clock and runs their lanes.
 
-    `listeners` are called with every attempt that has ended, of whichever process, and the hits
-    that were kept of its answer; `clock` returns Unix seconds.
-    A server that is down is left after `patience` seconds; None: it is probed until its phase is
-    over. `releases` are UniProt releases that are open already, by name; others are opened in the
-    folder of the settings.
+    `listeners` are called with every ended attempt, in whichever process, and the hits kept from
+    its answer; `clock` returns Unix seconds. A server that is down is left after `patience`
+    seconds; None: it is probed until its phase is over. `releases` are UniProt releases already
+    open, by name; others are opened in the settings' folder.
     """
 
     def __init__(
@@ -106,26 +105,28 @@ class Scheduler:
         return running
 
     def forget(self, running: RunningPhase) -> None:
-        """Forget a phase that was deleted; none of its lanes is at work."""
+        """Forget a deleted phase; none of its lanes is at work."""
         del self.phases[running.name]
 
     async def take_over(self, phase: Phase) -> RunningPhase:
-        """Load a phase that is new, or apply its changed plan.
+        """Load a new phase, or apply its changed plan.
 
-        One that has runs keeps its corpus, release and tasks, so its lanes continue.
+        A phase with runs keeps its corpus, release and tasks, so its lanes continue.
         """
         running = await self._taken_over(phase)
         await self.advance(running)
         return running
 
     async def _taken_over(self, phase: Phase) -> RunningPhase:
-        while (known := self.phases.get(phase.name)) is not None:
-            if known.servers or known.offline:
-                known.replan(phase, self._settings)  # at once: scoring must not keep a phase open
-                return known
-            async with known.scoring:  # a gold change comes before, or is applied to the new object
-                current = self.phases.get(phase.name) is known  # else another change came first
-                if current and not (known.servers or known.offline):
+        while (running := self.phases.get(phase.name)) is not None:
+            if running.servers or running.offline:
+                running.replan(phase, self._settings)  # at once: scoring must not keep a phase open
+                return running
+            async with (
+                running.scoring
+            ):  # a gold change comes before, or is applied to the new object
+                current = self.phases.get(phase.name) is running  # else another change came first
+                if current and not (running.servers or running.offline):
                     return await self.open(phase)
         return await self.open(phase)
 
@@ -134,8 +135,8 @@ class Scheduler:
         if isinstance(event, AttemptEnded):
             self._tell(event.attempt, event.answer.hits_kept if event.answer else 0)
 
-    def _heard(self, one: LoggedAttempt) -> None:
-        self._tell(one.attempt, one.hits_kept)
+    def _heard(self, entry: LoggedAttempt) -> None:
+        self._tell(entry.attempt, entry.hits_kept)
 
     def _tell(self, attempt: Attempt, hits: int) -> None:
         for listener in self.listeners:
@@ -147,8 +148,8 @@ class Scheduler:
             await asyncio.sleep(CLOCK_SECONDS)
 
     async def advance_all(self) -> None:
-        """Bring every phase into the state in which it should be now; a fault of one is logged."""
-        for running in [one for one in self.phases.values() if self._is_due(one)]:
+        """Bring every phase into its due state; a phase's fault is logged."""
+        for running in [running for running in self.phases.values() if self._is_due(running)]:
             try:
                 with suppress(UnavailableError):  # the store is blocked: it is advanced later
                     await run_uncancelled(self.advance(running))
@@ -213,7 +214,7 @@ class Scheduler:
         return self._member.is_alone or self._is_leader
 
     def lead(self) -> None:
-        """Bring all phases into their states again, as a leader that follows another one."""
+        """Bring all phases into their states again, as a new leader."""
         self._is_leader = True
         if not self._member.is_alone:
             for running in self.phases.values():
@@ -254,12 +255,12 @@ class Scheduler:
         phases = self.phases.values()
         return next((running for running in phases if running.phase.id == key.phase_id), None)
 
-    async def _make(self, taken: Sequence[TakenLane]) -> Sequence[Lane]:
+    async def _make(self, taken_lanes: Sequence[TakenLane]) -> Sequence[Lane]:
         """Return the lanes that were taken, ready to work."""
         return [
-            running.lane(one)
-            for one in taken
-            if (running := self._phase_of(one.state.key)) is not None
+            running.lane(taken_lane)
+            for taken_lane in taken_lanes
+            if (running := self._phase_of(taken_lane.state.key)) is not None
         ]
 
 

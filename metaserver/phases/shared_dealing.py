@@ -1,9 +1,9 @@
-"""The dealing of free lanes between processes, on PgQueuer over PostgreSQL.
+"""Dealing free lanes between processes, with PgQueuer on PostgreSQL.
 
-A job is a ticket: the right to take one lane at one epoch. It lasts until the lane is taken, some
-milliseconds, and not for as long as the lane is at work: leases are for that (`membership`).
-So a lane at work costs the queue nothing, a process takes no more than its share, and a job that is
-lost or comes twice does no harm: the lane is offered again, and its epoch admits one taker.
+A job is a ticket: the right to take a lane at an epoch. It lasts until the lane is taken, some
+milliseconds; leases (`membership`) cover the work itself. So a working lane costs the queue
+nothing, a process takes no more than its share, and a lost or repeated job does no harm: the lane
+is offered again, and its epoch admits a single taker.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ HEARTBEAT = timedelta(seconds=5)
 POLL = timedelta(seconds=1)
 RESTART_SECONDS = 1.0
 INSTALLS = 7304
-"""The key of the advisory lock under which the queue's tables are made."""
+"""The advisory lock key under which the queue's tables are made."""
 ENTRYPOINT = "take a lane"
 FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
-"""Faults of a connection; the third is asyncpg's own, where one broke in the middle of a call."""
+"""Connection faults; the third is asyncpg's own, if one broke during a call."""
 
 log = logging.getLogger(__name__)
 
 
 class SharedDealer:
-    """The dealer between processes, on PgQueuer's tables in the database of the store.
+    """The dealer between processes, on PgQueuer's tables in the store's database.
 
-    `spare` returns how many lanes more this process may hold. The tables are unlogged: what a crash
-    of the database loses is offered again.
+    `spare` returns how many further lanes this process may hold. The tables are unlogged: what a
+    database crash loses is offered again.
     """
 
     def __init__(self, connect: Connect, take: Take, spare: Callable[[], int]) -> None:
@@ -73,24 +73,24 @@ class SharedDealer:
     async def offer(self, tickets: Sequence[Ticket]) -> None:
         """Put tickets into the queue, unless they were put a moment ago or are in it."""
         now = asyncio.get_running_loop().time()
-        known = {one: at for one, at in self._offered.items() if now < at + OFFERED_SECONDS}
-        new = [ticket for ticket in tickets if ticket not in known]
-        self._offered = known
-        if self._queries is None or not new:
+        offered = {ticket: at for ticket, at in self._offered.items() if now < at + OFFERED_SECONDS}
+        fresh = [ticket for ticket in tickets if ticket not in offered]
+        self._offered = offered
+        if self._queries is None or not fresh:
             return
-        names = [_write(ticket) for ticket in new]
+        names = [_write(ticket) for ticket in fresh]
         try:
             await self._queries.enqueue(
-                [ENTRYPOINT] * len(new),
+                [ENTRYPOINT] * len(fresh),
                 [name.encode() for name in names],
-                [0] * len(new),
+                [0] * len(fresh),
                 dedupe_key=list(names),
                 on_conflict="skip",
             )
         except FAULTS as error:
             log.warning("lanes cannot be offered: %s", error)
             return
-        self._offered |= dict.fromkeys(new, now)
+        self._offered |= dict.fromkeys(fresh, now)
 
     async def run(self) -> None:
         """Take the lanes that are dealt to this process, until cancelled; begin again after faults.
@@ -119,8 +119,8 @@ class SharedDealer:
             yield PgQueuer(driver, queries=queries)
         finally:
             self._queries = None
-            for _, done in self._dealt:
-                done.cancel()
+            for _, future in self._dealt:
+                future.cancel()
             self._dealt.clear()
             connection.terminate()
 
@@ -128,11 +128,11 @@ class SharedDealer:
         @queue.entrypoint(ENTRYPOINT, on_failure="delete")
         async def take(job: Job) -> None:
             assert job.payload is not None
-            done = asyncio.get_running_loop().create_future()
-            self._dealt.append((_read(job.payload.decode()), done))
+            future = asyncio.get_running_loop().create_future()
+            self._dealt.append((_read(job.payload.decode()), future))
             self._wake.set()
             try:
-                await done
+                await future
             finally:
                 self._in_hand.discard(job.id)
 
@@ -152,12 +152,12 @@ class SharedDealer:
             await self._wake.wait()
             self._wake.clear()
             while self._dealt:
-                some, self._dealt = self._dealt[:TAKEN_TOGETHER], self._dealt[TAKEN_TOGETHER:]
+                batch, self._dealt = self._dealt[:TAKEN_TOGETHER], self._dealt[TAKEN_TOGETHER:]
                 with suppress(Exception):  # it is logged; free lanes are offered again
-                    await self._take([ticket for ticket, _ in some])
-                for _, done in some:
-                    if not done.done():
-                        done.set_result(None)
+                    await self._take([ticket for ticket, _ in batch])
+                for _, future in batch:
+                    if not future.done():
+                        future.set_result(None)
 
 
 class _SpareQueries(Queries):

@@ -45,11 +45,11 @@ class Seen(NamedTuple):
 
 
 class ServerStateRecorder:
-    """The recorder of changes of all lanes' states.
+    """Records changes in all lanes' states.
 
     `listeners` are called with each change in the transaction that stores it: what they write is
-    stored with it or not at all. Where the process is not `alone`, it counts them with the others,
-    as it follows the store.
+    stored with it or not at all. If the process is not `alone`, it counts them with the others, as
+    it follows the store.
     """
 
     def __init__(
@@ -85,13 +85,13 @@ class ServerStateRecorder:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def record(self) -> None:
-        """Store the changes since the last check; `UnavailableError` where the store is blocked."""
-        phases = [(one, one.boards.server_monitor.take_changed()) for one in self._phases()]
+        """Store the changes since the last check; `UnavailableError` if the store is blocked."""
+        phases = [(phase, phase.boards.server_monitor.take_changed()) for phase in self._phases()]
         try:
             for running, _ in phases:
                 if running.phase.id not in self._read:
                     await self._remember(running.phase.id)
-            await self._keep([seen for phase in phases for seen in self._changes(*phase)])
+            await self._keep([event for phase in phases for event in self._changes(*phase)])
         except BaseException:
             for running, changed in phases:
                 running.boards.server_monitor.put_back(changed)
@@ -100,18 +100,18 @@ class ServerStateRecorder:
     async def _remember(self, phase_id: int) -> None:
         async with self._store.reading() as connection:
             newest = await states.newest(connection, phase_id)
-            known = await states.newest(connection, phase_id, {ServerState.DOWN, *THERE})
+            last = await states.newest(connection, phase_id, {ServerState.DOWN, *THERE})
         self._last.update({change.key: change.state for change in newest.values()})
-        for change in known.values():
+        for change in last.values():
             self._note_down(change)
         self._read.add(phase_id)
 
     def _changes(
         self, running: RunningPhase, changed: Mapping[ServerName, Sequence[PassedState]]
     ) -> Iterator[Seen]:
-        """Yield the changes of some servers' states since they were stored last, of each in order.
+        """Yield some servers' state changes since the last were stored, each in order.
 
-        A server that went down and came back since the last check has two.
+        A server that went down and came back since the last check has two changes.
         """
         for name, passed in sorted(changed.items()):
             if running.follower.is_behind(name):  # its state is not known yet
@@ -129,16 +129,16 @@ class ServerStateRecorder:
         if not changes:
             return
         async with self._store.writing() as connection:
-            await states.add(connection, [seen.change for seen in changes])
-            for seen in changes:
+            await states.add(connection, [event.change for event in changes])
+            for event in changes:
                 for listener in self.listeners:
-                    await listener(connection, seen)
-        for seen in changes:
-            change = seen.change
+                    await listener(connection, event)
+        for event in changes:
+            change = event.change
             self._last[change.key] = change.state
             self._note_down(change)
             if self._alone:
-                seen.phase.windows.state(seen.server, change.at, change.state, change.note)
+                event.phase.windows.state(event.server, change.at, change.state, change.note)
 
     def _note_down(self, change: StateChange) -> None:
         """Note that a server is down, or there again; other states say nothing of that."""

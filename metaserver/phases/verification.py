@@ -1,4 +1,4 @@
-"""Verification of checkpoints: each is compared with what the stored answers say.
+"""Checkpoint verification: each is compared with what the stored answers say.
 
 It reads the store beside a hub at work, a lane at a time.
 """
@@ -36,10 +36,9 @@ MOST_NAMED = 5
 
 
 class CheckedLane(NamedTuple):
-    """The result for one lane: the answers that were compared, and what differs.
+    """A lane's result: the compared answers, and what differs.
 
-    `unused` is the reason why a hub would not use the checkpoint, which is no fault; empty where it
-    would.
+    `unused` is why a hub would not use the checkpoint, which is no fault, or empty.
     """
 
     phase: PhaseName
@@ -53,9 +52,9 @@ class CheckedLane(NamedTuple):
 async def verify(store: ReadStore, settings: Settings, now: float) -> AsyncIterator[CheckedLane]:
     """Compare every checkpoint of a store with its lane's log, scored again; yield each result."""
     async with store.reading() as connection:
-        known = await phases.list_all(connection)
-        names = {one.id: one.server.name for one in await servers.list_all(connection)}
-    for phase in known:
+        stored_phases = await phases.list_all(connection)
+        names = {server.id: server.server.name for server in await servers.list_all(connection)}
+    for phase in stored_phases:
         checked = await _PhaseCheck.open(store, settings, phase, now)
         async with store.reading() as connection:
             covered = await checkpoints.ends(connection, phase.id)
@@ -67,7 +66,7 @@ async def verify(store: ReadStore, settings: Settings, now: float) -> AsyncItera
 
 @dataclass(kw_only=True, slots=True)
 class _Aggregates:
-    """Aggregates of one server."""
+    """A server's aggregates."""
 
     monitor: ServerMonitor
     windows: Windows
@@ -76,7 +75,7 @@ class _Aggregates:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _PhaseCheck:
-    """The check of a phase's lanes; `now` is the end of all windows (Unix seconds)."""
+    """Checks a phase's lanes; `now` ends all windows (Unix seconds)."""
 
     store: ReadStore
     phase: Phase
@@ -106,7 +105,7 @@ class _PhaseCheck:
         )
 
     async def lane(self, key: LaneKey, name: ServerName) -> CheckedLane | None:
-        """Check a lane; None where it has no checkpoint any more."""
+        """Check a lane; None if it has no checkpoint any more."""
         async with self.store.reading() as connection:
             stored = await checkpoints.get(connection, key)
             end = await logs.end(connection, key)
@@ -117,7 +116,7 @@ class _PhaseCheck:
             return result._replace(unused="articles were put into the queue again since")
         try:
             content = await asyncio.to_thread(decode, stored.content, self.basis)
-            kept = await asyncio.to_thread(self._loaded, name, content)
+            loaded = await asyncio.to_thread(self._loaded, name, content)
         except CheckpointError as error:
             return result._replace(unused=str(error))
         if (again := await self._computed(key, name, stored)) is None:
@@ -125,7 +124,7 @@ class _PhaseCheck:
         async with self.store.reading() as connection:
             if (await logs.end(connection, key)).revision != stored.end.revision:
                 return result._replace(unused="articles were put into the queue again meanwhile")
-        differences = await asyncio.to_thread(lambda: list(_differences(name, kept, again)))
+        differences = await asyncio.to_thread(lambda: list(_differences(name, loaded, again)))
         return result._replace(differences=differences)
 
     def _empty(self, name: ServerName) -> _Aggregates:
@@ -136,74 +135,78 @@ class _PhaseCheck:
         return _Aggregates(monitor=monitor, windows=Windows(limit, clock=clock), board=board)
 
     def _loaded(self, name: ServerName, content: Content) -> _Aggregates:
-        kept = self._empty(name)
-        kept.monitor.load(name, content.monitor)
-        kept.windows.load(name, content.windows)
-        for task, reason in kept.board.load(name, content.runs).items():
+        aggregates = self._empty(name)
+        aggregates.monitor.load(name, content.monitor)
+        aggregates.windows.load(name, content.windows)
+        for task, reason in aggregates.board.load(name, content.runs).items():
             raise CheckpointError(f"{task}: {reason}")
-        return kept
+        return aggregates
 
     async def _computed(
         self, key: LaneKey, name: ServerName, stored: StoredCheckpoint
     ) -> _Aggregates | None:
-        """Return the aggregates of a lane's log as far as the checkpoint covers it."""
-        again, read = await asyncio.to_thread(self._empty, name), 0
-        while read < stored.end.serial:
-            limit = min(CHUNK, stored.end.serial - read)
+        """Return a lane log's aggregates as far as the checkpoint covers it."""
+        again, serial = await asyncio.to_thread(self._empty, name), 0
+        while serial < stored.end.serial:
+            limit = min(CHUNK, stored.end.serial - serial)
             async with self.store.reading() as connection:
-                rows = await logs.rows_after(connection, key, read, limit=limit)
+                rows = await logs.rows_after(connection, key, serial, limit=limit)
             if not rows:
                 return None
             await asyncio.to_thread(self._add, again, name, rows)
-            read = rows[-1].serial
+            serial = rows[-1].serial
         return again
 
     def _add(self, again: _Aggregates, name: ServerName, rows: Sequence[Any]) -> None:
         logged = logs.decode(rows, name, self.corpus)
         count(logged, name, self.corpus, again.monitor, again.windows)
-        for one in logged:
-            if one.payloads:
-                again.board.put(name, one.attempt.article, unpack_json(one.payloads))
+        for entry in logged:
+            if entry.payloads:
+                again.board.put(name, entry.attempt.article, unpack_json(entry.payloads))
 
 
-def _differences(name: ServerName, kept: _Aggregates, again: _Aggregates) -> Iterator[str]:
-    yield from _monitor(kept.monitor.dump(name), again.monitor.dump(name))
+def _differences(name: ServerName, stored: _Aggregates, again: _Aggregates) -> Iterator[str]:
+    yield from _monitor(stored.monitor.dump(name), again.monitor.dump(name))
     for window in Window:
-        if kept.windows.window(name, window) != again.windows.window(name, window):
+        if stored.windows.window(name, window) != again.windows.window(name, window):
             yield f"the measures of the last {window}"
     for task in again.board.tasks():
         for view in again.board.views(task.name):
             scored = again.board.scores(task.name, view).get(name)
-            found = kept.board.scores(task.name, view).get(name)
-            if scored != found:
-                yield f"the {task.name} run ({view}){_articles(found, scored)}"
+            stored_score = stored.board.scores(task.name, view).get(name)
+            if scored != stored_score:
+                yield f"the {task.name} run ({view}){_articles(stored_score, scored)}"
 
 
-def _monitor(kept: KeptMonitor, again: KeptMonitor) -> Iterator[str]:
+def _monitor(stored: KeptMonitor, again: KeptMonitor) -> Iterator[str]:
     for part in ("answered", "given_up", "network", "total", "outcomes", "answers", "recent",
                  "over", "course", "tasks"):  # fmt: skip
-        if getattr(kept, part) != getattr(again, part):
+        if getattr(stored, part) != getattr(again, part):
             yield f"the monitor's {part.replace('_', ' ')}"
-    if _times(kept) != _times(again):
+    if _times(stored) != _times(again):
         yield "the monitor's times"
-    if not set(kept.errors) <= set(again.errors):  # it may lack those that later ones displaced
+    if not set(stored.errors) <= set(again.errors):  # it may lack those that later ones displaced
         yield "the monitor's errors"
 
 
-def _times(kept: KeptMonitor) -> bytes:
-    return TimeHistogram.from_bytes(kept.times).to_bytes() if kept.times else b""
+def _times(monitor: KeptMonitor) -> bytes:
+    return TimeHistogram.from_bytes(monitor.times).to_bytes() if monitor.times else b""
 
 
-def _articles(kept: Score | None, again: Score | None) -> str:
-    """Return which articles of a run differ, where its scores name them."""
-    before, after = (_by_article(score) for score in (kept, again))
-    named = sorted(one for one in before.keys() | after.keys() if before.get(one) != after.get(one))
-    if not named:
+def _articles(before_score: Score | None, again: Score | None) -> str:
+    """Return which of a run's articles differ, if its scores name them."""
+    before, after = (_by_article(score) for score in (before_score, again))
+    differing = sorted(
+        article
+        for article in before.keys() | after.keys()
+        if before.get(article) != after.get(article)
+    )
+    if not differing:
         return ""
-    more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
-    return f": {', '.join(named[:MOST_NAMED])}{more}"
+    more = f" and {len(differing) - MOST_NAMED:,} more" if len(differing) > MOST_NAMED else ""
+    return f": {', '.join(differing[:MOST_NAMED])}{more}"
 
 
 def _by_article(score: Score | None) -> Mapping[str, Any]:
-    found = getattr(score and score.card, "articles", None)
-    return found if isinstance(found, Mapping) else {}
+    articles = getattr(score and score.card, "articles", None)
+    return articles if isinstance(articles, Mapping) else {}

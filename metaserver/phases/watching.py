@@ -26,7 +26,7 @@ from metaserver.tasks.plugin import TaskPlugin
 # -- uploads that an organiser should look at: they may try the gold out ---------------------------
 
 BURST, BURST_SECONDS = 5, 600.0
-"""Uploads of a team and task within that time that are a burst."""
+"""A team's uploads for a task within that time that make a burst."""
 JUMP = 0.1
 """Difference of the first measure by which a run is far better than the team's best before."""
 
@@ -45,36 +45,36 @@ def conspicuous(
         return upload.team, upload.task
 
     for (team, task), group in groupby(sorted(uploads, key=key), key=key):
-        made = sorted(group, key=lambda one: one.id)
-        if (most := _burst(made)) >= BURST:
-            text = f"{team} uploaded {most} runs of {task} in {BURST_SECONDS / 60:.0f} minutes"
+        by_time = sorted(group, key=lambda upload: upload.id)
+        if (count := _burst(by_time)) >= BURST:
+            text = f"{team} uploaded {count} runs of {task} in {BURST_SECONDS / 60:.0f} minutes"
             yield FindingKind.BURST, Subject(name=f"{team} {task}", text=text)
-        if near := [one for one in made if one.near]:
+        if near := [upload for upload in by_time if upload.near]:
             last = near[-1]
             times = f", {len(near)} times so far" if len(near) > 1 else ""
             answers = "1 answer" if last.changed == 1 else f"{last.changed} answers"
             text = f"{last.run} of {team} differs from an earlier {task} run in {answers}{times}"
             yield FindingKind.NEAR, Subject(name=last.run, text=text)
         sign = -1 if task in rising else 1
-        yield from _jump(made, leaders.get(TaskName(task)), sign)
+        yield from _jump(by_time, leaders.get(TaskName(task)), sign)
 
 
 def _burst(uploads: Sequence[Upload]) -> int:
-    """Return the most uploads that were made within `BURST_SECONDS`."""
-    moments = sorted(one.at for one in uploads)
-    ends = (bisect_right(moments, begun + BURST_SECONDS) for begun in moments)
+    """Return the maximum number of uploads within `BURST_SECONDS`."""
+    moments = sorted(upload.at for upload in uploads)
+    ends = (bisect_right(moments, start + BURST_SECONDS) for start in moments)
     return max(end - place for place, end in enumerate(ends))
 
 
 def _jump(
     uploads: Sequence[Upload], leader: ServerName | None, sign: int
 ) -> Iterator[tuple[FindingKind, Subject]]:
-    """Yield the first place of a team's last upload, where it is far better than those before.
+    """Yield the first place of a team's last upload, if it is far better than earlier uploads.
 
-    `sign` is -1 where the lowest score is the best.
+    `sign` is -1 if the lowest score is best.
     """
     *before, last = uploads
-    earlier = [sign * one.score for one in before if one.score is not None]
+    earlier = [sign * upload.score for upload in before if upload.score is not None]
     if last.run != leader or last.score is None or not earlier:
         return
     if (rise := sign * last.score - max(earlier)) >= JUMP:
@@ -90,7 +90,7 @@ def _jump(
 DEADLINES = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 """The states from which on no article is sent."""
 WATCHED = OPEN_STATES | {PhaseState.SETUP}
-"""The states in which something may need a look: in no other one does `watch` find anything."""
+"""The states in which something may need a look: in any other, `watch` finds nothing."""
 NAMED = 3  # articles of a finding that are named
 
 
@@ -120,17 +120,21 @@ class PhaseWatch:
 
 
 def watch(running: RunningPhase, now: float) -> PhaseWatch:
-    """Return a phase as of now, with its findings, the worst first."""
-    deadline = next((one for one in running.phase.coming(now) if one.state in DEADLINES), None)
-    left = None if deadline is None else deadline.at.timestamp() - now
+    """Return a phase as of now, with its findings, worst first."""
+    deadline = next(
+        (change for change in running.phase.coming(now) if change.state in DEADLINES), None
+    )
+    time_left = None if deadline is None else deadline.at.timestamp() - now
     state = running.phase.state(now)
     is_open = state in OPEN_STATES
-    servers = [_watched(running, one, left, is_open=is_open) for one in _statuses(running)]
+    servers = [
+        _watched(running, status, time_left, is_open=is_open) for status in _statuses(running)
+    ]
     about: dict[FindingKind, list[Subject]] = {kind: [] for kind in FindingKind}
     if state in WATCHED:
         about[FindingKind.GOLD_OUTSIDE] += _outside(running)
     if is_open:
-        for kind, subject in _found(running, servers, left):
+        for kind, subject in _found(running, servers, time_left):
             about[kind].append(subject)
     findings = [
         PhaseFinding(kind=kind, subjects=tuple(subjects))
@@ -150,19 +154,19 @@ def _statuses(running: RunningPhase) -> Sequence[ServerStatus]:
 
 
 def _watched(
-    running: RunningPhase, status: ServerStatus, left: float | None, *, is_open: bool
+    running: RunningPhase, status: ServerStatus, time_left: float | None, *, is_open: bool
 ) -> WatchedServer:
-    known = running.servers.get(status.name)
-    found = forecast(status, running.paces.measured(status.name)) if is_open else None
-    judged = verdict(status, found, left)
+    registered = running.servers.get(status.name)
+    predicted = forecast(status, running.paces.measured(status.name)) if is_open else None
+    judged = verdict(status, predicted, time_left)
     if not is_open and judged is not Verdict.FINISHED:
         judged = Verdict.STOPPED
-    team = (known.team or "") if known else ""
-    return WatchedServer(status=status, team=team, forecast=found, verdict=judged)
+    team = (registered.team or "") if registered else ""
+    return WatchedServer(status=status, team=team, forecast=predicted, verdict=judged)
 
 
 def _found(
-    running: RunningPhase, servers: Sequence[WatchedServer], left: float | None
+    running: RunningPhase, servers: Sequence[WatchedServer], time_left: float | None
 ) -> Iterator[tuple[FindingKind, Subject]]:
     """Yield what needs a look in an open phase alone."""
     for task in running.tasks:
@@ -170,9 +174,9 @@ def _found(
             text = f"{task.name} has no gold: it is not scored"
             yield FindingKind.NO_GOLD, Subject(name=task.name, text=text)
     for server in servers:
-        for kind, text in _troubles(server, left):
+        for kind, text in _troubles(server, time_left):
             yield kind, Subject(name=server.status.name, text=text)
-    rising = {one.name for one in running.boards.tasks() if _is_rising(one)}
+    rising = {task.name for task in running.boards.tasks() if _is_rising(task)}
     yield from conspicuous(running.uploads, _leaders(running), rising)
 
 
@@ -181,10 +185,12 @@ def _outside(running: RunningPhase) -> Iterator[Subject]:
     for scored in running.boards.scoreboard.scored():
         count, task = len(scored.outside), scored.plugin.name
         if count:
-            named = ", ".join(scored.outside[:NAMED])
+            examples = ", ".join(scored.outside[:NAMED])
             more = f" and {count - NAMED} more" if count > NAMED else ""
             are = "1 article that is" if count == 1 else f"{count} articles that are"
-            text = f"the gold of {task} has {are} not in the corpus, without effect: {named}{more}"
+            text = (
+                f"the gold of {task} has {are} not in the corpus, without effect: {examples}{more}"
+            )
             yield Subject(name=task, text=text)
 
 
@@ -192,28 +198,28 @@ def _leaders(running: RunningPhase) -> Mapping[TaskName, ServerName]:
     """Return the first run of each task that has uploads, by the newest scores that there are."""
     tasks = {upload.task for upload in running.uploads}
     board = running.boards.scoreboard
-    found: dict[TaskName, ServerName] = {}
+    leaders: dict[TaskName, ServerName] = {}
     for plugin in running.boards.tasks():
         rows = (
             ranked(plugin, board.ranking, board.recent(plugin.name)) if plugin.name in tasks else ()
         )
         if rows and rows[0].place is not None:
-            found[plugin.name] = ServerName(rows[0].run)
-    return found
+            leaders[plugin.name] = ServerName(rows[0].run)
+    return leaders
 
 
 def _is_rising(plugin: TaskPlugin) -> bool:
-    """Return whether the lowest value of a task's first measure is the best."""
+    """Return whether the lowest value is best in a task's first measure."""
     return plugin.order[0] in rising_measures(plugin.columns)
 
 
-def _troubles(server: WatchedServer, left: float | None) -> Iterator[tuple[FindingKind, str]]:
+def _troubles(server: WatchedServer, time_left: float | None) -> Iterator[tuple[FindingKind, str]]:
     status, name = server.status, server.status.name
-    if server.forecast and left is not None:
-        needs = f"{name} needs {in_words(server.forecast.seconds)}, {in_words(left)} are left"
+    if server.forecast and time_left is not None:
+        needs = f"{name} needs {in_words(server.forecast.seconds)}, {in_words(time_left)} are left"
         if server.verdict is Verdict.LATE:
             yield FindingKind.LATE, needs
-        elif server.verdict is Verdict.CLOSE and server.forecast.seconds > left:
+        elif server.verdict is Verdict.CLOSE and server.forecast.seconds > time_left:
             yield FindingKind.CLOSE, f"{needs}: it may just make it"
     why = f": {status.note}" if status.note else ""
     if status.state is ServerState.DOWN:

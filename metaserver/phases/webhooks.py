@@ -37,5 +37,5 @@ async def post(
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """Return the signature of a webhook's body: HMAC-SHA256 of "TIMESTAMP.BODY", hexadecimal."""
+    """Return the signature for a webhook's body: HMAC-SHA256 over "TIMESTAMP.BODY", hexadecimal."""
     return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()

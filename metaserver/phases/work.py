@@ -33,10 +33,10 @@ Prepare: TypeAlias = Callable[[AttemptEnded], Awaitable[None] | None]
 
 
 class PhaseWork:
-    """The work of a phase's lanes, by one plan and one choice of tasks.
+    """The work for a phase's lanes, by one plan and choice of tasks.
 
     `settings` have the phase's own limits. A server that is down is left after `patience` seconds;
-    None: it is probed for ever. `scope` is that of `communications.Exchanged`.
+    None: it is probed forever. `scope` is as in `communications.Exchanged`.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class PhaseWork:
     def lane(
         self,
         server: Server,
-        taken: TakenLane,
+        taken_lane: TakenLane,
         recorder: Recorder,
         publish: Publish,
         *,
         prepare: Prepare | None = None,
         down: str = "",
     ) -> Lane:
-        """Return the lane of a server that was taken; one that was `down` is probed first."""
+        """Return a taken server's lane; one that was `down` is probed first."""
         return Lane(
             server,
             self.corpus,
-            taken.state,
+            taken_lane.state,
             self.settings.lane_limits(self._patience),
             caller=self._caller,
             recorder=recorder,
@@ -94,7 +94,7 @@ class PhaseWork:
 
 
 def answered_of(tasks: Sequence[TaskPlugin]) -> Sequence[AnsweredTask]:
-    """Return those of some tasks that servers answer."""
+    """Return the tasks that servers answer."""
     answered = answered_tasks()
     return [answered[task.name] for task in tasks if task.name in answered]
 
@@ -117,7 +117,7 @@ class _Known:
 
 
 class PhaseWorks:
-    """The work of all phases, for a process without boards; `clock` returns Unix seconds."""
+    """All phases' work, for a process without boards; `clock` returns Unix seconds."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class PhaseWorks:
         self._reports: dict[LaneKey, LaneReport] = {}
 
     def may_take(self, key: LaneKey) -> bool:
-        """Return whether this process can work a lane's phase, as far as is known."""
+        """Return whether this process can work a lane's phase, as far as it knows."""
         return self._unfit.get(key.phase_id, 0.0) <= asyncio.get_running_loop().time()
 
     def is_unfit(self) -> bool:
@@ -147,12 +147,12 @@ class PhaseWorks:
         now = asyncio.get_running_loop().time()
         return any(until > now for until in self._unfit.values())
 
-    async def make(self, taken: Sequence[TakenLane]) -> Sequence[Lane]:
+    async def make(self, taken_lanes: Sequence[TakenLane]) -> Sequence[Lane]:
         """Return the lanes that were taken, ready to work; without those that it cannot work."""
         lanes: list[Lane] = []
         async with self._store.reading() as connection:
-            registered = {one.id: one for one in await stored_servers.list_all(connection)}
-        for phase_id in sorted({one.state.key.phase_id for one in taken}):
+            registered = {server.id: server for server in await stored_servers.list_all(connection)}
+        for phase_id in sorted({taken_lane.state.key.phase_id for taken_lane in taken_lanes}):
             try:
                 work = await self._work(phase_id)
             except UnavailableError as error:  # they are given back, and offered again
@@ -165,17 +165,17 @@ class PhaseWorks:
             if work is None:
                 continue
             lanes.extend(
-                self._lane(work, registered[one.state.key.server_id], one)
-                for one in taken
-                if one.state.key.phase_id == phase_id
+                self._lane(work, registered[taken_lane.state.key.server_id], taken_lane)
+                for taken_lane in taken_lanes
+                if taken_lane.state.key.phase_id == phase_id
             )
         return lanes
 
     def ended(self, key: LaneKey, failure: Exception | None) -> None:
-        """Note the end of a lane."""
+        """Note a lane's end."""
         registered = self._servers.pop(key)
         self._reports.pop(key, None)
-        if not any(key.server_id == other.server_id for other in self._servers):
+        if not any(key.server_id == other_server.server_id for other_server in self._servers):
             self._client.slots.forget(registered.server.name)
         if failure is not None:
             log.error("%s is sent nothing until it is started", registered.server.name)
@@ -185,25 +185,27 @@ class PhaseWorks:
         reports, self._reports = self._reports, {}
         return list(reports.values())
 
-    def _lane(self, work: PhaseWork, registered: RegisteredServer, taken: TakenLane) -> Lane:
-        key = taken.state.key
+    def _lane(self, work: PhaseWork, registered: RegisteredServer, taken_lane: TakenLane) -> Lane:
+        key = taken_lane.state.key
         self._servers[key] = registered
 
         def publish(event: AttemptEnded | LaneChanged) -> None:
             if isinstance(event, LaneChanged):
                 self._reports[key] = LaneReport(key, event.in_flight, event.down)
 
-        return work.lane(registered.server, taken, self._recorder, publish, down=taken.down)
+        return work.lane(
+            registered.server, taken_lane, self._recorder, publish, down=taken_lane.down
+        )
 
     async def _work(self, phase_id: int) -> PhaseWork | None:
-        """Return the work of a phase as it is planned now; None for one that is not open."""
+        """Return a phase's work as planned now; None for a phase that is not open."""
         async with self._store.reading() as connection:
             phase = await stored_phases.by_id(connection, phase_id)
             gold = await stored_phases.gold_tasks(connection, phase_id)
         if phase is None or phase.state(self._clock()) not in OPEN_STATES:
             return None
-        known = self._known.get(phase_id)
-        if known is None or (known.phase.plan, known.gold) != (phase.plan, gold):
+        cached = self._known.get(phase_id)
+        if cached is None or (cached.phase.plan, cached.gold) != (phase.plan, gold):
             corpus = await self._store.corpus(phase.corpus_id)
             work = PhaseWork(
                 corpus,
@@ -216,5 +218,5 @@ class PhaseWorks:
                 patience=None,
                 scope=f"phase {phase_id}",
             )
-            known = self._known[phase_id] = _Known(phase=phase, gold=gold, work=work)
-        return known.work
+            cached = self._known[phase_id] = _Known(phase=phase, gold=gold, work=work)
+        return cached.work

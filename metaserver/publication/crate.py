@@ -1,6 +1,6 @@
-"""The description of a package as an RO-Crate (https://w3id.org/ro/crate/1.1), for its deposit.
+"""Describing a package as an RO-Crate (https://w3id.org/ro/crate/1.1), for its deposit.
 
-The library `rocrate` would bring four others for one JSON document, and dates it by the clock.
+The library `rocrate` would bring four more for a single JSON document, and dates it by the clock.
 """
 
 from __future__ import annotations

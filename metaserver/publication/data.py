@@ -1,4 +1,4 @@
-"""Data packages: the articles of a phase, with or without its gold, as files for its teams."""
+"""Data packages: a phase's articles, with or without its gold, as files for its teams."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class DataOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MadeData(PackedData, frozen=True, kw_only=True):
-    """A finished data package of a phase."""
+    """A phase's finished data package."""
 
     phase: str
 
 
 class DataMaker:
-    """Maker of data packages; the zips in its folder are named by their checksums."""
+    """Makes data packages; the zips in its folder are named by their checksums."""
 
     def __init__(self, store: StorePlace, folder: Path) -> None:
         self._store = store
@@ -66,7 +66,7 @@ class DataMaker:
             shutil.rmtree(path, ignore_errors=True)
 
     async def make(self, order: DataOrder, progress: Progress) -> MadeData:
-        """Make a package, in a process of its own; of one that fails nothing is left."""
+        """Make a package, in its own process; a failure leaves nothing behind."""
         draft = self._folder / f"{_DRAFT}-{order.phase}"
         shutil.rmtree(draft, ignore_errors=True)
         self._folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ async def _articles(reader: ReadStore, corpus_id: int) -> AsyncIterator[list[Art
 
 
 class _Writing:
-    """The files of a package; it remembers ids and titles, and no text."""
+    """A package's files; it remembers ids and titles, but no text."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class _Writing:
             yield replace(article, text=data.decode())
 
     def _write_gold(self, task: TaskName, version: GoldVersion) -> None:
-        """Write a task's gold of the phase's own articles alone."""
+        """Write a task's gold, restricted to the phase's articles."""
         plugin = installed_tasks()[task]
         gold: Any = read_gold(task, version.content, version.source)
         article_ids = {article.id for article, _ in self._listed}

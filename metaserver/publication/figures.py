@@ -1,4 +1,4 @@
-"""Figures of a package: SVG and PDF by matplotlib where it is installed, else SVG alone."""
+"""Figures for a package: SVG and PDF by matplotlib if it is installed, else only SVG."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scoring.usefulness import AUTHOR_MINUTES, Usefulness
 
 
 class Figure(NamedTuple):
-    """A chart with the name of its files and a line on it."""
+    """A chart with its files' name and a line on it."""
 
     name: str
     chart: Chart
@@ -31,9 +31,9 @@ def has_matplotlib() -> bool:
 
 
 def board_figures(tables: BoardTables, *, gold: bool) -> Iterator[Figure]:
-    """Yield the figures of a board whose runs are ranked lists.
+    """Yield a board's figures, for ranked-list runs.
 
-    The curves of ACT are for packages with the gold: a step is the rank of a relevant article.
+    ACT's curves are for packages with the gold: a step is a relevant article's rank.
     """
     task, view = tables.frozen.name, tables.view
     if not tables.cards:
@@ -87,5 +87,5 @@ def write_figure(folder: PackageFolder, figure: Figure, *, printed: bool) -> Non
 
 
 def on_page(chart: Chart) -> str:
-    """Return a chart as a part of the report."""
+    """Return a chart for the report."""
     return drawings.svg(replace(chart, signature=""), standalone=False)

@@ -1,4 +1,4 @@
-"""The folder of a package: its files with a line on each, bounded in size."""
+"""A package's folder: its files with a line on each, bounded in size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metaserver.publication.zips import CHECKSUMS
 from scoring.tables import Table, csv_table, latex_float, latex_table
 
 MOST_BYTES = 2**31
-"""The most bytes of a package's files."""
+"""The maximum bytes in a package's files."""
 
 
 class PackageFolder:
@@ -27,7 +27,7 @@ class PackageFolder:
         folder.mkdir(mode=FOLDER_MODE, parents=True)
 
     def write(self, name: str, text: str | Iterable[str], about: str) -> None:
-        """Write a file; `HubError` where the package would become too large."""
+        """Write a file; `HubError` if the package would become too large."""
         with files.create(self.new(name, about)) as out:
             for part in [text] if isinstance(text, str) else text:
                 data = part.encode()
@@ -35,7 +35,7 @@ class PackageFolder:
                 out.write(data)
 
     def new(self, name: str, about: str) -> Path:
-        """Return the path of a file that the caller writes, and then calls `written`."""
+        """Return the path for a file that the caller writes before it calls `written`."""
         path = self.place / name
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         self.about[name] = about
@@ -57,7 +57,7 @@ class PackageFolder:
         bold: Collection[tuple[int, int]] = (),
         comments: Iterable[str] = (),
     ) -> None:
-        """Write a table as CSV with all digits, and as LaTeX: the `printed` one, best in bold."""
+        """Write a table as CSV with all digits, and `printed` as LaTeX, best in bold."""
         self.write(f"{name}.csv", csv_table(table) + "\n", about)
         tabular = latex_table(printed or table, bold)
         label = f"tab:{name.removeprefix('tables/').replace('/', '-')}"
@@ -65,7 +65,7 @@ class PackageFolder:
         self.write(f"{name}.tex", "\n".join(lines) + "\n", f"{about} (LaTeX, booktabs)")
 
     def finish(self) -> None:
-        """Write the checksums of all files."""
+        """Write all files' checksums."""
         lines = []
         for name in sorted(self.about):
             with (self.place / name).open("rb") as file:

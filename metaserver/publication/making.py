@@ -1,4 +1,4 @@
-"""The making of a package: a phase read from its store, and all its files written."""
+"""Making a package: a phase read from its store, and all its files written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ REPORT = "report.html"
 
 
 class PackageOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of a package: with the gold or not, a licence's URL, figures for print."""
+    """A package's contents: with or without gold, a licence's URL, figures for print."""
 
     phase: str
     gold: bool = False
@@ -73,10 +73,10 @@ async def make_package(
     frozen: Mapping[TaskName, FrozenBoard] = MappingProxyType({}),
     opened: Mapping[str, Release] = MappingProxyType({}),
 ) -> int:
-    """Write a package into the new folder `out`; return the number of its files.
+    """Write a package into the new folder `out`; return its number of files.
 
-    The same phase gives the same bytes, on whatever day. Nothing is left of one that fails.
-    `frozen` are its boards where the store has none. It blocks: give it an event loop of its own.
+    The same phase gives the same bytes on any day. A failure leaves nothing behind. `frozen` are
+    its boards if the store has none. It blocks: give it its own event loop.
     """
     counted = RowCounter(Progress(), on_progress)
     try:
@@ -208,7 +208,7 @@ class _Writing:
     ) -> Sequence[Mapping[str, FrozenView]]:
         """Return views as a package has them: without the gold's mark.
 
-        Without the gold, boards of ACT have no curves: a step is the rank of a relevant article.
+        Without the gold, ACT boards have no curves: a step is a relevant article's rank.
         """
         labelled = isinstance(self._source.ranked_gold(task), ActGold) and not self._order.gold
         return [

@@ -1,4 +1,4 @@
-"""The methods of a package's runs, as their teams described them."""
+"""The methods behind a package's runs, as their teams described them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DescribedRun(NamedTuple):
 
 
 def run_methods(source: PhaseSource) -> Sequence[DescribedRun]:
-    """Return the runs of the boards with their methods, ordered by team and name."""
+    """Return the boards' runs with their methods, ordered by team and name."""
     views = (view for frozen in source.frozen.values() for view in frozen.views.values())
     teams = {row.run: row.title or row.team for view in views for row in view.rows}
     described = {str(run): method for run, method in source.methods.items()}

@@ -1,4 +1,4 @@
-"""Packages made in jobs, each in a process of its own; the last one of each phase is kept."""
+"""Packages made in jobs, each in its own process; each phase's last package is kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = "results"
 
 
 class PackageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A package that was made: its phase, its files, the bytes of its zip, whether it has gold."""
+    """A finished package: its phase, files, zip size, and whether it has gold."""
 
     phase: str
     files: int
@@ -29,7 +29,7 @@ class PackageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Packaging:
-    """Maker of packages, which keeps the last one of each phase; `folder` is its own."""
+    """Makes packages, and keeps each phase's last; `folder` is its own."""
 
     def __init__(self, store: StorePlace, folder: Path, settings: Settings) -> None:
         self._store = store
@@ -41,11 +41,11 @@ class Packaging:
         return self._folder / f"{phase}.zip"
 
     def clear(self) -> None:
-        """Delete all packages, also one that a killed hub began."""
+        """Delete all packages, even a package that a killed hub began."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def make(self, order: PackageOrder, progress: Progress) -> PackageReport:
-        """Make a package in place of the phase's last one; of one that fails nothing is left."""
+        """Make a package in place of the phase's last package; a failure leaves nothing behind."""
         out = self.package(order.phase)
         draft = self._folder / f".{order.phase}"
         out.unlink(missing_ok=True)
@@ -67,7 +67,7 @@ def _make(
     *,
     on_progress: OnProgress,
 ) -> PackageReport:
-    """Make a package and zip it, in a process of its own."""
+    """Make a package and zip it, in its own process."""
     files = asyncio.run(make_package(store, settings, order, draft / "package", on_progress))
     on_progress(Progress(step="packing"))
     try:

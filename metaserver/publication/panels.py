@@ -34,9 +34,9 @@ CHUNK = 512
 
 
 class TrainingOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """A model to train: its task and method, of closed phases, the newest first.
+    """A model to train: its task and method, closed phases (newest first).
 
-    `guarded` are the corpora of the phases that are not closed.
+    `guarded` are the corpora of phases that are not closed.
     """
 
     task: str
@@ -47,10 +47,10 @@ class TrainingOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingPanel:
-    """Gold, and a run of each server, with their teams and the versions that they reported.
+    """Gold, and each server's run, with their teams and reported versions.
 
-    An article of several phases is as in the newest. `left_out` counts the articles of the gold
-    that are in a phase that is not closed, too.
+    An article in several phases is as in the newest. `left_out` counts gold articles that are also
+    in a phase that is not closed.
     """
 
     gold: ItemGold
@@ -64,7 +64,7 @@ class TrainingPanel:
 async def read_panel(
     store: ReadStore, settings: Settings, order: TrainingOrder, counted: RowCounter
 ) -> TrainingPanel:
-    """Read a panel; `HubError` where nothing is left to learn from."""
+    """Read a panel; `HubError` if nothing is left to learn from."""
     counted.begin("reading the articles of open phases")
     ids, digests = await _guarded(store, order.guarded)
     gold: dict[str, frozenset[Item]] = {}
@@ -130,7 +130,7 @@ async def _gold(
 async def _guarded(
     store: ReadStore, corpora: Sequence[int]
 ) -> tuple[frozenset[str], frozenset[bytes]]:
-    """Return the ids and the digests of the texts of corpora."""
+    """Return the ids and text digests in corpora."""
     ids: set[str] = set()
     digests: set[bytes] = set()
     for corpus_id in corpora:
@@ -147,7 +147,7 @@ async def _guarded(
 async def _recognised(
     store: ReadStore, corpus: Corpus, articles: set[str], digests: frozenset[bytes]
 ) -> set[str]:
-    """Return the articles whose texts have one of these digests."""
+    """Return the articles whose text has any of these digests."""
     if not digests:
         return set()
     recognised: set[str] = set()
@@ -162,7 +162,7 @@ async def _recognised(
 def _hits(
     answers: Sequence[PackedAnswer], corpus: Corpus, usable: set[str], task: str
 ) -> Mapping[str, Sequence[Hit]]:
-    """Return the best hits of answers to the task, of the articles that are taken."""
+    """Return the best hits for the task, for the articles that are taken."""
     by_article: dict[str, Sequence[Hit]] = {}
     for position, packed in answers:
         article = corpus.ids[position]

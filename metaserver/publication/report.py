@@ -1,4 +1,4 @@
-"""The report of a package: one page that needs nothing else, for readers of any screen."""
+"""A package's report: a page that needs nothing else, for any screen."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from scoring.comparison_report import comparison_table, notes
 from scoring.tables import Table, shown
 
 MOST_PAIRS = 120
-"""Pairs of runs that are shown on the page; of more there is the file."""
+"""The maximum number of run pairs on the page; for more there is the file."""
 MOST_FIGURES = 40
 """Figures on the page; all are among the files."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewPart:
-    """A board in one view on the page; `pairs` is None where there are none, or too many."""
+    """A board in one view on the page; `pairs` is None without pairs, or with too many."""
 
     view: str
     signature: str
@@ -39,7 +39,7 @@ class ViewPart:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskPart:
-    """A task on the page: its views, the raw one first, and its figures."""
+    """A task on the page: its views, the raw view first, and its figures."""
 
     name: str
     title: str
@@ -106,7 +106,7 @@ def report_page(
 
 
 class _Drawn:
-    """The drawing of charts on the page, the first `MOST_FIGURES` of them."""
+    """Draws charts on the page, the first `MOST_FIGURES`."""
 
     def __init__(self) -> None:
         self._left = MOST_FIGURES

@@ -1,6 +1,6 @@
 """Response statistics of a phase's servers: the overview's times, and the TIPS measures.
 
-They are those of docs/monitoring.md, over all attempts of the phase.
+They are explained in docs/monitoring.md, and cover all the phase's attempts.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from scoring.tables import Cell, Table
 
 @dataclass(frozen=True, kw_only=True)
 class ServerResponses:
-    """The statistics of a server in a phase; times in seconds.
+    """A server's statistics in a phase; times in seconds.
 
-    `began` and `ended` are Unix seconds, None without attempts; `times` are of attempts that
-    brought a response or timed out.
+    `began` and `ended` are Unix seconds, None without attempts; `times` cover attempts that brought
+    a response or timed out.
     """
 
     server: ServerName
@@ -47,7 +47,7 @@ class ServerResponses:
 
 
 async def read_responses(store: ReadStore, source: PhaseSource) -> Sequence[ServerResponses]:
-    """Return the statistics of every server of the phase, in the order of their names."""
+    """Return every server's statistics in the phase, ordered by name."""
     return [
         await _responses(store, source, server, source.lanes[server])
         for server in sorted(source.lanes)
@@ -123,7 +123,7 @@ def _row(response: ServerResponses) -> Sequence[Cell]:
 
 
 def outcomes_table(responses: Sequence[ServerResponses]) -> Table:
-    """Return the number of attempts of each outcome, a row a server and outcome."""
+    """Return the number of attempts by outcome, a row per server and outcome."""
     header: list[Cell] = ["server", "outcome", "attempts"]
     return [
         header,
@@ -136,7 +136,7 @@ def outcomes_table(responses: Sequence[ServerResponses]) -> Table:
 
 
 def responses_chart(responses: Sequence[ServerResponses]) -> Chart | None:
-    """Return the median of each server with its 95th percentile, None where nobody answered."""
+    """Return each server's median with its 95th percentile, None if nobody answered."""
     timed = [
         (response.server, response.times) for response in responses if response.times is not None
     ][::-1]

@@ -1,4 +1,4 @@
-"""The runs of a package as result files, its gold, and the files of the gold's views."""
+"""A package's runs as result files, its gold, and the files for the gold's views."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scoring.files import gold_lines
 from scoring.views import members
 
 SUFFIXES = {b"PK": ".zip", b"\x1f\x8b": ".gz", b"<": ".xml"}
-"""The ends of uploaded files' names, by what the files begin with."""
+"""The suffixes of uploaded files, by what the files begin with."""
 
 Answers = Sequence[tuple[ArticleId, Payload]]
 
@@ -32,7 +32,7 @@ Answers = Sequence[tuple[ArticleId, Payload]]
 async def write_runs(
     folder: PackageFolder, store: ReadStore, source: PhaseSource, counted: RowCounter
 ) -> Mapping[TaskName, set[str]]:
-    """Write the runs of the boards as result files; return the accessions in those of each task."""
+    """Write the boards' runs as result files; return the accessions in each task's runs."""
     articles: dict[TaskName, set[str]] = {task: set() for task in source.frozen}
     for server, key in source.lanes.items():
         for task, answered in (await _answers(store, source, server, key, counted)).items():
@@ -53,7 +53,7 @@ async def write_runs(
 async def _answers(
     store: ReadStore, source: PhaseSource, server: ServerName, key: LaneKey, counted: RowCounter
 ) -> Mapping[TaskName, Answers]:
-    """Return the answers of a server to the tasks that have boards."""
+    """Return a server's answers to the tasks that have boards."""
     by_task: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
     async for batch in stored_answers(store, source.corpus, server, key):
         for answer in batch:
@@ -67,7 +67,7 @@ async def _answers(
 def _write_run(
     folder: PackageFolder, source: PhaseSource, task: TaskName, name: ServerName, answers: Answers
 ) -> set[str]:
-    """Write a run; return the accessions in it, where it is a run of ranked accessions."""
+    """Write a run; return the accessions in it, if it has ranked accessions."""
     ranked = isinstance(source.ranked_gold(task), ItemGold)
     accessions: set[str] = set()
 

@@ -1,7 +1,7 @@
-"""The inputs of a results package: a phase that is over, read from a store and scored again.
+"""The inputs for a results package: a finished phase, read from a store and scored again.
 
-The store may be that of a hub at work: a phase that is over changes with its gold alone, and gold
-is read together with the boards that were frozen on it.
+The store may belong to a working hub: a finished phase changes only with its gold, and gold is read
+together with the boards that were frozen on it.
 """
 
 from __future__ import annotations
@@ -62,20 +62,20 @@ class PhaseSource:
     methods: Mapping[ServerName, MethodDescription]
 
     def plugin(self, task: TaskName) -> TaskPlugin:
-        """Return the plug-in of a task."""
+        """Return a task's plug-in."""
         return self.scoreboard.scored_task(task).plugin
 
     def ranked_gold(self, task: TaskName, view: View = RAW) -> Gold | None:
-        """Return the gold of a task of ranked lists, None for a task of another kind."""
+        """Return a ranked-list task's gold, None for any other task."""
         gold: Any = self.scoreboard.scored_task(task).gold_of(view)
         return gold if isinstance(gold, ItemGold | ActGold) else None
 
     def scores(self, task: TaskName, view: View) -> Mapping[ServerName, Score]:
-        """Return the scores of a task's runs in a view, by the rule of its board."""
+        """Return the scores of a task's runs in a view, by its board's rule."""
         return self.scoreboard.scores(task, view, self.frozen[task].articles)
 
     def cards(self, task: TaskName, view: View) -> Sequence[RunCard]:
-        """Return the scorecards of a task's runs in a view, in the order of its board."""
+        """Return the scorecards of a task's runs in a view, in its board's order."""
         scores = self.scores(task, view)
         rows = (row for row in self.frozen[task].views[view].rows if row.articles_scored)
         cards_by_row = ((row, scores[ServerName(row.run)].card) for row in rows)
@@ -94,9 +94,9 @@ async def read_source(
     opened: Mapping[str, Release],
     counted: RowCounter,
 ) -> PhaseSource:
-    """Read a phase, and score its answers again; `HubError` where its boards show others.
+    """Read a phase, and score its answers again; `HubError` if its boards differ.
 
-    Without `given` boards it is those that were stored at its last freeze.
+    Without `given_boards` these are the boards stored at its last freeze.
     """
     async with store.reading() as connection:
         phase = await phases.get(connection, name)
@@ -145,7 +145,7 @@ async def read_source(
 async def _frozen(
     connection: AsyncConnection, phase: Phase, gold: Mapping[TaskName, GoldVersion]
 ) -> Mapping[TaskName, FrozenBoard]:
-    """Return the boards that were frozen of what a phase has now; not of what it had before."""
+    """Return the boards frozen from what a phase has now, not from what it had before."""
     frozen: dict[TaskName, FrozenBoard] = {}
     for task, version in gold.items():
         stored_board = await boards.newest(
@@ -160,7 +160,7 @@ async def _frozen(
 
 
 def _shown(frozen: FrozenBoard, plan: PhasePlan) -> FrozenBoard:
-    """Return a board as readers of a package may see it."""
+    """Return a board as a package's readers may see it."""
     return frozen if plan.usage.boards is ShownUsage.SHOWN else frozen.without_usage()
 
 

@@ -24,7 +24,7 @@ from scoring.tasks import Task
 from scoring.usefulness import Usefulness, usefulness, usefulness_table
 
 GOLD_COLUMNS = frozenset({"relevant", "correct", "doubtful", "high"})
-"""The columns of ACT articles that reveal the gold."""
+"""The columns for ACT articles that reveal the gold."""
 
 DECLARED: Sequence[Cell] = (
     *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
@@ -37,9 +37,9 @@ DECLARED: Sequence[Cell] = (
 class BoardTables:
     """A board with what was found out about its runs; `printed` is for papers and the report.
 
-    `cards` are those of the runs that have a place, `below` those of runs below the least coverage.
-    `comparison` is None where runs of the task cannot be compared; `measure` is what it compares,
-    and `note` says why it is not that of the ranking.
+    `cards` belong to the runs that have a place, `below` to runs below the least coverage.
+    `comparison` is None if the task's runs cannot be compared; `measure` is what it compares, and
+    `note` says why it is not the ranking's.
     """
 
     frozen: FrozenBoard
@@ -54,17 +54,17 @@ class BoardTables:
 
     @property
     def signature(self) -> str:
-        """The signature of the board."""
+        """The board's signature."""
         return self.frozen.views[self.view].signature
 
     @property
     def name(self) -> str:
-        """The beginning of the names of its files."""
+        """How its files' names begin."""
         return f"{self.frozen.name}/{self.view}"
 
 
 def board_tables(source: PhaseSource, frozen: FrozenBoard, view: View) -> BoardTables:
-    """Return the tables of a board: as it was frozen, its runs compared with one another."""
+    """Return a board's tables: as frozen, and its runs compared."""
     gold, runs = source.ranked_gold(frozen.name, view), source.cards(frozen.name, view)
     cards = [run.card for run in runs if not run.below]
     comparison, note = None, ""
@@ -89,13 +89,13 @@ def board_tables(source: PhaseSource, frozen: FrozenBoard, view: View) -> BoardT
 
 
 def _compared_measure(gold: Gold, order: Sequence[str]) -> str:
-    """Return the first of a board's measures that has a value on resamples."""
+    """Return the board's first measure with a value on resamples."""
     measures = ACT_MEASURES if isinstance(gold, ActGold) else ITEM_MEASURES
     return next((key for key in order if key in measures), measures[0])
 
 
 def _why_other(frozen: FrozenBoard, measure: str) -> str:
-    """Return why runs are compared by another measure than the ranking's; empty where not."""
+    """Return why another measure than the ranking's compares the runs; empty if none does."""
     if measure == frozen.order[0]:
         return ""
     headings = {column.key: column.heading for column in frozen.columns}
@@ -148,7 +148,7 @@ def _declared(usage: RunUsage | None) -> Sequence[Cell]:
 
 
 def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
-    """Return a board as a paper prints it: n/N and intervals in one column each."""
+    """Return a board as a paper prints it: n/N and intervals in a column each."""
     intervals, letters = _found(frozen, view, comparison)
     header: list[Cell] = ["run", "place", "team", "answered"]
     header += [column.heading for column in frozen.columns]
@@ -187,7 +187,7 @@ def _found(
 
 
 def write_board(folder: PackageFolder, tables: BoardTables, *, gold: bool) -> None:
-    """Write a board's tables: the board, its pairwise tests, and the scores of each article."""
+    """Write a board's tables: the board, its pairwise tests, and each article's scores."""
     name, what = f"tables/{tables.name}", f"{tables.frozen.title}, {tables.view} hits"
     folder.table(
         name,
@@ -216,10 +216,10 @@ def write_board(folder: PackageFolder, tables: BoardTables, *, gold: bool) -> No
 
 
 def _article_lines(cards: Sequence[Scorecard], *, gold: bool) -> chain[str]:
-    """Return the lines of a table of articles, a run's at a time; no label of ACT without gold.
+    """Return an article table's lines, run by run; no ACT labels without gold.
 
-    Those of INT and IPT are for packages with the gold: with the runs beside it, the score of an
-    article says which hits are right.
+    INT's and IPT's are for packages with the gold: beside the run, an article's score says which
+    hits are right.
     """
 
     def lines(card: Scorecard, *, first: bool) -> str:
@@ -242,9 +242,9 @@ def _article_lines(cards: Sequence[Scorecard], *, gold: bool) -> chain[str]:
 def write_difficulty(
     folder: PackageFolder, source: PhaseSource, tables: BoardTables, *, gold: bool
 ) -> None:
-    """Write how hard the articles of a task are, over its runs.
+    """Write how hard a task's articles are, over its runs.
 
-    Without the gold that is the mean rank of ACT alone, which is of the runs and not of the gold.
+    Without the gold that is only ACT's mean rank, which comes from the runs.
     """
     ranked = source.ranked_gold(tables.frozen.name)
     assert ranked is not None
@@ -269,7 +269,7 @@ def write_difficulty(
 def write_usefulness(
     folder: PackageFolder, gold: ItemGold, tables: BoardTables
 ) -> Sequence[Usefulness]:
-    """Write what a curator finds by screening; none where a run has the name of the ideal one."""
+    """Write what a curator finds by screening; nothing if a run is named like the ideal run."""
     items = [card for card in tables.cards if isinstance(card, ItemScorecard)]
     try:
         useful = usefulness(gold, items)
@@ -285,7 +285,7 @@ def write_usefulness(
 
 
 def write_overview(folder: PackageFolder, all_tables: Sequence[BoardTables]) -> None:
-    """Write the tables of an overview paper: one a task, and the best run of each view."""
+    """Write an overview paper's tables: one per task, and the best run in each view."""
     by_task: dict[str, list[Scorecard]] = {}
     for board in all_tables:
         by_task.setdefault(board.frozen.name, []).extend(board.cards)

@@ -1,6 +1,6 @@
-"""The training of a consensus model, with the report that says what it is worth.
+"""Training a consensus model, with the report that says what it is worth.
 
-It reads the store by itself: its work is done in a process of its own.
+It reads the store by itself: its work is done in its own process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from scoring.files import item_hits
 from scoring.scorecard import Signature
 
 COMPARED = ("stacked", "maxent", "rrf1", "votes")
-"""The methods of a report."""
+"""The methods in a report."""
 CRITERION = "auc_ipr"
 """The measure by which a team's run is chosen."""
 
@@ -64,7 +64,7 @@ class TrainedModel(msgspec.Struct, frozen=True, kw_only=True):
 def train(
     store: Path, settings: Settings, order: TrainingOrder, *, on_progress: OnProgress
 ) -> TrainedModel:
-    """Train a model from the store of a hub; raises `HubError` where it cannot be learned."""
+    """Train a model from a hub's store; raises `HubError` if it cannot be learned."""
     return asyncio.run(_train(store, settings, order, on_progress))
 
 
@@ -78,7 +78,7 @@ async def _train(
 
 
 def trained(panel: TrainingPanel, method: str, counted: RowCounter | None = None) -> TrainedModel:
-    """Return the model of a panel; raises `HubError` where nothing can be learned from it."""
+    """Return a panel's model; raises `HubError` if nothing can be learned from it."""
     counted = counted or RowCounter(Progress(), ignore_progress)
     steps = (f"{version.phase} {version.version}" for version in panel.golds)
     try:
@@ -108,7 +108,7 @@ def trained(panel: TrainingPanel, method: str, counted: RowCounter | None = None
 
 
 def _choice(panel: TrainingPanel) -> TeamChoice | None:
-    """Return the choice of each team's best run, None where each team has one run."""
+    """Return which run is each team's best, None if each team has a single run."""
     teams = [panel.teams[run.name] for run in panel.runs]
     if len(set(teams)) == len(teams):
         return None
@@ -182,7 +182,7 @@ def _quality(method: str, validated: CrossValidation) -> MethodQuality:
 
 
 def _calibration(validated: CrossValidation) -> tuple[CalibrationBin, ...]:
-    """Return what was said and what was right, by tenths of the probability; no empty ones."""
+    """Return what was said and what was right, by tenths of the probability, without empty bins."""
     said, correct = validated.probabilities, validated.votes.correct.astype(float)
     tenth = np.minimum((said * BINS).astype(np.int64), BINS - 1)
     counts = np.bincount(tenth, minlength=BINS)

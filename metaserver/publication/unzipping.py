@@ -1,4 +1,4 @@
-"""Reading of untrusted packages: they are bounded before anything is unpacked."""
+"""Reading untrusted packages: they are bounded before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_DIRECTORY = 2**23
 MAX_ENTRIES = 100_000
 MAX_CHECKSUMS = 2**24
 MAX_CONTENT = 2**28
-"""The most bytes of an entry, which is read into memory."""
+"""The maximum bytes in an entry, which is read into memory."""
 MAX_RATIO = 1_100
 """The most bytes that a package may unpack to per compressed byte: deflate's limit is 1,032:1.
 
@@ -29,7 +29,7 @@ So no hub's package is refused, however compressible its answers are; entries th
 bytes are.
 """
 SMALL = 2**26
-"""The number of bytes that any package may unpack to."""
+"""How many bytes any package may unpack to."""
 _ENCRYPTED = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _BROKEN = (
@@ -46,7 +46,7 @@ class Checksum(NamedTuple):
 
 
 class _Bounded(io.BufferedReader):
-    """A file that refuses reads of more bytes than a zip's directory may have."""
+    """A file that refuses to read more bytes than a zip's directory may have."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or size < 0:
@@ -57,7 +57,7 @@ class _Bounded(io.BufferedReader):
 
 
 class ZipReader:
-    """A reader of entries, each verified by its checksum; raises `InputError`."""
+    """Reads entries, each verified by its checksum; raises `InputError`."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -84,7 +84,7 @@ class ZipReader:
         return name in self._sums
 
     def names(self) -> Sequence[str]:
-        """Return the names of the entries that have a checksum."""
+        """Return the names of entries with a checksum."""
         return list(self._sums)
 
     def checksum_line(self, name: str) -> str:
@@ -93,7 +93,7 @@ class ZipReader:
         return f"{checksum.sha256}\t{checksum.size}\t{name}\n"
 
     def read(self, name: str) -> bytes:
-        """Return an entry's content, of at most 256 MiB."""
+        """Return an entry's content, at most 256 MiB."""
         if self._sum(name).size > MAX_CONTENT:
             raise InputError(self._place, f"{name} has more than {MAX_CONTENT >> 20} MiB")
         return b"".join(self._chunks(name))

@@ -1,8 +1,8 @@
-"""Writing of zips as streams, with a checksum for every entry.
+"""Writing zips as streams, with a checksum for every entry.
 
-The format is that of PKWARE's APPNOTE 6.3, with sizes of 64 bits (4.5.3). zipfile cannot be given
-another compressor: zlib's took more than half of an export, ISA-L's takes a tenth of that. It
-works in a thread of its own, and so do checksums and writing.
+The format is PKWARE's APPNOTE 6.3, with 64-bit sizes (4.5.3). zipfile cannot use another
+compressor: zlib's took more than half an export's time, ISA-L's takes a tenth of that. It works in
+its own thread, and so do checksums and writing.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ CHUNK = 2**18
 AHEAD = 8
 """The most works that wait for the compressor: each has a chunk at most."""
 LARGE = 2**32 - 1
-"""The least number that is given with 64 bits."""
+"""The smallest number that takes 64 bits."""
 LINES = 1_000
 LEVEL = 2
-"""ISA-L's own default: zlib's level 6 makes a tenth less of answers at a twentieth of the speed."""
+"""ISA-L's own default: zlib's level 6 saves a tenth on answers at a twentieth of the speed."""
 
 _MOMENT = (0, 0x21)  # 1980-01-01 of every entry: the same store makes the same archive
 _VERSION = 45  # that has sizes of 64 bits
@@ -52,9 +52,9 @@ _END = struct.Struct("<4s4H2IH")
 
 
 class ZipWriter:
-    """A writer of entries into a file that only its owner may read; `finish` closes it.
+    """Writes entries into a file that only its owner may read; `finish` closes it.
 
-    A thread compresses, sums and writes, one entry after another, while the next are made.
+    A thread compresses, sums and writes each entry while the next are made.
     """
 
     def __init__(self, out: Path) -> None:
@@ -71,7 +71,7 @@ class ZipWriter:
             out.write(content)
 
     def write_lines(self, name: str, lines: Iterable[str]) -> None:
-        """Write an entry from texts of whole lines."""
+        """Write an entry from whole lines."""
         rest = iter(lines)
         with self.entry(name) as out:
             while text := "".join(islice(rest, LINES)):
@@ -79,7 +79,7 @@ class ZipWriter:
 
     @contextmanager
     def entry(self, name: str) -> Iterator[_Entry]:
-        """Yield a file for one entry; no other may be open."""
+        """Yield a file for an entry; no other may be open."""
         out = _Entry(self._file, self._submit, name.encode())
         self._submit(out.begin)
         yield out
@@ -110,7 +110,7 @@ class ZipWriter:
         self._wait(AHEAD)
 
     def _wait(self, count: int) -> None:
-        """Wait until at most so many works are left; raises what one of the others raised."""
+        """Wait until at most `limit` works are left; raises what a finished work raised."""
         while len(self._ahead) > count:
             self._ahead.popleft().result()
 
@@ -122,7 +122,7 @@ class ZipWriter:
             self._sums.write(line + entry.name + b"\n")
 
     def _index(self) -> bytes:
-        """Return the directory of all entries, which is a zip's end."""
+        """Return the directory with all entries, which is a zip's end."""
         place, count = self._file.tell(), len(self._directory)
         directory = b"".join(self._directory)
         size = len(directory)
@@ -206,7 +206,7 @@ def _local_header(name: bytes) -> bytes:
 
 
 def _central_header(entry: _Entry) -> bytes:
-    """Return an entry of the directory; large sizes and places have 64 bits."""
+    """Return a directory entry; large sizes and places have 64 bits."""
     values = (entry.packed, entry.size, entry.place)
     extra = b""
     if max(values) >= LARGE:

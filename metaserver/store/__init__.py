@@ -1,4 +1,4 @@
-"""The store of data that outlives the process: SQLAlchemy Core on SQLite (WAL).
+"""The store for data that outlives the process: SQLAlchemy Core on SQLite (WAL) or PostgreSQL.
 
-It has tables and queries, no rules of a challenge. It may import wire, model and files.
+It has tables and queries, no challenge rules.
 """

@@ -15,15 +15,15 @@ from metaserver.store.database import insert
 from metaserver.store.tables import alerts, channels
 
 TRIES = 5
-"""Failures to send a message, after which its alerts are given up for the channel."""
+"""How often sending a message may fail before its alerts are given up for the channel."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AlertChannel:
     """An address that alerts are sent to.
 
-    `sent_up_to` is the id of the last alert that was sent, or given up; `error` is why the last
-    message could not be sent, empty where it was.
+    `sent_up_to` is the id of the last alert sent or given up; `error` is why the last message could
+    not be sent, or empty.
     """
 
     id: int = 0
@@ -52,7 +52,7 @@ async def list_alerts(connection: AsyncConnection, *, limit: int) -> Sequence[Al
 
 
 async def last_alerts(connection: AsyncConnection) -> Sequence[Alert]:
-    """Return the last alert of each condition."""
+    """Return each condition's last alert."""
     newest = sa.select(sa.func.max(alerts.c.id)).group_by(
         alerts.c.kind, alerts.c.phase, alerts.c.subject
     )
@@ -61,13 +61,13 @@ async def last_alerts(connection: AsyncConnection) -> Sequence[Alert]:
 
 
 async def after(connection: AsyncConnection, last: int) -> Sequence[Alert]:
-    """Return the alerts after the one of an id, oldest first."""
+    """Return the alerts after an id, oldest first."""
     query = sa.select(alerts).where(alerts.c.id > last).order_by(alerts.c.id)
     return await _alerts(connection, query)
 
 
 async def newest_id(connection: AsyncConnection) -> int:
-    """Return the id of the newest alert; 0 without any."""
+    """Return the newest alert's id; 0 without alerts."""
     return int((await connection.execute(sa.select(sa.func.max(alerts.c.id)))).scalar() or 0)
 
 
@@ -109,13 +109,13 @@ async def delete_channel(connection: AsyncConnection, channel: int) -> None:
 
 
 async def sent(connection: AsyncConnection, channel: int, last: int) -> None:
-    """Record that a channel was sent the alerts up to the one of an id."""
+    """Record that a channel was sent the alerts up to an id."""
     values = {"sent_up_to": last, "failures": 0, "error": ""}
     await connection.execute(sa.update(channels).where(channels.c.id == channel).values(**values))
 
 
 async def failed(connection: AsyncConnection, channel: AlertChannel, last: int, why: str) -> None:
-    """Record a failure to send the alerts up to the one of an id; the last try gives them up."""
+    """Record a failure to send the alerts up to an id; the last try gives them up."""
     given_up = channel.failures + 1 >= TRIES
     values = {
         "failures": 0 if given_up else channel.failures + 1,

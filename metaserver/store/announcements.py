@@ -1,4 +1,4 @@
-"""Queries for announcements of challenges."""
+"""Queries for challenges' announcements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries for the articles of corpora."""
+"""Queries for corpora's articles."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def store_articles(connection: AsyncConnection, packed: PackedArticles) ->
 async def list_page(
     connection: AsyncConnection, corpus_id: int, start: int, limit: int
 ) -> Sequence[ListedArticle]:
-    """Return articles of a corpus from position `start` on, without their texts."""
+    """Return a corpus' articles from position `start` on, without texts."""
     query = (
         sa.select(articles.c.article_id, articles.c.title, articles.c.source, articles.c.wire_bytes)
         .where(articles.c.corpus_id == corpus_id, articles.c.position >= start)
@@ -100,7 +100,7 @@ async def list_page(
 async def titles(
     connection: AsyncConnection, corpus_id: int, positions: Sequence[int]
 ) -> Mapping[int, str]:
-    """Return the titles of articles by their positions."""
+    """Return articles' titles by position."""
     query = sa.select(articles.c.position, articles.c.title).where(
         articles.c.corpus_id == corpus_id, articles.c.position.in_(positions)
     )

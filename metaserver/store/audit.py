@@ -1,4 +1,4 @@
-"""The audit log of all changes. An entry is written in the transaction of its change."""
+"""The audit log of all changes. An entry is written in its change's transaction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def add(
 
 
 async def last(connection: AsyncConnection) -> int:
-    """Return the id of the newest entry; 0 where there is none."""
+    """Return the newest entry's id; 0 if empty."""
     return await connection.scalar(sa.select(sa.func.max(audit.c.id))) or 0
 
 

@@ -1,4 +1,4 @@
-"""Queries for frozen boards: one document each, under the id of its permanent link."""
+"""Queries for frozen boards: a document each, under its permanent link's id."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from metaserver.store.tables import frozen_boards, lanes, offline_runs, phases
 
 ID_BYTES = 8
 FROZEN = "frozen"
-"""The reason of a board that is stored because its phase is over."""
+"""The reason for a board stored because its phase is over."""
 LATER = 1e-3
-"""Seconds by which a board is later than the one that it supersedes, whatever the clock says."""
+"""By how many seconds a board is later than the board it supersedes, whatever the clock says."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredBoard:
-    """A frozen board without its document; `id` is that of its permanent link.
+    """A frozen board without its document; `id` is its permanent link's.
 
-    `basis` is that of `basis_of`, empty where the board is not one of a phase that is over.
+    `basis` comes from `basis_of`; empty unless the phase is over.
     """
 
     id: str
@@ -43,9 +43,9 @@ class StoredBoard:
 async def basis_of(
     connection: AsyncConnection, phase_id: int, task: TaskName, ranking: Ranking
 ) -> str:
-    """Return a digest of what a task's board depends on besides its gold: answers, runs, rule.
+    """Return a digest over what a task's board depends on besides its gold: answers, runs, rule.
 
-    It is of what is stored, not of scores: another version of the scorer changes none of it.
+    It covers what is stored, not scores: another scorer version does not change it.
     """
     logs = sa.select(lanes.c.server_id, lanes.c.serial, lanes.c.revision)
     logs = logs.where(lanes.c.phase_id == phase_id, lanes.c.serial > 0)
@@ -72,7 +72,8 @@ async def add(
 ) -> str:
     """Store a board; return its id.
 
-    It supersedes the newest of equal phase, task, gold and reason; one of equal basis is kept.
+    It supersedes the newest board with equal phase, task, gold and reason; with an equal basis,
+    that is kept.
     """
     equal = await newest(connection, phase_id, task, gold_version, reason)
     if equal is not None and equal.basis == basis:
@@ -96,7 +97,7 @@ async def add(
 async def newest(
     connection: AsyncConnection, phase_id: int, task: TaskName, gold_version: int, reason: str
 ) -> StoredBoard | None:
-    """Return the newest board of a phase, task, gold and reason; None where there is none."""
+    """Return the newest board for a phase, task, gold and reason, or None."""
     query = _boards().where(
         frozen_boards.c.phase_id == phase_id,
         frozen_boards.c.task == task,
@@ -109,7 +110,7 @@ async def newest(
 
 
 async def get(connection: AsyncConnection, key: str) -> tuple[StoredBoard, bytes] | None:
-    """Return a board and its document, compressed; None where no board has this id."""
+    """Return a board and its document, compressed; None if there is no such id."""
     query = _boards(frozen_boards.c.document).where(frozen_boards.c.id == key)
     row = (await connection.execute(query)).first()
     return None if row is None else (_kept(row), row.document)
@@ -123,9 +124,9 @@ async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Store
 
 
 async def superseding(connection: AsyncConnection, phase_id: int, board: StoredBoard) -> str:
-    """Return the id of the newest board that supersedes another, empty where none does.
+    """Return the id of the newest board that supersedes another, or empty.
 
-    It is of newer gold, or of the same gold after another freeze.
+    It has newer gold, or the same gold after another freeze.
     """
     for board_row in await list_all(connection, phase_id):
         again = board_row.gold_version == board.gold_version and board_row.reason == board.reason

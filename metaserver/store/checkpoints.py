@@ -1,6 +1,6 @@
-"""Queries for checkpoints: aggregates of a lane's log up to a serial, one a lane.
+"""Queries for checkpoints: aggregates over a lane's log up to a serial, one per lane.
 
-A checkpoint holds nothing that the log does not: a missing one costs time alone.
+A checkpoint holds nothing that the log does not: a missing checkpoint only costs time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metaserver.store.tables import checkpoints
 
 
 class StoredCheckpoint(NamedTuple):
-    """A checkpoint: `end` is that of the log when it was made, `content` is compressed."""
+    """A checkpoint: `end` is the log's when it was made, `content` is compressed."""
 
     key: LaneKey
     end: LogEnd
@@ -28,7 +28,7 @@ class StoredCheckpoint(NamedTuple):
 async def put(
     connection: AsyncConnection, batch: Sequence[StoredCheckpoint], created_at: float
 ) -> None:
-    """Store checkpoints, each in place of its lane's earlier one."""
+    """Store checkpoints, replacing their lanes' earlier checkpoints."""
     if batch:
         await connection.execute(
             _REPLACED,
@@ -40,7 +40,7 @@ async def put(
 
 
 async def get(connection: AsyncConnection, key: LaneKey) -> StoredCheckpoint | None:
-    """Return a lane's checkpoint; None where there is none."""
+    """Return a lane's checkpoint, or None."""
     query = sa.select(checkpoints).where(of_lane(checkpoints, key))
     row = (await connection.execute(query)).first()
     return None if row is None else _checkpoint(row)
@@ -49,21 +49,21 @@ async def get(connection: AsyncConnection, key: LaneKey) -> StoredCheckpoint | N
 async def get_all(
     connection: AsyncConnection, keys: Sequence[LaneKey]
 ) -> Mapping[LaneKey, StoredCheckpoint]:
-    """Return the checkpoints of lanes, by lane."""
+    """Return the lane checkpoints, by lane."""
     query = sa.select(checkpoints).where(of_lanes(checkpoints, keys))
     checkpoints_read = [_checkpoint(row) for row in await connection.execute(query)]
     return {checkpoint.key: checkpoint for checkpoint in checkpoints_read}
 
 
 async def ends(connection: AsyncConnection, phase_id: int) -> Mapping[int, LogEnd]:
-    """Return the ends of the logs that the checkpoints of a phase cover, by server id."""
+    """Return the log ends that a phase's checkpoints cover, by server id."""
     query = sa.select(checkpoints.c.server_id, checkpoints.c.serial, checkpoints.c.revision)
     rows = await connection.execute(query.where(checkpoints.c.phase_id == phase_id))
     return {server: LogEnd(serial, revision) for server, serial, revision in rows}
 
 
 async def delete(connection: AsyncConnection, keys: Iterable[LaneKey]) -> None:
-    """Delete the checkpoints of lanes."""
+    """Delete the lane checkpoints."""
     for key in keys:
         await connection.execute(sa.delete(checkpoints).where(of_lane(checkpoints, key)))
 

@@ -1,4 +1,4 @@
-"""Queries for communications: requests that servers answer later, by callbacks of their own."""
+"""Queries for communications: requests that servers answer later by callbacks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from metaserver.store.tables import communications, servers, teams
 from metaserver.store.tokens import digest
 
 LARGE: Final = frozenset({communications.c.body, communications.c.document})
-"""The columns that are read only where they are needed."""
+"""The columns read only when needed."""
 
 
 async def set_key(connection: AsyncConnection, server_id: int, secret: str) -> None:
-    """Store the digest of a server's callback key in place of the one before."""
+    """Store the digest of a server's callback key, replacing the previous digest."""
     await connection.execute(
         sa.update(servers).where(servers.c.id == server_id).values(callback_key=digest(secret))
     )
 
 
 async def server_of(connection: AsyncConnection, secret: str) -> CallingServer | None:
-    """Return the server in use that a callback key is of, None where it is of none."""
+    """Return the server in use with a callback key, or None."""
     query = (
         sa.select(servers.c.id, servers.c.name)
         .outerjoin(teams, teams.c.id == servers.c.team_id)
@@ -40,7 +40,7 @@ async def server_of(connection: AsyncConnection, secret: str) -> CallingServer |
 
 
 async def identity(connection: AsyncConnection, name: ServerName) -> tuple[int, bool] | None:
-    """Return a server's id and whether it has a callback key; None where it is not registered."""
+    """Return a server's id and whether it has a callback key; None if not registered."""
     query = sa.select(servers.c.id, servers.c.callback_key).where(servers.c.name == name)
     row = (await connection.execute(query)).first()
     return None if row is None else (row.id, row.callback_key is not None)
@@ -49,9 +49,9 @@ async def identity(connection: AsyncConnection, name: ServerName) -> tuple[int, 
 async def add(
     connection: AsyncConnection, communication: Communication, document: bytes | None = None
 ) -> None:
-    """Store a new communication; `IntegrityError` where its id is taken.
+    """Store a new communication; `IntegrityError` if its id is taken.
 
-    `document` is what its server fetches, compressed; None: it was sent all.
+    `document` is what its server fetches, compressed; None: everything was sent.
     """
     about = communication.about
     row = {
@@ -99,7 +99,7 @@ async def get(connection: AsyncConnection, server_id: int, id_: int) -> Communic
 
 
 async def document(connection: AsyncConnection, id_: int) -> bytes | None:
-    """Return what the server of an open communication may fetch, compressed; None: nothing."""
+    """Return what an open communication's server may fetch, compressed, or None."""
     c = communications.c
     return await connection.scalar(sa.select(c.document).where(c.id == id_))
 
@@ -113,7 +113,7 @@ async def acknowledge(connection: AsyncConnection, id_: int, now: float) -> None
 
 
 async def answered(connection: AsyncConnection, ids: Collection[int]) -> Sequence[Communication]:
-    """Return those of some communications that have a callback."""
+    """Return the communications that have a callback."""
     c = communications.c
     query = sa.select(communications).where(c.id.in_(ids), c.body.is_not(None))
     return [_communication(row) for row in await connection.execute(query)]
@@ -122,7 +122,7 @@ async def answered(connection: AsyncConnection, ids: Collection[int]) -> Sequenc
 async def answer(
     connection: AsyncConnection, id_: int, form: str, packed: bytes, now: float
 ) -> bool:
-    """Store the callback of an open communication, compressed; return whether it was open."""
+    """Store an open communication's callback, compressed; return whether it was open."""
     c = communications.c
     changed = await connection.execute(
         sa.update(communications)
@@ -135,7 +135,7 @@ async def answer(
 async def close_earlier(
     connection: AsyncConnection, server_id: int, about: Exchanged, now: float
 ) -> None:
-    """Close the open communications of earlier attempts for the same article."""
+    """Close open communications from earlier attempts for the same article."""
     c = communications.c
     await connection.execute(
         sa.update(communications)

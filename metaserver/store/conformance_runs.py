@@ -1,4 +1,4 @@
-"""Queries for conformance runs: the last one of each server for each phase."""
+"""Queries for conformance runs: each server's last run for each phase."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def put(
     verdict: bytes,
     report: bytes,
 ) -> None:
-    """Store a server's run for a phase, replacing the earlier one."""
+    """Store a server's run for a phase, replacing any earlier run."""
     await connection.execute(sa.delete(conformance_runs).where(_of(server_id, phase_id)))
     row = {"server_id": server_id, "phase_id": phase_id, "verdict": verdict, "report": report}
     await connection.execute(sa.insert(conformance_runs), row)
@@ -44,7 +44,7 @@ async def report(connection: AsyncConnection, server_id: int, phase_id: int | No
 async def verdicts(
     connection: AsyncConnection, server_id: int | None = None
 ) -> Mapping[int, Mapping[str, bytes]]:
-    """Return the verdicts on all servers, or on one: by server, then by the phase's name."""
+    """Return the verdicts on all servers, or on one: by server, then by phase name."""
     query = sa.select(conformance_runs.c.server_id, phases.c.name, conformance_runs.c.verdict)
     query = query.outerjoin(phases, phases.c.id == conformance_runs.c.phase_id)
     if server_id is not None:

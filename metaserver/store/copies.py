@@ -32,11 +32,11 @@ BUSY_SECONDS = 30.0
 
 
 def copy_store(store: StorePlace, out: Path) -> None:
-    """Copy a store as it is at this moment into one SQLite file; no writer is blocked.
+    """Copy a store as it is now into an SQLite file; no writer is blocked.
 
-    The copy has all data of the store, digests of tokens and addresses of teams included, so only
-    its owner can read it. Raises `InputError` where there is no store or the copy cannot be
-    written, `HubError` where the store is damaged. Slow: not for the event loop.
+    The copy has all the store's data, including token digests and team addresses, so only its owner
+    can read it. Raises `InputError` if there is no store or the copy cannot be written, `HubError`
+    if the store is damaged. Slow: not for the event loop.
     """
     if not isinstance(store, Path):
         from metaserver.store.copies import copy_out
@@ -68,14 +68,14 @@ def _check(store: Path, copy: Path) -> None:
 
 
 def sealed_secrets(store: StorePlace) -> Mapping[str, str]:
-    """Return the encrypted secrets in a store by server; none where it has none, or is older."""
+    """Return the encrypted secrets in a store by server; empty if it has none, or is older."""
     return dict(_found(store, "SELECT name, secret FROM servers WHERE secret IS NOT NULL"))
 
 
 def called_back(store: StorePlace, protocols: Sequence[str]) -> Mapping[str, bool]:
-    """Return whether each server in use of some protocols has a callback key, by name.
+    """Return whether each server in use with these protocols has a callback key, by name.
 
-    None where the store has none of these, or is older.
+    None if the store has no such server, or is older.
     """
     query = (
         "SELECT protocol, name, callback_key IS NOT NULL FROM servers WHERE retired_at IS NULL"
@@ -87,7 +87,7 @@ def called_back(store: StorePlace, protocols: Sequence[str]) -> Mapping[str, boo
 
 
 def _found(store: StorePlace, query: str) -> Sequence[tuple[Any, ...]]:
-    """Return the rows of a query; none where there is no store, or no such table or column."""
+    """Return a query's rows; empty if there is no store, or no such table or column."""
     if not isinstance(store, Path):
         return asyncio.run(_found_in_database(store, query))
     if not store.is_file():
@@ -126,13 +126,13 @@ _OPTIONS = {
     "sslcert": "PGSSLCERT",
     "sslkey": "PGSSLKEY",
 }
-"""Options of a URL that the programs are given as well, by environment variable."""
+"""URL options that the programs get as well, by environment variable."""
 
 
 def dump(url: PostgresUrl, out: Path) -> None:
-    """Write all of a database into one new file, as it is at this moment, and look into the file.
+    """Write a whole database, as it is now, into a new file, and check the file.
 
-    Only its owner can read it. Raises `InputError` where `pg_dump` is missing or cannot reach the
+    Only its owner can read it. Raises `InputError` if `pg_dump` is missing or cannot reach the
     database. Slow: not for the event loop.
     """
     try:
@@ -148,7 +148,7 @@ def dump(url: PostgresUrl, out: Path) -> None:
 
 
 def restore(dumped: Path, url: PostgresUrl) -> None:
-    """Read a dump into an empty database, all of it or nothing."""
+    """Read a dump into an empty database, all or nothing."""
     if not dumped.is_file():
         raise InputError(dumped, "there is no such file")
     options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
@@ -198,19 +198,19 @@ def _environment(url: PostgresUrl) -> dict[str, str]:
 # -- whole stores carried between SQLite and PostgreSQL, row by row, and compared afterwards -------
 
 ROWS = 500
-"""The number of rows read at a time."""
+"""How many rows are read at a time."""
 TABLES: Final = tuple(metadata.sorted_tables)
 """All tables, each after those that it refers to."""
 
 OF_PROCESSES: Final = (jobs, kept_files, kept_parts)
-"""Tables of what processes have for one another: large, and of no use in a copy."""
+"""Tables that processes keep for each other: large, and useless in a copy."""
 
 _DIALECT: Final[sa.Dialect] = postgresql.dialect()  # type: ignore[no-untyped-call]
 Counted: TypeAlias = Callable[[int], None]
 
 
 class _Digest:
-    """A digest of a table's rows in the order of their keys."""
+    """A digest over a table's rows in key order."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -226,10 +226,10 @@ class _Digest:
 
 
 async def move_in(source: Path, url: PostgresUrl, counted: Counted) -> int:
-    """Carry a file's rows into an empty database, in one transaction; return their number.
+    """Carry a file's rows into an empty database, in a single transaction; return their number.
 
-    All are read back and compared before it is committed. The file must have the newest schema,
-    and no hub may use it. Raises `InputError` where the database has rows or is in use.
+    All are read back and compared before the commit. The file must have the newest schema, and no
+    hub may use it. Raises `InputError` if the database has rows or is in use.
     """
     async with open_postgres(url, "move"):
         pass
@@ -253,7 +253,7 @@ async def move_in(source: Path, url: PostgresUrl, counted: Counted) -> int:
 
 
 async def _require_unused(connection: PgConnection, url: PostgresUrl) -> None:
-    """Take the lock of the one hub that has the store, for as long as the connection lasts."""
+    """Take the lock of the single hub that has the store, for the connection's lifetime."""
     if not await connection.fetchval(f"SELECT pg_try_advisory_lock({ALONE})"):
         raise InputError(str(url), "in use by a running hub; stop that one first")
 
@@ -310,7 +310,7 @@ async def move_out(url: PostgresUrl, out: Path, counted: Counted) -> int:
     """Carry a database's rows into a new file; return their number.
 
     All are read back and compared. No hub may use the database. Raises `InputError` if one does, if
-    the database has no store of the newest schema, or if the file exists.
+    the database has no store with the newest schema, or if the file exists.
     """
     async with _copying(url, out, alone=True) as (connection, writer):
         moved = 0
@@ -384,14 +384,14 @@ async def _copy_table(connection: PgConnection, writer: sa.Connection, table: sa
 
 
 def _file_rows(reader: sa.Connection, table: sa.Table) -> Iterator[Sequence[Any]]:
-    """Yield a table's rows in the order of their keys."""
+    """Yield a table's rows in key order."""
     query = sa.select(table).order_by(*table.primary_key.columns)
     for row in reader.execution_options(yield_per=ROWS).execute(query):
         yield tuple(storable(value) if isinstance(value, str) else value for value in row)
 
 
 async def _database_rows(connection: PgConnection, table: sa.Table) -> AsyncIterator[Sequence[Any]]:
-    """Yield a table's rows in the order of their keys, as SQLite gives them."""
+    """Yield a table's rows in key order, as SQLite gives them."""
     query = str(sa.select(table).order_by(*table.primary_key.columns).compile(dialect=_DIALECT))
     documents = [isinstance(column.type, sa.JSON) for column in table.columns]
     plain = not any(documents)
@@ -406,7 +406,7 @@ async def _database_rows(connection: PgConnection, table: sa.Table) -> AsyncIter
 
 
 def _as_stored(table: sa.Table, row: Sequence[Any]) -> Sequence[Any]:
-    """Return a row as the driver of PostgreSQL takes it."""
+    """Return a row as PostgreSQL's driver takes it."""
     return tuple(
         json.dumps(value) if isinstance(column.type, sa.JSON) else value
         for column, value in zip(table.columns, row, strict=True)

@@ -31,14 +31,14 @@ _PASSING: Final = (
     "57P",  # it stops, has crashed or does not accept connections yet
     "58",  # its files
 )
-"""SQLSTATEs, or how they begin, of what passes: it is worth trying again."""
+"""SQLSTATEs, or their beginnings, for errors that pass: it is worth trying again."""
 _THERE_ALREADY: Final = "23505"
 
 
 def unavailable(error: BaseException, connection: sa.Connection | None = None) -> str | None:
-    """Return the reason why nothing can be stored or read now; None for an error of what was asked.
+    """Return why nothing can be stored or read now; None if the error lies in the query.
 
-    `connection` is the one in use when the error came; an error of connecting has none.
+    `connection` is the connection in use when the error came; None while connecting.
     """
     if isinstance(error, sa.exc.DBAPIError):
         if isinstance(error.orig, sqlite3.Error):
@@ -64,29 +64,29 @@ def is_lost(connection: sa.Connection) -> bool:
 
 
 def passes(error: BaseException | None) -> bool:
-    """Return whether an error of PostgreSQL says that it may be tried again."""
+    """Return whether a PostgreSQL error is worth retrying."""
     state = getattr(error, "sqlstate", None)
     return isinstance(state, str) and state.startswith(_PASSING)
 
 
 def is_out_of_step(error: BaseException) -> bool:
-    """Return whether asyncpg found its connection in a state in which it can be asked nothing.
+    """Return whether asyncpg found its connection in an unusable state.
 
-    A server that ends a connection may say so before anything was asked; what is asked next, until
-    the connection is closed, fails by this error of the driver's own.
+    A server that ends a connection may say so before any query; the next query, until the
+    connection is closed, fails with this driver error.
     """
     return type(error).__name__ == "InternalClientError"  # the driver is loaded for its URL alone
 
 
 def is_there_already(error: BaseException) -> bool:
-    """Return whether a row is refused because there is one with its key."""
+    """Return whether a row is refused because its key exists."""
     if isinstance(error, sa.exc.IntegrityError):
         return True
     return getattr(error, "sqlstate", None) == _THERE_ALREADY
 
 
 def said(error: BaseException | None) -> str:
-    """Return what an error says, in one line, without the classes that drivers put before it."""
+    """Return an error's message on one line, without the classes that drivers put before it."""
     cause = getattr(error, "__cause__", None) or error
     text = " ".join(str(cause).split())
     return text or type(cause).__name__
@@ -101,9 +101,9 @@ CLOSE_SECONDS = 2.0
 async def writing(
     engine: AsyncEngine, place: StorePlace, *, in_turn: bool = True
 ) -> AsyncIterator[AsyncConnection]:
-    """Yield a connection in a write transaction, `in_turn`: one at a time of all who write so.
+    """Yield a connection in a write transaction, `in_turn`: only one such writer at a time.
 
-    Raises `UnavailableError` where writing fails.
+    Raises `UnavailableError` if writing fails.
     """
     async with _connected(engine, place) as connection, _available(connection, place):
         await connection.execution_options(writes=in_turn)

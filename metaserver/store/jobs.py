@@ -1,4 +1,4 @@
-"""Queries for background jobs of a hub of several processes, which show them to one another."""
+"""Queries for background jobs, which a hub's processes show to each other."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def put(connection: AsyncConnection, stored: Iterable[StoredJob]) -> None:
 
 
 async def get(connection: AsyncConnection, key: str) -> StoredJob | None:
-    """Return a job; None where there is none of that id."""
+    """Return a job by id, or None."""
     row = (await connection.execute(_SELECT.where(jobs.c.id == key))).first()
     return None if row is None else _read(row)
 
@@ -63,7 +63,7 @@ async def get(connection: AsyncConnection, key: str) -> StoredJob | None:
 async def newest(
     connection: AsyncConnection, team: str, count: int, *, kind: str | None = None
 ) -> Sequence[StoredJob]:
-    """Return the newest jobs of a team (of the organisers), newest first."""
+    """Return a team's (or the organisers') newest jobs, newest first."""
     query = _SELECT.where(jobs.c.team == team)
     if kind is not None:
         query = query.where(jobs.c.kind == kind)
@@ -72,7 +72,7 @@ async def newest(
 
 
 async def at_work(connection: AsyncConnection, team: str) -> Sequence[StoredJob]:
-    """Return the jobs of a team (of the organisers) that are running, those that are lost not."""
+    """Return a team's (or the organisers') running jobs, without lost jobs."""
     query = _SELECT.where(jobs.c.team == team, jobs.c.state == JobState.RUNNING.value, ~_LOST)
     return [_read(row) for row in await connection.execute(query)]
 
@@ -83,13 +83,13 @@ async def ask_to_cancel(connection: AsyncConnection, key: str) -> None:
 
 
 async def to_cancel(connection: AsyncConnection, keys: Collection[str]) -> Set[str]:
-    """Return those of some jobs that are to be cancelled."""
+    """Return which of some jobs are to be cancelled."""
     query = sa.select(jobs.c.id).where(jobs.c.id.in_(keys), jobs.c.to_cancel)
     return set((await connection.execute(query)).scalars())
 
 
 async def forget(connection: AsyncConnection, team: str, keep: int, before: float) -> None:
-    """Delete the jobs of an owner beyond the newest ones, and all that began before a time."""
+    """Delete an owner's jobs beyond the newest, and all that began before a time."""
     newest_ids = (
         sa.select(jobs.c.id)
         .where(jobs.c.team == team)

@@ -1,4 +1,4 @@
-"""Queries for files that jobs have made: in parts, so that any process of a hub can send them."""
+"""Queries for files made by jobs: in parts, so any of a hub's processes can send them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metaserver.store.tables import kept_files, kept_parts
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeptFile:
-    """A whole file of the store."""
+    """A complete file in the store."""
 
     id: str
     name: str
@@ -31,12 +31,12 @@ async def begin(connection: AsyncConnection, file: KeptFile) -> None:
 
 
 async def add_part(connection: AsyncConnection, key: str, part: int, content: bytes) -> None:
-    """Store the next part of a file."""
+    """Store a file's next part."""
     await connection.execute(sa.insert(kept_parts).values(file_id=key, part=part, content=content))
 
 
 async def finish(connection: AsyncConnection, file: KeptFile) -> None:
-    """Have a file that is whole now take the place of that of its name."""
+    """Let a complete file replace the file with its name."""
     same = sa.select(kept_files.c.id).where(
         kept_files.c.name == file.name, kept_files.c.id != file.id, kept_files.c.whole
     )
@@ -47,7 +47,7 @@ async def finish(connection: AsyncConnection, file: KeptFile) -> None:
 
 
 async def find(connection: AsyncConnection, name: str) -> KeptFile | None:
-    """Return the whole file of a name; None where there is none."""
+    """Return the complete file with a name, or None."""
     query = sa.select(kept_files).where(kept_files.c.name == name, kept_files.c.whole)
     row = (await connection.execute(query)).first()
     if row is None:
@@ -56,7 +56,7 @@ async def find(connection: AsyncConnection, name: str) -> KeptFile | None:
 
 
 async def read_part(connection: AsyncConnection, key: str, part: int) -> bytes | None:
-    """Return a part of a file; None behind its end, or where the file was replaced."""
+    """Return a file's part; None past its end, or if the file was replaced."""
     query = sa.select(kept_parts.c.content).where(
         kept_parts.c.file_id == key, kept_parts.c.part == part
     )
@@ -65,7 +65,7 @@ async def read_part(connection: AsyncConnection, key: str, part: int) -> bytes |
 
 
 async def ids(connection: AsyncConnection) -> Set[str]:
-    """Return the ids of all files."""
+    """Return all files' ids."""
     return set((await connection.execute(sa.select(kept_files.c.id))).scalars())
 
 
@@ -76,7 +76,7 @@ async def sweep(
     made_before: float,
     keep_names: Collection[str],
 ) -> None:
-    """Delete files that were never finished, and old ones but those of the names in `kept`."""
+    """Delete files that were never finished, and old files except those named in `keep_names`."""
     query = sa.select(kept_files.c.id).where(
         sa.or_(
             sa.and_(~kept_files.c.whole, kept_files.c.made_at < begun_before),
@@ -91,7 +91,7 @@ async def sweep(
 
 
 async def keep_only(connection: AsyncConnection, begin: str, names: Collection[str]) -> None:
-    """Delete the whole files whose names begin so, but for those of some names."""
+    """Delete complete files whose names begin so, except some names."""
     query = sa.select(kept_files.c.id).where(
         kept_files.c.name.startswith(begin, autoescape=True),
         kept_files.c.whole,

@@ -1,4 +1,4 @@
-"""The hub's own key, for digests of secret contents."""
+"""The hub's own key, for digesting secret contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.store.tables import hub_keys
 
 DIGESTS = "digests"
-"""The name of the key for digests; the first migration makes it."""
+"""The key's name for digests; the first migration makes it."""
 
 
 _KEY = re.compile("[0-9a-fA-F]{64}")
@@ -31,8 +31,8 @@ async def digest_key(connection: AsyncConnection) -> bytes:
 
 
 def keyed_digest(key: bytes, content: bytes) -> str:
-    """Return a digest of a secret content: HMAC-SHA256, hexadecimal.
+    """Return a secret content's digest: HMAC-SHA256, hexadecimal.
 
-    Equal contents have equal digests under one key. Without the key nobody can check a guess.
+    Equal contents have equal digests under the same key. Without the key nobody can check a guess.
     """
     return hmac.new(key, content, hashlib.sha256).hexdigest()

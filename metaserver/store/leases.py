@@ -24,13 +24,13 @@ from metaserver.store.tables import lanes, leader, servers, workers
 LEASE_SECONDS = 5.0
 """A process that was not seen for this long has lost its lanes."""
 GONE_SECONDS = 60.0
-"""The row of such a process is deleted after this time."""
+"""A lost process' row is deleted after this time."""
 ALONE = 1e18
 """The time at which the only process of a store is seen last: its leases do not run out."""
 
 
 class database_now(FunctionElement[float]):  # noqa: N801 (an SQL function)
-    """The clock of the database, in Unix seconds."""
+    """The database's clock, in Unix seconds."""
 
     type = sa.Double()
     inherit_cache = True
@@ -47,11 +47,11 @@ def _now_of_sqlite(_element: Any, _compiler: Any, **_given: Any) -> str:
 
 
 class LeaseCounts(NamedTuple):
-    """Counts of a process since its start, or of several.
+    """A process' counts since its start, or several processes' together.
 
-    `taken_over`: lanes that it took from a process whose lease had run out; `turns`: those that
-    ended so that others have their share; `refused`: attempts that came after their lane was taken;
-    `missed`: renewals of leases that failed.
+    `taken_over`: lanes taken from a process whose lease had run out; `turns`: lanes ended so that
+    others have their share; `refused`: attempts that came after their lane was taken; `missed`:
+    failed lease renewals.
     """
 
     taken_over: int = 0
@@ -89,9 +89,9 @@ class Process:
 
 
 async def enter(connection: AsyncConnection, process: Process, *, alone: bool) -> None:
-    """Store a process that has started; where it is `alone`, no lane has another holder.
+    """Store a process that has started; if it is `alone`, no lane has another holder.
 
-    Where it is not, none that was alone lives any more: it had the store to itself.
+    Otherwise, no process that was alone lives any more: it had the store to itself.
     """
     now = database_now()
     if alone:
@@ -120,9 +120,9 @@ async def renew(
     capacity: int,
     counts: LeaseCounts = NOTHING,
 ) -> bool:
-    """Renew the leases of a process that holds so many lanes; False where it was given up.
+    """Renew the leases of a process that holds `lane_count` lanes; False if it was given up.
 
-    One without a `capacity` has no share of the lanes, though it may hold some.
+    Without a `capacity` it has no share of the lanes, though it may hold some.
     """
     renewed = await connection.execute(
         sa.update(workers)
@@ -140,7 +140,7 @@ async def counted(connection: AsyncConnection) -> Mapping[str, LeaseCounts]:
 
 
 async def leave(connection: AsyncConnection, process: str) -> None:
-    """Release all lanes of a process that ends, and forget it."""
+    """Release all lanes held by an ending process, and forget it."""
     await connection.execute(
         sa.update(lanes).where(lanes.c.worker == process).values(worker=None, in_flight=0)
     )
@@ -163,12 +163,12 @@ async def forget_gone(connection: AsyncConnection) -> None:
 
 
 async def living(connection: AsyncConnection) -> Set[str]:
-    """Return the ids of the processes that live."""
+    """Return the living processes' ids."""
     return set((await connection.execute(_LIVING)).scalars())
 
 
 async def processes(connection: AsyncConnection) -> Sequence[Process]:
-    """Return the stored processes, in the order of their starts."""
+    """Return the stored processes, in starting order."""
     now = database_now()
     times = ((now - workers.c.seen).label("idle"), (now - workers.c.started_at).label("up"))
     query = sa.select(workers, *times)
@@ -189,7 +189,7 @@ async def processes(connection: AsyncConnection) -> Sequence[Process]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Census:
-    """The numbers of living processes, by what they do, and of lanes that are due."""
+    """Numbers of living processes, by what they do, and of due lanes."""
 
     webs: int
     workers: int
@@ -225,10 +225,10 @@ async def order(
     allowance: int | None = None,
     cancel_by: str = "",
 ) -> int:
-    """Give an order to a lane; return its number.
+    """Give a lane an order; return its number.
 
-    What was to be cancelled before stays so. Where nobody holds the lane, there is nothing to
-    cancel or to pause: such an order is carried out.
+    An earlier cancellation stays in force. If nobody holds the lane, there is nothing to cancel or
+    pause: the order counts as carried out.
     """
     free = lanes.c.worker.is_(None)
     values: dict[str, Any] = {
@@ -247,7 +247,7 @@ async def order(
 
 
 async def make_running_due(connection: AsyncConnection, phase_id: int) -> None:
-    """Order all lanes of a phase to work whose desired state is running."""
+    """Order all of a phase's lanes to work whose desired state is running."""
     in_use = sa.select(servers.c.id).where(servers.c.retired_at.is_(None))
     await connection.execute(
         sa.update(lanes)
@@ -261,7 +261,7 @@ async def make_running_due(connection: AsyncConnection, phase_id: int) -> None:
 
 
 async def make_none_due(connection: AsyncConnection, phase_id: int | None = None) -> None:
-    """Order all lanes of a phase, or of all phases, to rest."""
+    """Order all lanes in a phase, or in all phases, to rest."""
     query = sa.update(lanes).where(lanes.c.due)
     if phase_id is not None:
         query = query.where(lanes.c.phase_id == phase_id)
@@ -269,7 +269,7 @@ async def make_none_due(connection: AsyncConnection, phase_id: int | None = None
 
 
 async def is_busy(connection: AsyncConnection, phase_id: int, server_id: int | None = None) -> bool:
-    """Return whether a lane of a phase, or that of a server, is at work or is to be."""
+    """Return whether a phase's or a server's lane is at work or is to be."""
     busy = sa.or_(lanes.c.due, lanes.c.worker.is_not(None))
     query = sa.select(lanes.c.server_id).where(lanes.c.phase_id == phase_id, busy)
     if server_id is not None:
@@ -297,9 +297,9 @@ def _free(*, settled: bool) -> sa.ColumnElement[bool]:
 
 
 async def offers(connection: AsyncConnection, *, settled: bool = True) -> Sequence[Ticket]:
-    """Return the tickets of all lanes that are due and free.
+    """Return the tickets for all lanes that are due and free.
 
-    After an outage of the database all leases look run out: `settled` is false until the asking
+    After a database outage all leases look run out: `settled` is false until the asking
     process has been connected again for a whole lease.
     """
     query = (
@@ -340,7 +340,7 @@ async def take(
 
 
 async def held(connection: AsyncConnection, process: str) -> Mapping[LaneKey, LaneOrder]:
-    """Return the orders of the lanes that a process holds."""
+    """Return the orders for the lanes that a process holds."""
     rows = await connection.execute(sa.select(*_ORDER).where(lanes.c.worker == process))
     return _read_orders(rows.all())
 
@@ -455,7 +455,7 @@ _RELEASE = (
 
 
 def _read_orders(rows: Iterable[Any]) -> Mapping[LaneKey, LaneOrder]:
-    """Return orders by their lanes, of rows that have `_ORDER`."""
+    """Return orders by lane, from rows that have `_ORDER`."""
     return {
         (key := LaneKey(phase, server)): LaneOrder(
             key=key, epoch=epoch, number=number, due=due, allowance=allowance, cancel_by=by
@@ -471,7 +471,7 @@ def _read_orders(rows: Iterable[Any]) -> Mapping[LaneKey, LaneOrder]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Leadership:
-    """The leadership of a process since an epoch."""
+    """A process' leadership since an epoch."""
 
     process: str
     epoch: int
@@ -480,7 +480,7 @@ class Leadership:
 async def lead(connection: AsyncConnection, process: str, *, alone: bool) -> Leadership | None:
     """Lead, or go on leading; None while another process does.
 
-    It has led until its lease runs out; not where this process is `alone`.
+    Another leader stays until its lease runs out, unless this process is `alone`.
     """
     now = database_now()
     row = (await connection.execute(sa.select(leader, (now - leader.c.seen).label("idle")))).first()
@@ -516,6 +516,6 @@ async def resign(connection: AsyncConnection, leadership: Leadership) -> None:
 
 
 async def current(connection: AsyncConnection) -> Leadership | None:
-    """Return who leads; None where nobody has."""
+    """Return who leads; None if nobody has."""
     row = (await connection.execute(sa.select(leader.c.process, leader.c.epoch))).first()
     return Leadership(process=row.process, epoch=row.epoch) if row and row.process else None

@@ -1,4 +1,4 @@
-"""Queries for the logs of lanes: a lane's attempts by their serials, with the accepted answers.
+"""Queries for lanes' logs: a lane's attempts by serial, with the accepted answers.
 
 A log only grows, but for a requeue, which changes attempts and raises the lane's revision.
 """
@@ -21,7 +21,7 @@ _KEY = ("phase_id", "server_id")
 
 
 class LogEnd(NamedTuple):
-    """The last serial of a lane's log, and the revision of what is in it."""
+    """The last serial in a lane's log, and the revision of its content."""
 
     serial: int = 0
     revision: int = 0
@@ -51,7 +51,7 @@ async def ends(
 
 
 async def end(connection: AsyncConnection, key: LaneKey) -> LogEnd:
-    """Return the end of a lane's log; that of an empty log where there is no such lane."""
+    """Return a lane's log end; an empty log's if there is no such lane."""
     query = sa.select(lanes.c.serial, lanes.c.revision).where(of_lane(lanes, key))
     row = (await connection.execute(query)).first()
     return LogEnd() if row is None else LogEnd(*row)
@@ -60,7 +60,7 @@ async def end(connection: AsyncConnection, key: LaneKey) -> LogEnd:
 async def rows_after(
     connection: AsyncConnection, key: LaneKey, serial: int, *, limit: int
 ) -> Sequence[sa.Row[Any]]:
-    """Return the first `limit` rows of a lane's log after a serial, for `decode`."""
+    """Return the first `limit` rows in a lane's log after a serial, for `decode`."""
     query = _LOG.where(of_lane(attempts, key), attempts.c.serial > serial)
     return (await connection.execute(query.limit(limit))).all()
 
@@ -68,9 +68,9 @@ async def rows_after(
 async def new_rows(
     connection: AsyncConnection, phase_id: int, ranges: Mapping[int, tuple[int, int]]
 ) -> Sequence[sa.Row[Any]]:
-    """Return the rows of several lanes of a phase, lane by lane, after a serial up to another one.
+    """Return rows for several of a phase's lanes, lane by lane, after a serial up to another.
 
-    `new` has both by server id. In PostgreSQL only: it is for hubs of several processes.
+    `ranges` has both by server id. In PostgreSQL only: it is for hubs with several processes.
     """
     parameters = {
         "phase": phase_id,
@@ -104,7 +104,7 @@ async def are_whole(connection: AsyncConnection) -> bool:
 def decode(
     rows: Sequence[sa.Row[Any]], server: ServerName, corpus: Corpus
 ) -> Sequence[LoggedAttempt]:
-    """Return the attempts of rows; slow for many: call it in a thread."""
+    """Return rows' attempts; slow for many: call it in a thread."""
     return [
         LoggedAttempt(
             serial=row.serial,

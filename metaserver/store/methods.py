@@ -1,4 +1,4 @@
-"""Queries for descriptions of methods, one for each run of a phase that has one."""
+"""Queries for method descriptions, one per run that has any."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from metaserver.store.tables import methods
 async def put(
     connection: AsyncConnection, phase_id: int, run: ServerName, described: MethodDescription
 ) -> None:
-    """Store the description of a run in place of its earlier one; an empty one is deleted."""
+    """Store a run's description, replacing its earlier description; an empty description is
+    deleted.
+    """
     await delete(connection, phase_id, run)
     if described:
         values = {"phase_id": phase_id, "run": run}
@@ -25,7 +27,7 @@ async def put(
 
 
 async def delete(connection: AsyncConnection, phase_id: int, run: ServerName) -> None:
-    """Delete the description of a run, if there is one."""
+    """Delete a run's description, if any."""
     of_run = (methods.c.phase_id == phase_id, methods.c.run == run)
     await connection.execute(sa.delete(methods).where(*of_run))
 
@@ -33,7 +35,7 @@ async def delete(connection: AsyncConnection, phase_id: int, run: ServerName) ->
 async def list_all(
     connection: AsyncConnection, phase_id: int
 ) -> Mapping[ServerName, MethodDescription]:
-    """Return the descriptions of a phase by run, in the order of their names."""
+    """Return a phase's descriptions by run, ordered by name."""
     query = sa.select(methods.c.run, methods.c.description).where(methods.c.phase_id == phase_id)
     return {
         ServerName(row.run): msgspec.json.decode(row.description, type=MethodDescription)

@@ -16,7 +16,7 @@ TRIES = 5  # of a batch, before its notices are given up
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notice:
-    """A notice of an event of a team's server at `at` (Unix seconds): down, up, finished."""
+    """A notice about an event on a team's server at `at` (Unix seconds): down, up, finished."""
 
     id: int = 0
     team: TeamName
@@ -36,7 +36,7 @@ async def add(connection: AsyncConnection, notice: Notice) -> None:
 
 
 async def waiting(connection: AsyncConnection) -> Sequence[Notice]:
-    """Return the notices that are neither sent nor given up, oldest first."""
+    """Return the notices neither sent nor given up, oldest first."""
     query = (
         sa.select(notices, teams.c.name.label("team"))
         .join(teams, teams.c.id == notices.c.team_id)

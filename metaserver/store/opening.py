@@ -1,4 +1,4 @@
-"""Opening of a store at its place; the library of a database server is loaded for its URL alone."""
+"""Opening a store at its place; a database server's library is loaded only for its URL."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def _taken(writer: PostgresWriter, place: PostgresUrl) -> None:
 
 
 async def is_made(place: StorePlace) -> bool:
-    """Return whether there is a store at a place, of whatever schema."""
+    """Return whether there is a store at a place, with whatever schema."""
     if isinstance(place, Path):
         return place.exists()
     from metaserver.store.postgres import has_schema
@@ -83,7 +83,7 @@ async def wait_for(place: StorePlace) -> None:
 
 @asynccontextmanager
 async def making(place: StorePlace) -> AsyncIterator[None]:
-    """Make a store where there is none; one that is there is brought up to date."""
+    """Make a store if there is none; an existing store is brought up to date."""
     if isinstance(place, Path):
         async with open_sqlite(place):
             yield

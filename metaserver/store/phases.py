@@ -40,11 +40,11 @@ from metaserver.store.tables import (
 )
 
 ENTRY = ("task", "version", "source", "checksum", "created_at")
-"""The columns of a gold version without its file."""
+"""A gold version's columns without its file."""
 
 
 async def set_challenge(connection: AsyncConnection, name: str, title: str, timezone: str) -> None:
-    """Store a challenge, or change the one of this name."""
+    """Store a challenge, or change the challenge with this name."""
     values = {"title": title, "timezone": timezone}
     same_name = challenges.c.name == name
     changed = await connection.execute(sa.update(challenges).where(same_name).values(**values))
@@ -67,7 +67,7 @@ async def get_challenge(connection: AsyncConnection, name: str) -> Challenge | N
 
 
 async def change_challenge(connection: AsyncConnection, name: str, **values: Any) -> None:
-    """Change columns of a challenge; `page` is a `ChallengePage`."""
+    """Change a challenge's columns; `page` is a `ChallengePage`."""
     if "page" in values:
         values["page"] = msgspec.json.encode(values["page"])
     query = sa.update(challenges).where(challenges.c.name == name)
@@ -111,14 +111,14 @@ async def add(
 
 
 async def change(connection: AsyncConnection, phase_id: int, **values: Any) -> None:
-    """Change columns of a phase; `plan` is a `PhasePlan`, `moments` are `Moments`."""
+    """Change a phase's columns; `plan` is a `PhasePlan`, `moments` are `Moments`."""
     encoded = {"plan", "moments"} & values.keys()
     values |= {name: msgspec.json.encode(values[name]) for name in encoded}
     await connection.execute(sa.update(phases).where(phases.c.id == phase_id).values(**values))
 
 
 async def get(connection: AsyncConnection, name: PhaseName) -> Phase | None:
-    """Return a phase of a challenge by name."""
+    """Return a challenge's phase by name."""
     row = (await connection.execute(_phases().where(phases.c.name == name))).first()
     return None if row is None else _phase(row)
 
@@ -130,7 +130,7 @@ async def by_id(connection: AsyncConnection, phase_id: int) -> Phase | None:
 
 
 async def list_all(connection: AsyncConnection) -> Sequence[Phase]:
-    """Return the phases of all challenges, oldest first."""
+    """Return all challenges' phases, oldest first."""
     return [_phase(row) for row in await connection.execute(_phases().order_by(phases.c.id))]
 
 
@@ -183,7 +183,7 @@ async def add_corpus_version(
 async def corpus_version(
     connection: AsyncConnection, name: str, version: int | None = None
 ) -> CorpusVersion | None:
-    """Return a corpus by name, in the given version or the newest; None where there is none."""
+    """Return a corpus by name, in the given version or the newest, or None."""
     query = _corpus_versions().where(corpus_versions.c.name == name)
     if version is not None:
         query = query.where(corpus_versions.c.version == version)
@@ -192,7 +192,7 @@ async def corpus_version(
 
 
 async def list_corpora(connection: AsyncConnection) -> Sequence[CorpusVersion]:
-    """Return all versions of all corpora, by name, newest first."""
+    """Return all corpora's versions, by name, newest first."""
     rows = await connection.execute(_corpus_versions())
     return [CorpusVersion(**row) for row in rows.mappings()]
 
@@ -259,7 +259,7 @@ async def set_gold(
 
 
 async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[TaskName, GoldVersion]:
-    """Return the newest gold of a phase, by task."""
+    """Return a phase's newest gold, by task."""
     tasks = sa.select(gold.c.task).where(gold.c.phase_id == phase_id).distinct()
     newest: dict[TaskName, GoldVersion] = {}
     for task in sorted((await connection.execute(tasks)).scalars()):
@@ -269,13 +269,13 @@ async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[Tas
 
 
 async def gold_tasks(connection: AsyncConnection, phase_id: int) -> frozenset[TaskName]:
-    """Return the tasks of a phase that have gold."""
+    """Return the phase's tasks that have gold."""
     tasks = sa.select(gold.c.task).where(gold.c.phase_id == phase_id).distinct()
     return frozenset(map(TaskName, (await connection.execute(tasks)).scalars()))
 
 
 async def gold_numbers(connection: AsyncConnection, phase_id: int) -> Mapping[TaskName, int]:
-    """Return the number of the newest gold of each task of a phase."""
+    """Return the newest gold's number for each task in a phase."""
     newest = sa.select(gold.c.task, sa.func.max(gold.c.version))
     query = newest.where(gold.c.phase_id == phase_id).group_by(gold.c.task)
     return {TaskName(task): version for task, version in await connection.execute(query)}
@@ -293,7 +293,7 @@ ANSWERS = {
 
 
 async def answers(connection: AsyncConnection, phase_id: int) -> str:
-    """Return what a phase has that may not be deleted, in words; empty where it has nothing."""
+    """Return what a phase has that must not be deleted, in words; empty if nothing."""
     reasons = []
     for word, table in ANSWERS.items():
         query = sa.select(table.c.phase_id).where(table.c.phase_id == phase_id).limit(1)

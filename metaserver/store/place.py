@@ -1,4 +1,4 @@
-"""The place of a store: a file of SQLite, or a database of PostgreSQL by its URL.
+"""A store's place: an SQLite file, or a PostgreSQL database by its URL.
 
 It loads neither library: commands ask for it before they know what they need.
 """
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from metaserver.base.errors import InputError
 
 STORE_FILE = "metaserver.sqlite"
-"""The name of the file, in a hub's folder."""
+"""The file's name, in a hub's folder."""
 SCHEMES = ("postgresql", "postgres")
 _FORM = "expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE, each character like /@#%: as %XX"
 

@@ -50,7 +50,7 @@ from metaserver.store.writer import Writer, stale_error
 
 
 def keep_values_out_of_errors() -> None:
-    """Have all errors of the driver, in this process, say what is wrong but not of which value."""
+    """Make all the driver's errors, in this process, say what is wrong but not which value."""
     asyncpg.PostgresError.__str__ = _said
     asyncpg.DataError.__init__ = _quote_nothing  # SQLAlchemy takes its words from `args`
 
@@ -62,7 +62,7 @@ def _said(error: Any) -> str:
 
 
 def _quote_nothing(error: Exception, message: str = "") -> None:
-    """Make an error of a malformed value, which stands after a colon."""
+    """Drop a malformed value, which stands after a colon, from an error."""
     Exception.__init__(error, message.partition(":")[0])
 
 
@@ -73,7 +73,7 @@ log = logging.getLogger(__name__)
 keep_values_out_of_errors()
 
 WRITES, MIGRATES, ALONE = 7301, 7302, 7303
-"""Keys of advisory locks: who writes, who migrates, and the one hub that has the store."""
+"""Advisory lock keys: who writes, who migrates, and the single hub that has the store."""
 OLDEST_SERVER = 14
 LEFT_SECONDS = 10.0
 """Seconds for which the connections of a process that was killed may be there still."""
@@ -113,7 +113,7 @@ def connecting(
 ) -> Connect:
     """Return what opens a connection for a role; a statement takes `seconds` at most.
 
-    So it does for the server too, which would wait for the rows of a COPY of a frozen process.
+    The limit holds on the server too, which would otherwise wait for a frozen process' COPY rows.
     """
     settings = dict(_PATIENT if patient else _SETTINGS)
     if seconds is not None and seconds < STATEMENT_SECONDS:
@@ -169,7 +169,7 @@ def _storable(value: Any) -> Any:
 
 @asynccontextmanager
 async def open_postgres(url: PostgresUrl, role: str) -> AsyncIterator[AsyncEngine]:
-    """Open the store in a database and migrate it; raises `InputError` where it is unfit."""
+    """Open the store in a database and migrate it; raises `InputError` if it is unfit."""
     await _prepare(url)
     engine = postgres_engine(url, role)
     try:
@@ -181,7 +181,7 @@ async def open_postgres(url: PostgresUrl, role: str) -> AsyncIterator[AsyncEngin
 
 @contextmanager
 def _leftovers_dropped() -> Iterator[None]:
-    """Log no error that nobody waits for any more: asyncpg leaves one of a broken COPY."""
+    """Log no error that nobody waits for: asyncpg leaves one after a broken COPY."""
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
 
@@ -222,7 +222,7 @@ async def has_schema(url: PostgresUrl) -> bool:
 
 
 async def require_connection(url: PostgresUrl) -> PgConnection:
-    """Return a new connection; raises `InputError` in one line where there is none to be had."""
+    """Return a new connection; raises `InputError` on one line if it cannot connect."""
     try:
         return await connecting(url, "start", patient=True)()
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -253,7 +253,7 @@ async def wait_for_server(url: PostgresUrl) -> None:
 
 
 async def _prepare(url: PostgresUrl) -> None:
-    """Check what a hub needs of a database, and migrate it."""
+    """Check a database against the hub's requirements, and migrate it."""
     connection = await require_connection(url)
     try:
         if (fault := await unfitness(connection)) is not None:
@@ -269,7 +269,7 @@ async def _prepare(url: PostgresUrl) -> None:
 
 
 async def unfitness(connection: PgConnection) -> str | None:
-    """Return why a database is not fit for a hub's store; None for one that is."""
+    """Return why a database is not fit for a hub's store, or None."""
     version = connection.get_server_version().major
     if version < OLDEST_SERVER:
         return f"is of PostgreSQL {version}; expected {OLDEST_SERVER} or newer"
@@ -286,7 +286,7 @@ async def unfitness(connection: PgConnection) -> str | None:
 
 
 async def _migrate(engine: AsyncEngine, url: PostgresUrl) -> None:
-    """Migrate the schema in one transaction; of several processes one does, the others wait."""
+    """Migrate the schema in a transaction; a single process does it, the others wait."""
     try:
         async with engine.begin() as connection:
             await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATES})")
@@ -304,7 +304,7 @@ async def _migrate(engine: AsyncEngine, url: PostgresUrl) -> None:
 async def _require_unused(connection: AsyncConnection, url: PostgresUrl) -> None:
     """Check that no process works with a database whose tables are to be changed.
 
-    One that was killed has it for some seconds more.
+    A killed process holds it for some seconds more.
     """
     deadline = asyncio.get_running_loop().time() + LEFT_SECONDS
     query = sa.text(f"SELECT pg_try_advisory_xact_lock({ALONE})")
@@ -319,7 +319,7 @@ async def _require_unused(connection: AsyncConnection, url: PostgresUrl) -> None
 
 
 async def order_by_bytes(connection: AsyncConnection) -> None:
-    """Give texts the order of their bytes, as SQLite does, whatever the database's collation."""
+    """Give texts byte order, as in SQLite, whatever the database's collation."""
     columns_found = await connection.execute(_ORDERED_OTHERWISE)
     columns: dict[str, list[str]] = {}
     for table, column, kind in columns_found:
@@ -375,16 +375,16 @@ FROM unnest($1::int[], $2::int[], $3::bigint[], $4::int[])
 WHERE lanes.phase_id = made.phase_id AND lanes.server_id = made.server_id
 """
 _TRIAL = "UPDATE hub_keys SET value = value"
-"""Changes nothing, and fails where nothing can be written: a read-only server, a full disk."""
+"""Changes nothing, and fails if nothing can be written: a read-only server, a full disk."""
 
 
 class PostgresWriter(Writer):
-    """The writer of a database: what it cannot write now it tries again, on a new connection.
+    """A database's writer: failed writes are repeated on a new connection.
 
-    Its row locks on lanes keep an earlier holder from committing after a later one has read where
-    the lane stands. A commit whose end was not heard of is looked up before it is sent again.
-    Its connection holds the lock of the one hub that has the store; those of the processes of a hub
-    that are not `alone` hold it together.
+    Its row locks on lanes keep an earlier holder from committing after a later holder has read
+    where the lane stands. A commit whose end was not heard of is looked up before it is sent again.
+    Its connection holds the lock of the single hub that has the store; a hub's processes that are
+    not `alone` share it.
     """
 
     def __init__(self, connect: Connect, *, alone: bool) -> None:
@@ -408,7 +408,9 @@ class PostgresWriter(Writer):
                 self._wake.set()  # tries to write, on a new connection
 
     async def open(self) -> PgConnection:
-        """Return the connection, a new one where it is lost; raises `UnavailableError` for none."""
+        """Return the connection, a new connection if it is lost; raises `UnavailableError` without
+        one.
+        """
         if self._connection is None or self._is_lost:
             connection = await self._connect()
             try:
@@ -485,8 +487,8 @@ class PostgresWriter(Writer):
 def _is_out_of_step(error: BaseException | None) -> bool:
     """Return whether asyncpg and the server have lost each other, though a connection is open.
 
-    So it is where the server said its last word between two calls; errors of the calls that end the
-    transaction hide it.
+    This happens if the server ended the connection between two calls; errors from the calls that
+    end the transaction hide it.
     """
     while error is not None and not isinstance(error, asyncpg.InternalClientError):
         error = error.__context__
@@ -503,7 +505,7 @@ def _row_key(entry: AttemptRecord) -> _Key:
 async def _standings(
     connection: PgConnection, keys: Set[LaneKey]
 ) -> Mapping[LaneKey, rows.LaneStanding]:
-    """Lock lanes, in the order of their keys, and return how they stand."""
+    """Lock lanes, in key order, and return their standings."""
     rows_found = await connection.fetch(_STANDINGS, *_columns(keys, 2))
     return {
         LaneKey(phase, server): rows.LaneStanding(epoch, serial)
@@ -512,7 +514,7 @@ async def _standings(
 
 
 async def _known(connection: PgConnection, batch: Iterable[AttemptRecord]) -> Mapping[_Key, int]:
-    """Return the serials of those attempts that are stored already, under the same epoch."""
+    """Return the serials of attempts already stored under the same epoch."""
     records = await connection.fetch(_KNOWN, *_columns(map(_row_key, batch), 5))
     return {tuple(key): serial for *key, serial in records}
 
@@ -530,5 +532,5 @@ async def _copy(connection: PgConnection, batch_rows: rows.BatchRows) -> None:
 
 
 def _columns(records: Iterable[Sequence[int | None]], count: int) -> Sequence[Sequence[int | None]]:
-    """Return the columns of rows, as `unnest` takes them."""
+    """Return the row columns, as `unnest` takes them."""
     return [list(column) for column in zip(*records, strict=True)] or [[]] * count

@@ -30,7 +30,7 @@ class PackedAnswer(NamedTuple):
 
 
 class StoredLane(NamedTuple):
-    """A stored lane, and the articles of its phase."""
+    """A stored lane, and its phase's articles."""
 
     key: LaneKey
     server: ServerName
@@ -69,7 +69,7 @@ class ReadStore:
         ]
 
     async def corpus(self, corpus_id: int) -> Corpus:
-        """Return the articles of a corpus, in order, without their texts."""
+        """Return a corpus' articles, in order, without texts."""
         query = (
             sa.select(t.articles.c.article_id, t.articles.c.wire_bytes)
             .where(t.articles.c.corpus_id == corpus_id)
@@ -81,7 +81,7 @@ class ReadStore:
         return Corpus(id=corpus_id, ids=ids, wire_bytes=tuple(row.wire_bytes for row in rows))
 
     async def article_texts(self, corpus_id: int, positions: range) -> Sequence[str]:
-        """Return the plain texts of the articles at these positions, in order."""
+        """Return the plain texts for the articles at these positions, in order."""
         query = (
             sa.select(t.articles.c.text)
             .where(
@@ -112,13 +112,13 @@ class ReadStore:
             return [PackedAnswer(*row) for row in await connection.execute(query)]
 
     async def answer_count(self, phase_id: int) -> int:
-        """Return the number of accepted answers of a phase's lanes."""
+        """Return the number of accepted answers in a phase's lanes."""
         query = sa.select(sa.func.count()).where(t.answers.c.phase_id == phase_id)
         async with self.reading() as connection:
             return int((await connection.execute(query)).scalar_one())
 
     async def answer(self, key: LaneKey, position: int) -> Mapping[TaskName, Any] | None:
-        """Return the payloads by task of an accepted answer, None where there is none."""
+        """Return an accepted answer's payloads by task, or None."""
         query = sa.select(t.answers.c.payloads).where(
             of_lane(t.answers, key), t.answers.c.position == position
         )
@@ -127,7 +127,7 @@ class ReadStore:
         return None if payloads is None else unpack_json(payloads)
 
     async def hits_kept(self, key: LaneKey) -> Mapping[int, int]:
-        """Return the number of hits kept of each accepted answer of a lane, by position."""
+        """Return the number of hits kept from each accepted answer in a lane, by position."""
         query = sa.select(t.answers.c.position, t.answers.c.hits_kept).where(
             of_lane(t.answers, key)
         )
@@ -148,7 +148,7 @@ class ReadStore:
                 yield StoredAttempt(row.position, read_attempt(row, server, corpus), row.final)
 
     async def next_positions(self, key: LaneKey, total: int, limit: int) -> Sequence[int]:
-        """Return the first articles of a lane's queue: those not answered or given up."""
+        """Return the first articles in a lane's queue: neither answered nor given up."""
         lane = sa.select(t.lanes.c.cursor).where(of_lane(t.lanes, key))
         final = sa.select(t.attempts.c.position).where(of_lane(t.attempts, key), t.attempts.c.final)
         async with self.reading() as connection:
@@ -188,7 +188,7 @@ class ReadStore:
     async def attempt(
         self, key: LaneKey, server: ServerName, corpus: Corpus, position: int, number: int
     ) -> StoredAttempt | None:
-        """Return one attempt, None where there is none of that number."""
+        """Return an attempt by number, or None."""
         query = sa.select(t.attempts).where(
             of_lane(t.attempts, key),
             t.attempts.c.position == position,
@@ -203,7 +203,7 @@ class ReadStore:
         )
 
     async def raw_answer(self, key: LaneKey, position: int, number: int) -> bytes | None:
-        """Return the answer of one attempt as received, or None where there was none."""
+        """Return an attempt's answer as received, or None."""
         query = sa.select(t.raw_answers.c.body).where(
             of_lane(t.raw_answers, key),
             t.raw_answers.c.position == position,
@@ -227,12 +227,12 @@ def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
 
 
 def of_lanes(table: sa.Table, keys: Sequence[LaneKey]) -> sa.ColumnElement[bool]:
-    """Return the condition that selects the rows of some lanes."""
+    """Return the condition that selects some lanes' rows."""
     return sa.tuple_(table.c.phase_id, table.c.server_id).in_([tuple(key) for key in keys])
 
 
 def read_attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:
-    """Return the attempt of a row."""
+    """Return a row's attempt."""
     problems = msgspec.json.decode(row.problems) if row.problems else []
     return Attempt(
         server=server,

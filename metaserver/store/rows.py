@@ -1,4 +1,4 @@
-"""The rows of an attempt, each a tuple of its table's columns in the order named here."""
+"""An attempt's rows, each a tuple of its table's columns in the order named here."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _UNSTORABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")
 
 
 class LaneStanding(NamedTuple):
-    """A lane's epoch and the last serial of its log, as they are stored."""
+    """A lane's stored epoch and its log's last serial."""
 
     epoch: int
     serial: int
 
 
 class BatchRows(NamedTuple):
-    """The rows of a batch by table; by lane its last serial, and its cursor where it moves."""
+    """A batch's rows by table; by lane its last serial, and its cursor if it moves."""
 
     attempts: Sequence[Row]
     raw: Sequence[Row]
@@ -42,7 +42,7 @@ class BatchRows(NamedTuple):
 def numbered(
     batch: Iterable[AttemptRecord], standings: Mapping[LaneKey, LaneStanding]
 ) -> Iterator[int]:
-    """Yield the next serial of its lane for each entry, 0 for a stale one."""
+    """Yield the lane's next serial for each entry, 0 for a stale entry."""
     last = {lane: standing.serial for lane, standing in standings.items()}
     for entry in batch:
         standing = standings.get(entry.lane)
@@ -54,7 +54,7 @@ def numbered(
 
 
 def rows_of(fresh: Sequence[tuple[AttemptRecord, int]]) -> BatchRows:
-    """Return the rows of attempts with their serials."""
+    """Return the rows for attempts with their serials."""
     entries = [entry for entry, _ in fresh]
     cursors = {entry.lane: entry.cursor for entry in entries if entry.final}
     serials = {entry.lane: serial for entry, serial in fresh}

@@ -19,9 +19,8 @@ from metaserver.store.tables import offline_runs, servers, teams
 class OfflineRun:
     """An offline run without its file and payloads; `name` is its name on the boards.
 
-    `articles` is the number of articles with something in their answer, `answers` that of all
-    answers; `problems` report the parts of the file that were left out. `created_at` is the moment
-    of its upload.
+    `articles` is the number of articles with something in their answer, `answers` the number of all
+    answers; `problems` report the file's parts left out. `created_at` is the upload's moment.
     """
 
     id: int
@@ -47,7 +46,7 @@ async def put(
     problems: Sequence[Problem],
     at: float,
 ) -> None:
-    """Store a run that was uploaded `at` a moment (Unix seconds), in place of one of its name."""
+    """Store a run uploaded `at` a moment (Unix seconds), replacing any run with its name."""
     await delete(connection, phase_id, name)
     rows = [[problem.path, problem.message] for problem in problems]
     await connection.execute(
@@ -76,13 +75,13 @@ async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Offli
 
 
 async def get(connection: AsyncConnection, phase_id: int, name: ServerName) -> OfflineRun | None:
-    """Return a run; None where no run has this name."""
+    """Return a run by name, or None."""
     row = (await connection.execute(_runs().where(*_named(phase_id, name)))).first()
     return None if row is None else _run(row)
 
 
 async def packed_payloads(connection: AsyncConnection, run: OfflineRun) -> bytes | None:
-    """Return a run's compressed payloads; None where the run no longer exists."""
+    """Return a run's compressed payloads; or None."""
     query = sa.select(offline_runs.c.payloads).where(offline_runs.c.id == run.id)
     packed: bytes | None = (await connection.execute(query)).scalar_one_or_none()
     return packed
@@ -94,7 +93,7 @@ def unpack_payloads(packed: bytes | None) -> Mapping[ArticleId, Any]:
 
 
 async def content(connection: AsyncConnection, phase_id: int, name: ServerName) -> bytes | None:
-    """Return a run's file as it was uploaded; None where there is no such run."""
+    """Return a run's file as uploaded, or None."""
     query = sa.select(offline_runs.c.content).where(*_named(phase_id, name))
     packed = (await connection.execute(query)).scalar_one_or_none()
     return None if packed is None else unpack(packed)
@@ -107,7 +106,7 @@ async def is_server(connection: AsyncConnection, name: ServerName) -> bool:
 
 
 async def is_offline(connection: AsyncConnection, name: ServerName) -> bool:
-    """Return whether an offline run of any phase has this name."""
+    """Return whether any phase's offline run has this name."""
     query = sa.select(offline_runs.c.id).where(offline_runs.c.name == name).limit(1)
     return (await connection.execute(query)).first() is not None
 

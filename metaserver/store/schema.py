@@ -1,4 +1,4 @@
-"""The schema of a store: which one it has, and its migration to the newest."""
+"""A store's schema: its version, and its migration to the newest."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 VERSIONS = Path(__file__).with_name("migrations") / "versions"
-"""The folder of the migrations; the first makes the tables of version 1.0."""
+"""The migrations' folder; the first makes the tables for version 1.0."""
 
 _OLD_SCHEMA = re.compile("00[0-9]{2}")
-"""Schemas of version 0.3 and before, whose stores are not read."""
+"""Schemas up to version 0.3, whose stores are not read."""
 
 
 def newest_schema() -> str:
@@ -61,7 +61,7 @@ def alembic_config() -> Config:
 
 
 async def stored_schema(engine: AsyncEngine) -> str | None:
-    """Return the schema of a database; None where it has none, or cannot be read."""
+    """Return a database's schema; None if it has none, or cannot be read."""
     try:
         async with engine.connect() as connection:
             revision = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))

@@ -1,4 +1,4 @@
-"""Queries for registered annotation servers, and for the desired states of their lanes."""
+"""Queries for registered annotation servers, and for their lanes' desired states."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from metaserver.store.tables import attempts, lanes, servers, teams
 
 
 def columns(server: Server) -> dict[str, Any]:
-    """Return the stored columns of a server's own values."""
+    """Return the columns that store a server's values."""
     return {
         "name": server.name,
         "url": server.url,
@@ -48,7 +48,7 @@ def columns(server: Server) -> dict[str, Any]:
 
 
 async def add(connection: AsyncConnection, server: Server, team_id: int | None) -> int:
-    """Store a new server of a team, or of none; return its id. Its name must be unused."""
+    """Store a new server for a team, or for none; return its id. Its name must be unused."""
     row = columns(server) | {"team_id": team_id, "created_at": time.time()}
     return await insert(connection, servers, row)
 
@@ -75,13 +75,13 @@ async def serve_curators(connection: AsyncConnection, server_id: int, agreed: bo
 
 
 async def has_secrets(connection: AsyncConnection) -> bool:
-    """Return whether a secret of a server is stored."""
+    """Return whether a server's secret is stored."""
     query = sa.select(servers.c.id).where(servers.c.secret.is_not(None)).limit(1)
     return (await connection.execute(query)).first() is not None
 
 
 async def set_version(connection: AsyncConnection, name: ServerName, version: str) -> None:
-    """Store the version that a server reports of itself."""
+    """Store the version that a server reports."""
     await connection.execute(
         sa.update(servers).where(servers.c.name == name).values(version=version)
     )
@@ -178,7 +178,7 @@ async def set_control(
 
 
 async def control(connection: AsyncConnection, key: LaneKey) -> LaneControl:
-    """Return the desired state of a lane; paused where there is no such lane."""
+    """Return the desired state of a lane; paused if there is no such lane."""
     query = sa.select(lanes.c.control, lanes.c.control_note).where(of_lane(lanes, key))
     row = (await connection.execute(query)).first()
     if row is None:
@@ -193,11 +193,11 @@ def _control(row: Any) -> LaneControl:
 async def requeue(
     connection: AsyncConnection, key: LaneKey, positions: Sequence[int] | None
 ) -> int:
-    """Put given-up articles of a lane (None: all) into its queue again; return their number.
+    """Put a lane's given-up articles (None: all) into its queue again; return their number.
 
     Their attempts stay, but are no longer charged to the team. The lane's epoch rises, which fences
-    off the process that works on it: the lane is free, and is taken again if it is due. So does
-    its revision: what was computed from its log before is void.
+    off the process that works on it: the lane is free, and is taken again if it is due. So does its
+    revision: what was computed from its log before is void.
     """
     lane = of_lane(attempts, key)
     given_up = sa.select(attempts.c.position).where(

@@ -1,4 +1,4 @@
-"""Queries for sign-ups and their one-time links, of which only digests are stored."""
+"""Queries for sign-ups and their one-time links; only the links' digests are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metaserver.store.tables import challenges, one_time_links, sign_ups
 from metaserver.store.tokens import digest
 
 NAMES = 10
-"""Taken team names that may be tried with one link: more would show which there are."""
+"""How many taken team names may be tried with one link: more would show which there are."""
 
 _state, _LINKS = sign_ups.c.state, one_time_links.c
 
@@ -29,7 +29,7 @@ class NewLink(NamedTuple):
 
 
 class FoundLink(NamedTuple):
-    """A one-time link that can be used; `tries` are the taken team names that it was tried with."""
+    """A usable one-time link; `tries` are the taken team names that it was tried with."""
 
     kind: LinkKind
     sign_up: SignUp
@@ -44,14 +44,14 @@ async def add(connection: AsyncConnection, challenge_id: int, now: float, **valu
 
 
 async def change(connection: AsyncConnection, sign_up: int, **values: Any) -> None:
-    """Change columns of a sign-up; without any, nothing."""
+    """Change a sign-up's columns; without any, nothing."""
     if values:
         query = sa.update(sign_ups).where(sign_ups.c.id == sign_up)
         await connection.execute(query.values(**values))
 
 
 async def mailed(connection: AsyncConnection, sign_up: SignUp, **values: Any) -> None:
-    """Change columns of a sign-up after its mail, unless it has gone on meanwhile."""
+    """Change a sign-up's columns after its e-mail, unless it has gone on meanwhile."""
     same = sa.and_(sign_ups.c.id == sign_up.id, _state == sign_up.state)
     await connection.execute(sa.update(sign_ups).where(same).values(**values))
 
@@ -78,7 +78,7 @@ async def count(
     origin: str | None = None,
     since: float = 0.0,
 ) -> int:
-    """Count the sign-ups in some states: of a challenge, a mailbox, made since a moment.
+    """Count the sign-ups in some states: in a challenge, from a mailbox, since a moment.
 
     `mailbox` is an address as `phases.mail.canonical` returns it; all its spellings count.
     """
@@ -120,7 +120,7 @@ async def _by_challenge(
 
 
 async def code_of(connection: AsyncConnection, sign_up: int) -> str | None:
-    """Return the digest of the invitation code that a sign-up was made with."""
+    """Return the digest of a sign-up's invitation code."""
     query = sa.select(sign_ups.c.code).where(sign_ups.c.id == sign_up)
     digest: str | None = (await connection.execute(query)).scalar_one()
     return digest
@@ -144,9 +144,9 @@ def _is_due(now: float) -> sa.ColumnElement[bool]:
 
 
 async def purge(connection: AsyncConnection, now: float, seconds_kept: float) -> None:
-    """Delete the sign-ups that nobody confirmed, and whose link is over.
+    """Delete unconfirmed sign-ups whose link is over.
 
-    One whose link was never sent, since the hub could not, is deleted `kept` seconds after it.
+    If the hub could never send the link, the sign-up is deleted after `seconds_kept`.
     """
     good = sa.select(_LINKS.sign_up_id).where(_LINKS.used_at.is_(None), _LINKS.expires_at > now)
     link_sent = sa.and_(sign_ups.c.mailed_at.is_not(None), sign_ups.c.id.not_in(good))
@@ -163,7 +163,7 @@ async def purge(connection: AsyncConnection, now: float, seconds_kept: float) ->
 async def make_link(
     connection: AsyncConnection, sign_up: int, kind: LinkKind, now: float
 ) -> NewLink:
-    """Make a sign-up's link; earlier ones of it no longer work."""
+    """Make a sign-up's link; its earlier links no longer work."""
     await connection.execute(sa.delete(one_time_links).where(_LINKS.sign_up_id == sign_up))
     secret, ends = secrets.token_hex(32), now + LINK_SECONDS[kind]  # never begins with "-"
     row = {"digest": digest(secret), "sign_up_id": sign_up, "kind": kind, "expires_at": ends}
@@ -172,7 +172,7 @@ async def make_link(
 
 
 async def find_link(connection: AsyncConnection, secret: str, now: float) -> FoundLink | None:
-    """Return what a link is for, and its sign-up; None where it is used, over, or none."""
+    """Return what a link is for, and its sign-up; None if it is used, over, or unknown."""
     query = (
         _sign_ups()
         .add_columns(_LINKS.kind, _LINKS.tries)
@@ -190,7 +190,7 @@ async def count_try(connection: AsyncConnection, secret: str) -> None:
 
 
 async def use_link(connection: AsyncConnection, secret: str, now: float) -> bool:
-    """Use a link; return False where it cannot be used (any more)."""
+    """Use a link; return False if it cannot be used."""
     query = sa.update(one_time_links).where(_is_good(secret, now)).values(used_at=now)
     return bool((await connection.execute(query)).rowcount)
 

@@ -62,10 +62,10 @@ def writer_engine(path: Path) -> sa.Engine:
 def _bound_log(engine: sa.Engine, path: Path) -> None:
     """Empty the write-ahead log after a transaction that left it larger than `LOG_BYTES`.
 
-    SQLite copies the log into the database by itself, but begins it again only in a moment
-    without readers: the busier the hub, the larger it grows. Here the writer waits `LOG_WAIT`
-    for them; those that begin meanwhile read from the database. Where one reads for longer, as a
-    backup does, the log grows by what is written until it ends.
+    SQLite copies the log into the database by itself, but begins it again only in a moment without
+    readers: the busier the hub, the larger it grows. Here the writer waits `LOG_WAIT` for them;
+    those that begin meanwhile read from the database. If a reader takes longer, as a backup does,
+    the log grows until it ends.
     """
     log = path.with_name(path.name + "-wal")
     tried = -LOG_PAUSE
@@ -125,7 +125,7 @@ async def migrate(engine: AsyncEngine, path: Path) -> None:
 
 @asynccontextmanager
 async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
-    """Open (or create) the store in one file and lock it; raises `InputError` if it is in use.
+    """Open (or create) the store in a file and lock it; raises `InputError` if it is in use.
 
     The lock is the operating system's, so a killed hub leaves none behind.
     """
@@ -168,7 +168,7 @@ RETRY_SECONDS = 1.0
 
 
 class SqliteWriter(Writer):
-    """The writer of a file: what it cannot write now it tries again every second."""
+    """A file's writer: failed writes are repeated every second."""
 
     def __init__(self, engine: sa.Engine) -> None:
         super().__init__()
@@ -193,8 +193,8 @@ class SqliteWriter(Writer):
 class _Inserts:
     """The statements that insert a batch; each row is a tuple of its table's columns in order.
 
-    SQLAlchemy writes each statement once. A row of dictionaries would pass through it each time,
-    which takes longer than the database takes for the row.
+    SQLAlchemy writes each statement once. Dictionary rows would pass through it each time, which
+    takes longer than the database takes per row.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -204,7 +204,7 @@ class _Inserts:
 
 
 def _statement(engine: sa.Engine, table: sa.Table, columns: Sequence[str]) -> str:
-    """Return an insert of rows of these columns, as the driver takes it."""
+    """Return an insert for rows with these columns, as the driver takes it."""
     compiled = sa.insert(table).compile(engine, column_keys=list(columns))
     assert isinstance(compiled, SQLCompiler)
     assert compiled.positiontup == list(columns)  # else the rows' values would be mixed up

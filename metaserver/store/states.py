@@ -1,4 +1,4 @@
-"""Queries for the changes of servers' states on the monitor."""
+"""Queries for changes of servers' states on the monitor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def add(connection: AsyncConnection, changes: Sequence[StateChange]) -> No
 async def list_changes(
     connection: AsyncConnection, key: LaneKey, *, since: float = 0.0, limit: int | None = None
 ) -> Sequence[StateChange]:
-    """Return a lane's changes from `since` (Unix seconds) on and the one before, oldest first.
+    """Return a lane's changes from `since` (Unix seconds) on and the change before, oldest first.
 
     `limit` restricts them to the newest.
     """
@@ -56,7 +56,7 @@ async def list_changes(
 async def list_changes_of(
     connection: AsyncConnection, keys: Sequence[LaneKey], *, since: float
 ) -> Mapping[LaneKey, Sequence[StateChange]]:
-    """Return the changes of each lane from `since` (Unix seconds) on and the one before."""
+    """Return each lane's changes from `since` (Unix seconds) on and the change before."""
     lanes = of_lanes(state_changes, keys)
     before = (
         sa.select(sa.func.max(state_changes.c.id))
@@ -94,12 +94,12 @@ async def newest(
 
 
 async def last(connection: AsyncConnection) -> int:
-    """Return the id of the newest change; 0 where there is none."""
+    """Return the newest change's id; 0 without changes."""
     return await connection.scalar(sa.select(sa.func.max(state_changes.c.id))) or 0
 
 
 async def after(connection: AsyncConnection, last_id: int) -> Sequence[StateChange]:
-    """Return the changes of all lanes after one of them, in their order."""
+    """Return all lanes' changes after a given change, in order."""
     query = sa.select(state_changes).where(state_changes.c.id > last_id)
     rows = await connection.execute(query.order_by(state_changes.c.id))
     return [_change(row) for row in rows]

@@ -1,4 +1,4 @@
-"""The hub's store: queries, write transactions and the writer of attempts."""
+"""The hub's store: queries, write transactions and the attempt writer."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from metaserver.store.writer import Writer
 
 
 class Store(ReadStore):
-    """One hub's store; `open_store` opens it."""
+    """A hub's store; `open_store` opens it."""
 
     def __init__(self, engine: AsyncEngine, writer: Writer, place: StorePlace) -> None:
         super().__init__(engine, place)
@@ -65,21 +65,23 @@ class Store(ReadStore):
 
     @property
     def failed_writes(self) -> int:
-        """The number of failed writes; where a connection broke, one may be stored all the same."""
+        """The number of failed writes; if a connection broke, a failed write may be stored all the
+        same.
+        """
         return self._writer.failed_writes
 
     def record(self, entry: AttemptRecord) -> Awaitable[int]:
-        """Commit one ended attempt; awaiting it returns its serial in the lane's log.
+        """Commit an ended attempt; awaiting it returns its serial in the lane's log.
 
-        That raises `StaleLaneError` where another hub has the lane.
+        That raises `StaleLaneError` if another hub has the lane.
         """
         return self._writer.record(entry)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection in a write transaction, for the query functions of this package.
+        """Yield a connection in a write transaction, for this package's query functions.
 
-        Raises `UnavailableError` where nothing can be written; while that is known, at once.
+        Raises `UnavailableError` if nothing can be written; while that is known, at once.
         """
         self.require_writable()
         try:
@@ -91,10 +93,10 @@ class Store(ReadStore):
 
     @asynccontextmanager
     async def renewing(self) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection in a transaction that waits for no other writer, where there are some.
+        """Yield a connection in a transaction that waits for no other writer.
 
-        What it writes must be right whatever others write meanwhile. Raises `UnavailableError`
-        where nothing can be written.
+        What it writes must be right whatever others write meanwhile. Raises `UnavailableError` if
+        nothing can be written.
         """
         async with writing(self._engine, self.place, in_turn=False) as connection:
             yield connection
@@ -124,9 +126,9 @@ class Store(ReadStore):
     async def take_lanes(
         self, tickets: Collection[Ticket], process: str, *, settled: bool = True
     ) -> Sequence[TakenLane]:
-        """Take lanes for a process by their tickets, in one transaction; return those it has now.
+        """Take lanes for a process by their tickets, in a single transaction; return those taken.
 
-        Each lane's epoch is raised, which fences off a process that had taken it.
+        Each lane's epoch is raised, which fences off an earlier holder.
         """
         if not tickets:
             return []
@@ -145,7 +147,7 @@ class Store(ReadStore):
     async def _taken(
         self, connection: AsyncConnection, phase_id: int, orders: Mapping[int, LaneOrder]
     ) -> Sequence[TakenLane]:
-        """Return the progress of lanes of a phase that were taken, given by server id."""
+        """Return the progress of a phase's taken lanes, by server id."""
         server_ids = list(orders)
         rows = await connection.execute(
             sa.select(t.lanes).where(
@@ -190,7 +192,7 @@ class Store(ReadStore):
     async def _tries(
         self, connection: AsyncConnection, phase_id: int, server_ids: Sequence[int]
     ) -> Mapping[int, Mapping[int, Tries]]:
-        """Return the tries of the positions from the cursor on, by server id."""
+        """Return the tries at the positions from the cursor on, by server id."""
         uncharged = [outcome for outcome, rule in RULES.items() if not rule.charged]
         free = sa.or_(t.attempts.c.outcome.in_(uncharged), t.attempts.c.forgiven)
         charged = sa.func.sum(sa.case((free, 0), else_=1))

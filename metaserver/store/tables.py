@@ -1,7 +1,7 @@
 """The tables, in a schema that PostgreSQL could hold too; migrations are in `migrations/`.
 
-Times are Unix seconds, UTC. A JSON column holds a `msgspec` struct of `records` or `plans`, written
-and read by the module of `store` that is named after the table.
+Times are Unix seconds, UTC. A JSON column holds a `msgspec` struct from `records` or `plans`,
+written and read by the `store` module named after the table.
 
 There is no row per pending request: a request is implied by (lane, article). An attempt's key is
 (phase, server, position, number) and an accepted answer's (phase, server, position), so that
@@ -22,7 +22,7 @@ NAMING = {
 metadata = sa.MetaData(naming_convention=NAMING)
 
 Large = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-"""Integers of 64 bits, which all have in SQLite: ids of logs, counters that only grow, sizes."""
+"""64-bit integers, as all are in SQLite: log ids, counters that only grow, sizes."""
 
 corpora = sa.Table(
     "corpora",

@@ -45,7 +45,7 @@ async def add(connection: AsyncConnection, name: TeamName, title: str, email: st
 
 
 async def change(connection: AsyncConnection, name: TeamName, **values: Any) -> None:
-    """Change columns of a team; `notices` is a `NoticePlan`."""
+    """Change a team's columns; `notices` is a `NoticePlan`."""
     if "notices" in values:
         values["notices"] = msgspec.json.encode(values["notices"])
     await connection.execute(sa.update(teams).where(teams.c.name == name).values(**values))
@@ -58,7 +58,7 @@ async def get(connection: AsyncConnection, name: TeamName) -> Team | None:
 
 
 async def is_taken(connection: AsyncConnection, name: str) -> bool:
-    """Return whether a team has this name, or one that looks like it: in other letter case."""
+    """Return whether a team has this name, or differs only in letter case."""
     query = sa.select(sa.func.count()).where(sa.func.lower(teams.c.name) == name.lower())
     return bool((await connection.execute(query)).scalar_one())
 
@@ -69,9 +69,9 @@ async def list_all(connection: AsyncConnection) -> Sequence[Team]:
 
 
 async def of_challenge(connection: AsyncConnection, challenge_id: int) -> Sequence[Team]:
-    """Return the teams of a challenge by name, and those that take part in none yet.
+    """Return a challenge's teams by name, and teams in no challenge yet.
 
-    A team takes part that signed up for it, or has a server or an uploaded file in a phase of it.
+    A team takes part if it signed up, or has a server or an uploaded file in one of its phases.
     """
     taking_part = _taking_part().subquery()
     its = sa.select(taking_part.c.team_id).where(taking_part.c.challenge_id == challenge_id)
@@ -83,7 +83,7 @@ async def of_challenge(connection: AsyncConnection, challenge_id: int) -> Sequen
 
 
 def _taking_part() -> sa.CompoundSelect[Any]:
-    """Return the query of teams with the challenges that they take part in."""
+    """Return the query for teams with the challenges that they take part in."""
     signed_up = sa.select(sign_ups.c.team_id, sign_ups.c.challenge_id)
     started = (
         sa.select(servers.c.team_id, phases.c.challenge_id)

@@ -1,7 +1,7 @@
-"""Tokens for the interfaces, and the sessions of pages that begin with them.
+"""Tokens for the interfaces, and the page sessions that begin with them. ¶
 
 A token is 256 random bits. Only its SHA-256 digest is stored; it cannot be inverted, so no slow
-hash is needed, and the time of a look-up by digest reveals nothing of the token.
+hash is needed, and a look-up's duration reveals nothing about the token.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from metaserver.store.tables import sessions, teams, tokens
 
 PREFIX = "bcms_"
 FORM = re.compile(rf"{PREFIX}[{''.join(role[0] for role in Role)}][A-Za-z0-9_-]{{43}}")
-"""The form of a token, also used to keep tokens out of logs: prefix, role, 32 bytes."""
+"""A token's form, also used to keep tokens out of logs: prefix, role, 32 bytes."""
 
 TOUCH_SECONDS = 60.0
-"""The least time between two updates of `used_at`: reads must not cause many writes."""
+"""The minimum time between two updates of `used_at`: reads must not cause many writes."""
 
 
 def digest(secret: str) -> str:
@@ -62,7 +62,7 @@ async def issue(
 
 
 async def find(connection: AsyncConnection, secret: str, now: float) -> Token | None:
-    """Return a valid token (not expired or revoked, of no retired team), None otherwise."""
+    """Return a valid token (not expired or revoked, no retired team), or None."""
     if not FORM.fullmatch(secret):
         return None
     query = _tokens().where(tokens.c.digest == digest(secret), _is_valid(now))
@@ -78,7 +78,7 @@ def last_moment(parent: Token | None, expires_at: float | None) -> float | None:
 
 
 async def get_valid(connection: AsyncConnection, token_id: int, now: float) -> Token | None:
-    """Return a token by its id, None where it is invalid or expired."""
+    """Return a token by its id, None if it is invalid or expired."""
     query = _tokens().where(tokens.c.id == token_id, _is_valid(now))
     row = (await connection.execute(query)).first()
     return None if row is None else _token(row)
@@ -91,7 +91,7 @@ async def get(connection: AsyncConnection, token_id: int) -> Token | None:
 
 
 async def list_all(connection: AsyncConnection, team_id: int | None = None) -> Sequence[Token]:
-    """Return all tokens, or a team's, in the order they were issued, including revoked ones."""
+    """Return all tokens, or a team's, in issuing order, including revoked tokens."""
     query = _tokens().order_by(tokens.c.id)
     if team_id is not None:
         query = query.where(tokens.c.team_id == team_id)
@@ -110,7 +110,7 @@ async def list_valid(
 
 
 async def count(connection: AsyncConnection, team_id: int | None, now: float) -> int:
-    """Return the number of valid tokens of a team (None: of no team)."""
+    """Return the number of a team's valid tokens (None: without a team)."""
     query = _tokens().where(tokens.c.team_id.is_not_distinct_from(team_id), _is_valid(now))
     counted = sa.select(sa.func.count()).select_from(query.subquery())
     return int((await connection.execute(counted)).scalar_one())
@@ -122,7 +122,7 @@ async def touch(connection: AsyncConnection, token: Token, now: float) -> None:
 
 
 def must_touch(token: Token, now: float) -> bool:
-    """Return whether a use of the token must be recorded."""
+    """Return whether a token's use must be recorded."""
     return token.used_at is None or now - token.used_at >= TOUCH_SECONDS
 
 
@@ -147,7 +147,7 @@ async def revoke(
 
 
 def _family(token_id: int) -> sa.Select[Any]:
-    """Select the ids of a token and of all tokens issued with it, directly or not."""
+    """Select the ids of a token and all tokens issued with it, directly or not."""
     family = sa.select(tokens.c.id).where(tokens.c.id == token_id).cte(recursive=True)
     children = sa.select(tokens.c.id).join(family, tokens.c.parent_id == family.c.id)
     return sa.select(family.union(children).c.id)
@@ -181,7 +181,7 @@ async def begin_session(
 
 
 async def find_session(connection: AsyncConnection, cookie: str, now: float) -> Session | None:
-    """Return the session of a cookie; None unless it and its token are valid."""
+    """Return a cookie's session; None unless it and its token are valid."""
     query = (
         _tokens()
         .join(sessions, sessions.c.token_id == tokens.c.id)
@@ -197,7 +197,7 @@ async def find_session(connection: AsyncConnection, cookie: str, now: float) -> 
 
 
 async def end_session(connection: AsyncConnection, cookie: str) -> None:
-    """End a session, if there is one."""
+    """End a session, if any."""
     await connection.execute(sa.delete(sessions).where(sessions.c.digest == digest(cookie)))
 
 

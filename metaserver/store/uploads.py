@@ -15,18 +15,18 @@ from metaserver.store.database import insert
 from metaserver.store.tables import teams, uploads
 
 COMPARED = 100
-"""Most earlier uploads of a team and task that a new one is compared with."""
+"""How many of a team's earlier uploads for a task a new upload is compared with."""
 NEAR = 0.02
-"""Of the answered articles: a run that changes no more of them tries single answers out."""
+"""The share of answered articles up to which a changed run tries single answers out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Upload:
     """A counted upload; `at` in Unix seconds.
 
-    `changed` is the least number of articles that it answers differently than an earlier one of the
-    team, None for the first and for one that is equal to another. `score` is by the task's first
-    measure, None where it has none.
+    `changed` is the smallest number of articles answered differently from any earlier upload by the
+    team, None for the first and for an equal upload. `score` is by the task's first measure, if
+    any.
     """
 
     id: int
@@ -40,12 +40,12 @@ class Upload:
 
     @property
     def near(self) -> bool:
-        """True where it differs from an earlier one of the team in few answers."""
+        """True if few answers differ from an earlier upload by the team."""
         return self.changed is not None and is_few(self.changed, self.articles)
 
 
 def is_few(changed: int, articles: int) -> bool:
-    """Return whether a run that changes so many of its answers may try single ones out."""
+    """Return whether a run that changes so few of its answers may try single answers out."""
     return changed <= max(1, round(NEAR * articles))
 
 
@@ -61,7 +61,7 @@ async def add(
     prints: Mapping[str, str | int] | None,
     changed: int | None,
 ) -> int:
-    """Store an upload, return its id; later ones are compared with it if it has prints."""
+    """Store an upload, return its id; later uploads are compared with it if it has prints."""
     row = {"phase_id": phase_id, "team_id": team_id, "task": task, "run": run, "at": at}
     packed = None if prints is None else pack_json(prints)
     return await insert(
@@ -70,14 +70,14 @@ async def add(
 
 
 async def set_score(connection: AsyncConnection, upload: int, score: float) -> None:
-    """Store the score of an upload."""
+    """Store an upload's score."""
     await connection.execute(sa.update(uploads).where(uploads.c.id == upload).values(score=score))
 
 
 async def moments(
     connection: AsyncConnection, phase_id: int, team_id: int, task: TaskName
 ) -> Sequence[float]:
-    """Return when a team's uploads of a task were, the earliest first."""
+    """Return when a team's uploads for a task were, the earliest first."""
     query = sa.select(uploads.c.at).where(*_of(phase_id, team_id, task)).order_by(uploads.c.at)
     return list((await connection.execute(query)).scalars())
 
@@ -85,7 +85,7 @@ async def moments(
 async def packed_prints(
     connection: AsyncConnection, phase_id: int, team_id: int, task: TaskName
 ) -> Sequence[bytes]:
-    """Return the prints of a team's newest uploads of a task, packed; at most `COMPARED`."""
+    """Return the prints of a team's newest uploads for a task, packed; at most `COMPARED`."""
     query = (
         sa.select(uploads.c.prints)
         .where(*_of(phase_id, team_id, task), uploads.c.prints.is_not(None))
@@ -96,7 +96,7 @@ async def packed_prints(
 
 
 def unpack_prints(packed: bytes) -> Mapping[str, str | int]:
-    """Return the digest of each answer, or its place."""
+    """Return each answer's digest, or its place."""
     prints: dict[str, str | int] = unpack_json(packed)
     return prints
 

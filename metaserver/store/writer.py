@@ -1,8 +1,8 @@
 """The single writer: groups waiting attempts into one transaction (group commit).
 
-An attempt, its raw answer, its accepted hits and the lane's cursor are committed together or not
-at all. Each carries its lane's epoch: an attempt of a lane that another hub has taken since is
-refused in the same transaction (fencing). Both databases have a form of it.
+An attempt, its raw answer, its accepted hits and the lane's cursor are committed together or not at
+all. Each carries its lane's epoch: an attempt on a lane that another hub has taken since is refused
+in the same transaction (fencing). Both databases have a form of it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _Waiting(NamedTuple):
 
 
 class Writer(ABC):
-    """The writer of attempts, in the order they come, each until it is committed.
+    """Writes attempts in the order they come, each until it is committed.
 
-    Each gets the next serial of its lane's log.
+    Each gets its lane log's next serial.
 
     While the database cannot be written (locked, away, disk full) `blocked` says why, and the
     writer tries again and again: lanes wait for `record`, and nothing is lost. Other code that
@@ -46,7 +46,7 @@ class Writer(ABC):
 
     @abstractmethod
     async def _commit(self, batch: Sequence[AttemptRecord]) -> Sequence[int | HubError]:
-        """Write a batch in one transaction; return each entry's serial, an error for a stale one.
+        """Write a batch in one transaction; return each entry's serial, an error for a stale entry.
 
         An empty batch is a trial write that changes nothing.
         """
@@ -60,15 +60,15 @@ class Writer(ABC):
         """Wait for a batch under way, which is written to its end, and close the connection."""
 
     def _unavailable(self, error: BaseException) -> str | None:
-        """Return the reason why nothing can be written now; None where this batch cannot."""
+        """Return why nothing can be written now; None if only this batch cannot."""
         if isinstance(error, UnavailableError):
             return error.reason
         return unavailable(error)
 
     def record(self, entry: AttemptRecord) -> asyncio.Future[int]:
-        """Store one attempt; the future has its serial when it is committed.
+        """Store an attempt; the future gets its serial on commit.
 
-        It has a `StaleLaneError` where the lane is no longer this hub's.
+        It has a `StaleLaneError` if the lane is no longer this hub's.
         """
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(entry, future))
@@ -142,8 +142,8 @@ class Writer(ABC):
     def _refuse(self, waiting: _Waiting, error: Exception) -> None:
         """Fail an entry that cannot be stored.
 
-        Unless it is stored already, no more entries of the lane are accepted: a later one would
-        move the cursor past the missing one.
+        Unless it is stored already, no more entries of the lane are accepted: a later entry would
+        move the cursor past the missing entry.
         """
         if is_there_already(error):
             _settle(waiting.done, stale_error(), error)
@@ -153,7 +153,7 @@ class Writer(ABC):
 
 
 def stale_error() -> HubError:
-    """Return the error of an entry whose lane is no longer this hub's."""
+    """Return the error for an entry whose lane is no longer this hub's."""
     return StaleLaneError("another hub has taken this lane")
 
 

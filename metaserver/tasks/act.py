@@ -1,7 +1,7 @@
-"""ACT: the classification of articles that report protein interactions, with a confidence.
+"""ACT: classifying articles that report protein interactions, with a confidence.
 
-The payload is `[relevant, confidence]`, or empty where the server sent an empty array. The payload
-of a result file has its rank as well.
+The payload is `[relevant, confidence]`, or empty if the server sent an empty array. A result file's
+payload also has the rank.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ArticleClassification:
     level: str = "rank"
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
-        """Return the classification, empty where it is invalid; None where its type is wrong."""
+        """Return the classification, empty if it is invalid; None if its type is wrong."""
         array = read(value, list, self.key, report)
         if not array:
             return array
@@ -92,7 +92,7 @@ class ArticleClassification:
         return [relevant, confidence]
 
     def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
-        """Return the classification in an array's text, None where it has another form."""
+        """Return the classification in an array's text, None if it has another form."""
         if not array:
             return self.check([], report, vocabulary)
         match = _USUAL.fullmatch(array)
@@ -102,7 +102,7 @@ class ArticleClassification:
         return self.check([match[1] == "1", confidence], report, vocabulary)
 
     def count(self, payload: ActPayload) -> int:
-        """Return 1, or 0 where there is no classification."""
+        """Return 1, or 0 if there is no classification."""
         return 1 if payload else 0
 
     def member(self, payload: ActPayload) -> ActPayload:
@@ -114,13 +114,13 @@ class ArticleClassification:
         return read_gold(Task.ACT, path)
 
     def scorer(self, gold: Gold) -> TaskScorer:
-        """Return an empty scorer for one run against `gold`."""
+        """Return an empty scorer for a run against `gold`."""
         return TaskScorer(RunScorer(Task.ACT, gold, digest=False), gold, _answer, _values)
 
     def intervals(
         self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
     ) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's `measure` and of its rank."""
+        """Return each run's intervals for `measure` and rank."""
         return scores.intervals(gold, cards, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
@@ -128,7 +128,7 @@ class ArticleClassification:
         return scores.levels(gold, cards)
 
     def within(self, gold: ActGold, articles: Collection[ArticleId]) -> ActGold:
-        """Return the gold of these articles alone."""
+        """Return the gold for these articles only."""
         kept_articles = frozenset[str](articles)
         relevant = {
             article: truth for article, truth in gold.relevant.items() if article in kept_articles
@@ -140,7 +140,7 @@ class ArticleClassification:
         return [ArticleId(article) for article in gold.relevant]
 
     def labels(self, gold: ActGold) -> Mapping[ArticleId, frozenset[str]]:
-        """Return the class of each article."""
+        """Return each article's class."""
         return {
             ArticleId(article): frozenset(["relevant" if relevant else "irrelevant"])
             for article, relevant in gold.relevant.items()

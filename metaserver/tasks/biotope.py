@@ -48,17 +48,17 @@ from scoring.standoff import (
 # -- files of BB3: a gold zip with all that runs are read and scored with, and zips of runs --------
 
 MOST_LINES = 50_000
-"""Most lines of a run's `.a2` files; the development set has 2,000."""
+"""The maximum number of lines in a run's `.a2` files; the development set has 2,000."""
 MOST_PAIRS = 2_000_000
-"""Most pairs of a run's entities that overlap each other: see `most_own_overlaps`."""
+"""The maximum number of overlapping pairs among a run's entities: see `most_own_overlaps`."""
 MOST_EVENT_PAIRS = 50_000_000
-"""Most pairs of a run's events of one article, each with itself too, in all articles.
+"""The maximum number of pairs among a run's events, per article, each also with itself.
 
-By Cauchy and Schwarz, its pairs with a gold's events are then at most the root of this times that
-of the same number of the gold: 2 million for 20 events in each of 161 articles.
+By Cauchy and Schwarz, the pairs with a gold's events are then at most the root of this times the
+gold's own number: 2 million for 20 events in each of 161 articles.
 """
 MOST_CATEGORIES = 20
-"""Most categories of an entity; the gold has three at most."""
+"""The maximum number of categories per entity; the gold has three at most."""
 MOST_FACTS = 20_000
 """Most facts that a run may state, before those that come again are left out."""
 ONTOLOGIES = (".obo", ".tsv")
@@ -66,7 +66,7 @@ ONTOLOGIES = (".obo", ".tsv")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BiotopeGold:
-    """The texts, given entities and references by article; the ontology where it is needed."""
+    """The texts, given entities and references by article; the ontology if needed."""
 
     subtask: SubTask
     articles: Mapping[str, Annotations]
@@ -78,7 +78,7 @@ class BiotopeGold:
         return not self.subtask.endswith("+ner")
 
     def labels(self, article: str) -> frozenset[str]:
-        """Return the references of an article as texts: "Lives_In 0-6 16-25"."""
+        """Return an article's references as texts: "Lives_In 0-6 16-25"."""
         document = self.articles[article]
         places = {name: _place(entity.span) for name, entity in document.entities.items()}
         events = {
@@ -160,9 +160,10 @@ def _checked(folder: Path, gold: BiotopeGold) -> RunFile:
 
 
 def _excesses(run: Mapping[str, Annotations], *, entities_given: bool) -> Iterator[Problem]:
-    """Yield what would take too long to score, by the run alone: a team must not learn of the gold.
+    """Yield what would take too long to score, judging by the run only: a team must not learn about
+    the gold.
 
-    Which of its files are refused would otherwise show where the gold's entities are.
+    Which files are refused would otherwise show where the gold's entities are.
     """
     facts = 0
     for name, document in run.items():
@@ -189,9 +190,9 @@ def _excesses(run: Mapping[str, Annotations], *, entities_given: bool) -> Iterat
 def counted(
     subtask: SubTask, gold: BiotopeGold, written: Mapping[str, str]
 ) -> Mapping[str, object]:
-    """Return the part of a run that counts for its score; of facts each for itself.
+    """Return the part of a run that counts for its score; facts each separately.
 
-    Ids, the order of lines, white space, and lines that the sub-task does not score are left out.
+    Ids, line order, white space, and lines that the sub-task does not score are left out.
     """
     run = annotated(written, SCHEMA, gold.articles, entities_given=gold.entities_given)
     current = gold.ontology.current if gold.ontology else str
@@ -202,7 +203,7 @@ def counted(
 
 
 def _events(document: Annotations, _current: Callable[[str], str]) -> Sequence[str]:
-    """Return the events of an article, each once."""
+    """Return an article's events, each once."""
     entities = document.entities
     events = {
         " ".join(
@@ -217,7 +218,7 @@ def _events(document: Annotations, _current: Callable[[str], str]) -> Sequence[s
 
 
 def _categories(document: Annotations, current: Callable[[str], str]) -> Sequence[str]:
-    """Return the entities of an article, each with its categories."""
+    """Return an article's entities, each with its categories."""
     return sorted(
         " ".join([_entity(entity), *sorted(set(map(current, document.referents.get(name, ()))))])
         for name, entity in document.entities.items()
@@ -245,7 +246,7 @@ def _place(fragments: Span) -> str:
 
 
 class MeasureColumn(NamedTuple):
-    """A column of the board: its score in the scorecard, by place, and the member of it."""
+    """A board column: its score's place in the scorecard, and the score's member."""
 
     column: Column
     score: int
@@ -279,7 +280,7 @@ class BiotopeTask:
         return read_gold(self.subtask, path)
 
     def scorer(self, gold: BiotopeGold) -> WholeRunScorer:
-        """Return an empty scorer for one run against `gold`."""
+        """Return an empty scorer for a run against `gold`."""
         return WholeRunScorer(gold.articles, partial(self._score, gold))
 
     def read_upload(self, path: Path, gold: BiotopeGold) -> RunFile:
@@ -287,7 +288,7 @@ class BiotopeTask:
         return read_run(path, gold)
 
     def gold_articles(self, gold: BiotopeGold) -> Collection[str]:
-        """Return the articles of the gold."""
+        """Return the gold's articles."""
         return gold.articles.keys()
 
     @property
@@ -296,14 +297,14 @@ class BiotopeTask:
         return self.order[:1]
 
     def counted(self, gold: BiotopeGold, payloads: Mapping[ArticleId, str]) -> Mapping[str, object]:
-        """Return the events, categories or facts of a run, in one form."""
+        """Return a run's events, categories or facts in canonical form."""
         written = {str(article): text for article, text in payloads.items()}
         return counted(self.subtask, gold, written)
 
     def intervals(
         self, _gold: BiotopeGold, cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's first measure and rank."""
+        """Return the intervals for each run's first measure and rank."""
         return intervals(cards, rising=self.columns[0].rising)
 
     def levels(
@@ -313,7 +314,7 @@ class BiotopeTask:
         return []
 
     def labels(self, gold: BiotopeGold) -> Mapping[ArticleId, frozenset[str]]:
-        """Return the annotations of each article as texts."""
+        """Return each article's annotations as texts."""
         return {ArticleId(name): gold.labels(name) for name in gold.articles}
 
     def _score(self, gold: BiotopeGold, payloads: Mapping[ArticleId, str]) -> Score:
@@ -348,7 +349,7 @@ def _f1(score: int, key: str, heading: str, text: str) -> MeasureColumn:
 
 
 def _counts() -> tuple[MeasureColumn, ...]:
-    """Return the counts of the main score, which every sub-task but the facts' has."""
+    """Return the columns that count for the main score, which all sub-tasks but the facts' have."""
     pairs = Column(key="pairs", heading="Pairs", count=True, help="Predictions with a reference")
     inserted = Column(
         key="insertions", heading="INS", count=True, help="Predictions without a reference"

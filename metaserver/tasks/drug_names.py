@@ -1,8 +1,8 @@
 """DDI-NER: drug names as in SemEval-2013 task 9.1, from result files that name sentences.
 
-The gold is the corpus XML, one file or a zip of them, or a table. A run is a table or XML. The
-payload of a document is a list of `[sentence, offsets, type]`; a run answers every document, since
-a file cannot say that a sentence was left out.
+The gold is corpus XML (a file or a zip), or a table. A run is a table or XML. A document's payload
+is a list of `[sentence, offsets, type]`; a run answers every document, since a file cannot say that
+a sentence was left out.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ Payload: TypeAlias = list[list[str]]
 
 MOST_BYTES = RUN_LIMITS.bytes
 MOST_LINES = 100_000
-"""Most lines of a run, or tags of its XML; the whole DDI corpus has 18,502 names."""
+"""The maximum number of lines in a run, or tags in its XML; the whole DDI corpus has 18,502 names.
+"""
 MOST_PAIRS = 5_000_000
-"""Most pairs of a run's names that overlap each other: see `most_own_overlaps`."""
+"""The maximum number of overlapping pairs among a run's names: see `most_own_overlaps`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +55,7 @@ class DrugNameGold:
 
     @classmethod
     def of(cls, corpus: MentionCorpus) -> DrugNameGold:
-        """Return the gold of a corpus."""
+        """Return a corpus' gold."""
         documents = {name: sentence.document for name, sentence in corpus.sentences.items()}
         return cls(corpus=corpus, documents=documents)
 
@@ -75,7 +76,7 @@ class DrugNames:
     level: str = ""
 
     def read_gold(self, path: Path) -> DrugNameGold:
-        """Read corpus XML, a zip of it, or a gold table; raises `InputError`."""
+        """Read corpus XML, its zip, or a gold table; raises `InputError`."""
         with unzipped(path, GOLD_LIMITS) as root:
             try:
                 gold = DrugNameGold.of(read_ner_gold(root))
@@ -86,7 +87,7 @@ class DrugNames:
         return gold
 
     def scorer(self, gold: DrugNameGold) -> WholeRunScorer:
-        """Return an empty scorer for one run against `gold`."""
+        """Return an empty scorer for a run against `gold`."""
         return WholeRunScorer(self.gold_articles(gold), partial(self._score, gold))
 
     def read_upload(self, path: Path, gold: DrugNameGold) -> RunFile:
@@ -101,7 +102,7 @@ class DrugNames:
             return RunFile(faults=refused(error, path))
 
     def gold_articles(self, gold: DrugNameGold) -> Collection[str]:
-        """Return the documents of the gold."""
+        """Return the gold's documents."""
         return frozenset(gold.documents.values())
 
     @property
@@ -112,13 +113,13 @@ class DrugNames:
     def counted(
         self, _gold: DrugNameGold, payloads: Mapping[ArticleId, Payload]
     ) -> Mapping[str, object]:
-        """Return the names of each document, in one order."""
+        """Return each document's names, in a fixed order."""
         return {str(article): sorted(names) for article, names in payloads.items() if names}
 
     def intervals(
         self, _gold: DrugNameGold, cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's strict F-score and rank."""
+        """Return the intervals for each run's strict F-score and rank."""
         return intervals(cards, rising=False)
 
     def levels(
@@ -128,7 +129,7 @@ class DrugNames:
         return []
 
     def labels(self, gold: DrugNameGold) -> Mapping[ArticleId, frozenset[str]]:
-        """Return the mentions of each document: sentence, inclusive offsets, type."""
+        """Return each document's mentions: sentence, inclusive offsets, type."""
         by_article: dict[ArticleId, set[str]] = {
             ArticleId(document): set() for document in gold.documents.values()
         }

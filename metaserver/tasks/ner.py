@@ -48,7 +48,7 @@ NerPayload: TypeAlias = list[list[Any]]
 class ArticleCounts(NamedTuple):
     """An article's counts, over all types and with gold and run restricted to each type.
 
-    Types that have no score of their own are left out: an answer may name any number of them.
+    Types without their own score are left out: an answer may name any number.
     """
 
     all_types: Table
@@ -57,9 +57,9 @@ class ArticleCounts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NerGold:
-    """The mentions of every article (some have none), and the types with a score of their own.
+    """Every article's mentions (some have none), and the types with their own score.
 
-    `missing` are the counts of an article that is not answered.
+    `missing` are an unanswered article's counts.
     """
 
     articles: Mapping[str, Sequence[MentionSpan]]
@@ -67,7 +67,7 @@ class NerGold:
     missing: dict[str, ArticleCounts]
 
     def within(self, articles: Set[str]) -> NerGold:
-        """Return the gold of these articles alone."""
+        """Return the gold for these articles only."""
         return replace(
             self,
             articles={
@@ -82,7 +82,9 @@ class NerGold:
 
 
 def read_gold(path: Path) -> NerGold:
-    """Read gold mentions; raises `InputError` with the first problem and the number of others."""
+    """Read gold mentions; raises `InputError` with the first problem and the number of further
+    problems.
+    """
     try:
         corpus = read_ner_gold(path)
     except FormatError as error:
@@ -98,10 +100,10 @@ def read_gold(path: Path) -> NerGold:
 
 
 class _NerDump(msgspec.Struct, frozen=True, array_like=True, tag="mentions 1"):
-    """The answered articles by their places in the gold, and rows of counts.
+    """The answered articles by their places in the gold, and count rows.
 
     `kinds` are 0 for a row over all types, which begins an article, else 1 more than the type's
-    place. A row has the five counts of each criterion.
+    place. A row has five counts per criterion.
     """
 
     places: PackedColumn
@@ -114,7 +116,7 @@ _ROW = len(Criterion) * len(MentionCounts._fields)
 
 
 class NerScorer:
-    """A scorer of one NER run, which keeps the counts of each article.
+    """A scorer of one NER run, which keeps each article's counts.
 
     An article that is not answered (yet) has all its mentions missing: task 9.1 scores the whole
     corpus, so a board agrees with `scoring ner` on the run's result file.
@@ -125,11 +127,11 @@ class NerScorer:
         self._answered: dict[str, ArticleCounts] = {}
 
     def put(self, article: ArticleId, payload: NerPayload) -> None:
-        """Score (or re-score) one article of the run; articles without gold are ignored."""
+        """Score (or re-score) an article; articles without gold are ignored."""
         self.keep(article, self.prepare(article, payload))
 
     def prepare(self, article: ArticleId, payload: NerPayload) -> ArticleCounts | None:
-        """Return an article's counts; None for one without gold."""
+        """Return an article's counts; None without gold."""
         mentions = self._gold.articles.get(article)
         if mentions is None:
             return None
@@ -145,12 +147,12 @@ class NerScorer:
         )
 
     def keep(self, article: ArticleId, prepared: ArticleCounts | None) -> None:
-        """Score (or re-score) one article by its counts."""
+        """Score (or re-score) an article by its counts."""
         if prepared is not None:
             self._answered[article] = prepared
 
     def dump(self) -> bytes:
-        """Return the counts of the answered articles, to be continued from."""
+        """Return the answered articles' counts, to be continued from."""
         place = {article: place for place, article in enumerate(self._gold.articles)}
         kind = {name: number for number, name in enumerate(self._gold.types, start=1)}
         answered = dict(self._answered)
@@ -174,7 +176,7 @@ class NerScorer:
         )
 
     def load(self, data: bytes) -> None:
-        """Continue from a dump of a scorer of the same gold; `ValueError` for any other."""
+        """Continue from the dump of a scorer with the same gold; `ValueError` for any other."""
         dump = decoded(_decoder, data)
         places, kinds = dump.places.numbers(), dump.kinds.numbers()
         begins = np.flatnonzero(kinds == 0)
@@ -196,7 +198,7 @@ class NerScorer:
 
     @property
     def articles(self) -> Sequence[ArticleId]:
-        """The articles of the gold."""
+        """The gold's articles."""
         return [ArticleId(article) for article in self._gold.articles]
 
     def score(self) -> Score:
@@ -204,12 +206,12 @@ class NerScorer:
         return self._score(self._gold.missing)
 
     def score_all(self, counted: NDArray[np.bool_]) -> Score:
-        """Return the score of the articles that count, and of those that were answered."""
+        """Return the score over the counted articles, and over the answered articles."""
         missing = self._gold.missing
         return self._score({article: missing[article] for article in compress(missing, counted)})
 
     def _score(self, missing: dict[str, ArticleCounts]) -> Score:
-        """Return the score of the answered articles, and of the others that are missing."""
+        """Return the score over the answered articles, and the missing others."""
         counts = missing | self._answered
         card = self._scorecard(counts)
         articles = {
@@ -256,7 +258,7 @@ def _table(row: Sequence[int]) -> Table:
 
 
 def _count(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Table:
-    """Count one article's mentions."""
+    """Count an article's mentions."""
     return total(count_by_place(gold, run).values())
 
 
@@ -279,7 +281,7 @@ def _all_missing(mentions: int) -> Table:
 
 
 def values_of(card: NerScorecard) -> Values:
-    """Return the values of the NER columns."""
+    """Return the NER columns' values."""
     micro = card.micro
     strict = micro[Criterion.STRICT]
     return {
@@ -334,7 +336,7 @@ class NamedEntities:
     order: tuple[str, ...] = ("strict_f", "exact_f")
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> NerPayload | None:
-        """Return the valid mentions, None where a value is not of the agreed type."""
+        """Return the valid mentions, None if a value has the wrong type."""
         array = read(value, list, self.key, report)
         if array is None:
             return None
@@ -361,11 +363,11 @@ class NamedEntities:
         return read_gold(path)
 
     def scorer(self, gold: NerGold) -> NerScorer:
-        """Return an empty scorer for one run against `gold`."""
+        """Return an empty scorer for a run against `gold`."""
         return NerScorer(gold)
 
     def within(self, gold: NerGold, articles: Collection[ArticleId]) -> NerGold:
-        """Return the gold of these articles alone."""
+        """Return the gold for these articles only."""
         return gold.within(frozenset(articles))
 
     def gold_articles(self, gold: NerGold) -> Collection[ArticleId]:
@@ -373,7 +375,7 @@ class NamedEntities:
         return [ArticleId(article) for article in gold.articles]
 
     def labels(self, gold: NerGold) -> Mapping[ArticleId, frozenset[str]]:
-        """Return the mentions of each article: their places, from 0, and types."""
+        """Return each article's mentions: their places, from 0, and types."""
         return {
             ArticleId(article): frozenset(
                 f"{';'.join(f'{start}-{end - 1}' for start, end in mention.span)} {mention.type}"
@@ -430,7 +432,7 @@ def _is_valid(mention: _Sent, report: Report) -> bool:
 
 
 def _unique(mentions: Sequence[_Sent], report: Report) -> NerPayload:
-    """Return the mentions by place, without repetitions of a place and type."""
+    """Return the mentions by place, without repeated places and types."""
     first: dict[tuple[int, int, str], _Sent] = {}
     for mention in mentions:
         place = (mention.offset, len(mention.words), mention.type)

@@ -1,7 +1,7 @@
-"""The interface of a task, and the discovery of installed tasks.
+"""A task's interface, and the discovery of installed tasks.
 
-A task is one object that is registered by its name: an `AnsweredTask`, which servers answer, under
-the entry point group `metaserver.tasks`; an `OfflineTask`, whose runs are uploaded, under
+A task is an object registered by its name: an `AnsweredTask`, which servers answer, under the entry
+point group `metaserver.tasks`; an `OfflineTask`, whose runs are uploaded, under
 `metaserver.offline_tasks`. It contains everything that differs between INT, IPT, ACT and any other
 task; the rest of the hub names no task.
 """
@@ -35,17 +35,17 @@ Payload: TypeAlias = Any
 
 
 class Scorer(Protocol):
-    """A scorer of one run, article by article as answers arrive, each in two steps."""
+    """Scores a run, article by article as answers arrive, each in two steps."""
 
     def prepare(self, article: ArticleId, payload: Payload) -> Any:
         """Do the work that grows with the number of hits; return the value for `keep`.
 
         It depends only on the gold, article and payload, not on earlier calls, and changes nothing:
-        large answers are prepared in a thread, by another scorer of the same gold and view.
+        large answers are prepared in a thread, by another scorer with the same gold and view.
         """
 
     def keep(self, article: ArticleId, prepared: Any) -> None:
-        """Score (or re-score) one article of the run; articles without gold are ignored.
+        """Score (or re-score) an article; articles without gold are ignored.
 
         It runs on the event loop, so it must be quick for any number of hits.
         """
@@ -58,7 +58,7 @@ class Scorer(Protocol):
 class KeptScorer(Scorer, Protocol):
     """A scorer whose state the hub keeps, so that a restart need not score the run again.
 
-    A scorer without these two is given all stored answers again after a restart.
+    A scorer without these two gets all stored answers again after a restart.
     """
 
     def dump(self) -> bytes:
@@ -68,10 +68,10 @@ class KeptScorer(Scorer, Protocol):
         """
 
     def load(self, data: bytes) -> None:
-        """Continue, in an empty scorer, from the dump of one of the same gold and view.
+        """Continue, in an empty scorer, from a dump with the same gold and view.
 
         From then on both give the same scores, to the last bit. Raises `ValueError` for a dump that
-        it cannot read, such as one of another format, and then the scorer is not used.
+        it cannot read, such as in another format; the scorer is then unusable.
         """
 
 
@@ -79,22 +79,22 @@ class KeptScorer(Scorer, Protocol):
 class CountingScorer(Scorer, Protocol):
     """A scorer that can count articles without an answer as zero.
 
-    `score` of one without this alone decides which articles count.
+    Otherwise `score` alone decides which articles count.
     """
 
     @property
     def articles(self) -> Sequence[ArticleId]:
-        """The articles of the gold, in the order of `counted`."""
+        """The gold's articles, in the order of `counted`."""
 
     def score_all(self, counted: NDArray[np.bool_]) -> Score:
-        """Return the score in which the gold's articles where `counted` is True count.
+        """Return the score over the gold's articles for which `counted` is True.
 
         Those without an answer count as zero. Articles with an answer always count.
         """
 
 
 class TaskPlugin(Protocol):
-    """A task of either kind: gold, a scorer and board columns."""
+    """A task: gold, a scorer and board columns."""
 
     @property
     def name(self) -> TaskName:
@@ -116,31 +116,31 @@ class TaskPlugin(Protocol):
         """Read a gold file; raises `InputError` that names file and line."""
 
     def scorer(self, gold: Any) -> Scorer:
-        """Return an empty scorer for one run against `gold`."""
+        """Return an empty scorer for a run against `gold`."""
 
 
 class AnsweredTask(TaskPlugin, Protocol):
-    """A task that servers answer: also the shape of its part of an answer, and its validation."""
+    """A task that servers answer: also the shape and validation of its part in an answer."""
 
     @property
     def key(self) -> str:
-        """The name of the task's member of the answer struct: "normalizations"."""
+        """The task's member in the answer struct: "normalizations"."""
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Payload | None:
         """Validate the decoded member `key` of an answer, and report every problem with its path.
 
-        Adds the number of hits sent to `report.hits_sent`. Returns the valid part, or None where a
-        value of another type makes the whole member unusable.
+        Adds the number of hits sent to `report.hits_sent`. Returns the valid part, or None if a
+        wrongly typed value makes the whole member unusable.
         """
 
     def count(self, payload: Payload) -> int:
         """Return the number of hits in the payload."""
 
     def member(self, payload: Payload) -> Any:
-        """Return the payload as the member `key` of an answer, in the shape of the contract."""
+        """Return the payload as an answer's member `key`, in the contract's shape."""
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, Payload]]) -> Iterable[str]:
-        """Yield a run's result file (BC II.5 format where the task has one), with line ends."""
+        """Yield a run's result file (BC II.5 format if any), with line ends."""
 
 
 @runtime_checkable
@@ -153,7 +153,7 @@ class ViewedTask(TaskPlugin, Protocol):
 
 @runtime_checkable
 class ComparedTask(TaskPlugin, Protocol):
-    """A task of ranked lists: its runs have curves, and their scores' `card`s can be compared.
+    """A ranked-list task: its runs have curves, and their scores' `card`s can be compared.
 
     Both functions are pure and slow (half a second for 134 runs); they are called in a thread, with
     at least one run, and each run has scored articles.
@@ -161,7 +161,7 @@ class ComparedTask(TaskPlugin, Protocol):
 
     @property
     def resampling(self) -> str:
-        """The method of the intervals, in a few words: "10,000 resamples, seed 2009"."""
+        """How the intervals are computed, in a few words: "10,000 resamples, seed 2009"."""
 
     @property
     def level(self) -> str:
@@ -169,26 +169,25 @@ class ComparedTask(TaskPlugin, Protocol):
 
     @property
     def resampled(self) -> Collection[str]:
-        """The keys of the columns that have intervals, that of the first measure at least."""
+        """The keys of the columns with intervals, at least the first measure's."""
 
     def intervals(
         self, gold: Any, cards: Mapping[str, Any], measure: str
     ) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's `measure`, one of `resampled`, and of its rank."""
+        """Return the intervals for each run's `measure`, one of `resampled`, and its rank."""
 
     def levels(self, gold: Any, cards: Mapping[str, Any]) -> Sequence[ArticleLevel]:
-        """Return the level of each article that a run answered, the easiest first."""
+        """Return the answered articles' levels, easiest first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFile:
     """A result file read by its task; problems' paths are lines: "line 7", "line 7, column 2".
 
-    Of a zip they begin with the file: "doc1.a2 line 7".
+    In a zip they begin with the file: "doc1.a2 line 7".
 
-    `faults` are errors of its format: where there are any, the file cannot be used. Otherwise
-    `payloads` has the valid part of each article's answer, and `problems` report the parts left
-    out, as for a server's answer.
+    `faults` are format errors, which make the file unusable. Otherwise `payloads` has each
+    article's valid answer part, and `problems` report the parts left out, as for a server's answer.
     """
 
     payloads: Mapping[ArticleId, Payload] = field(default_factory=dict)
@@ -210,17 +209,17 @@ class FiledTask(AnsweredTask, Protocol):
     ) -> RunFile:
         """Read a result file and check it like answers; unknown articles are left out and reported.
 
-        Where nothing is an answer, the file has an answer to each article: see `read_result_file`.
-        Slow for a large file; called in a thread.
+        If an empty list is an answer, the file has an answer to each article: see
+        `read_result_file`. Slow for a large file; called in a thread.
         """
 
 
 @runtime_checkable
 class CorpusTask(TaskPlugin, Protocol):
-    """A task whose gold can be restricted to the articles of a corpus."""
+    """A task whose gold can be restricted to a corpus' articles."""
 
     def within(self, gold: Any, articles: Collection[ArticleId]) -> Any:
-        """Return the gold of these articles alone."""
+        """Return the gold for these articles only."""
 
     def gold_articles(self, gold: Any) -> Collection[ArticleId]:
         """Return the articles that the gold has."""
@@ -230,16 +229,16 @@ class CorpusTask(TaskPlugin, Protocol):
 class OfflineTask(TaskPlugin, Protocol):
     """A task that no server answers: its runs are uploaded, and checked against its gold.
 
-    A phase has tasks of this kind alone, or none of them. Its gold has all that the runs are read
-    with, such as texts and given entities.
+    A phase has either only such tasks, or none. The gold has everything needed to read runs, such
+    as texts and given entities.
     """
 
     @property
     def upload(self) -> str:
-        """The words for what a team uploads: "a zip of .a2 files"."""
+        """What a team uploads, in words: "a zip of .a2 files"."""
 
     def read_upload(self, path: Path, gold: Any) -> RunFile:
-        """Read an uploaded run, which is not trusted; one with any fault is refused as a whole.
+        """Read an uploaded run, which is not trusted; any fault refuses the whole run.
 
         Slow for a large file; called in a thread.
         """
@@ -253,10 +252,10 @@ class RewritableTask(TaskPlugin, Protocol):
     """A task whose runs can be written in several ways that have the same score."""
 
     def counted(self, gold: Any, payloads: Mapping[ArticleId, Payload]) -> Mapping[str, Any]:
-        """Return the part of a run that counts for its score, in one form, JSON-ready.
+        """Return the part of a run that counts for its score, in canonical form, JSON-ready.
 
-        By article, or by whatever else is scored. Integers are places in an order. It depends on
-        what teams know of the gold alone: texts, given entities. Slow; called in a thread.
+        By article, or by whatever else is scored. Integers are places in an order. It depends only
+        on what teams know about the gold: texts, given entities. Slow; called in a thread.
         """
 
 
@@ -265,15 +264,15 @@ class AccessionTask(TaskPlugin, Protocol):
     """A task whose gold is of accessions, which a release may or may not have."""
 
     def accessions(self, gold: Any) -> Collection[str]:
-        """Return the accessions of the gold, each once."""
+        """Return the gold's accessions, each once."""
 
 
 @runtime_checkable
 class LabelledTask(TaskPlugin, Protocol):
-    """A task whose gold can be compared with another version of it."""
+    """A task whose gold can be compared with another version."""
 
     def labels(self, gold: Any) -> Mapping[ArticleId, frozenset[str]]:
-        """Return the gold labels of each article as texts: "P04637", "relevant"."""
+        """Return each article's gold labels as texts: "P04637", "relevant"."""
 
 
 @cache

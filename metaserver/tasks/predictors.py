@@ -1,7 +1,7 @@
-"""PPI-3D: the score of 3-D protein interaction predictors, from a confidence for each pair.
+"""PPI-3D: the score for 3-D protein interaction predictors, from a confidence for each pair.
 
 The gold is `pair<TAB>label` (0 or 1), a run `pair<TAB>confidence`. Pairs are what articles are to
-other tasks; the payload of a pair is its confidence.
+other tasks; a pair's payload is its confidence.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from scoring.pair_files import read_confidences, read_labels
 from scoring.ppi3d import MEASURES, RESAMPLES, evaluate, on_resamples
 
 MOST_PAIRS = 100_000
-"""Most pairs of a gold: the intervals of one run then take half a minute, in a thread."""
+"""The maximum number of pairs in a gold: a run's intervals then take half a minute, in a thread."""
 
 COLUMNS = (
     Column(key="score", heading="Score", help="A1 × A2"),
@@ -57,7 +57,7 @@ class PairPrediction:
     largest: int = field(default=MOST_PAIRS, repr=False)
 
     def read_gold(self, path: Path) -> Mapping[str, bool]:
-        """Read the labels of all pairs; raises `InputError` that names file and line."""
+        """Read all pairs' labels; raises `InputError` with file and line."""
         try:
             labels = read_labels(path)
         except FormatError as error:
@@ -67,11 +67,11 @@ class PairPrediction:
         return labels
 
     def scorer(self, gold: Mapping[str, bool]) -> WholeRunScorer:
-        """Return an empty scorer for one run against `gold`."""
+        """Return an empty scorer for a run against `gold`."""
         return WholeRunScorer(gold.keys(), partial(self._score, gold))
 
     def read_upload(self, path: Path, gold: Mapping[str, bool]) -> RunFile:
-        """Read the confidences of all pairs; a fault's path is its line and column."""
+        """Read all pairs' confidences; a fault's path is its line and column."""
         try:
             values = read_confidences(path, gold)
         except FormatError as error:
@@ -79,7 +79,7 @@ class PairPrediction:
         return RunFile(payloads={ArticleId(pair): value for pair, value in values.items()})
 
     def gold_articles(self, gold: Mapping[str, bool]) -> Collection[str]:
-        """Return the pairs of the gold."""
+        """Return the gold's pairs."""
         return gold.keys()
 
     @property
@@ -90,20 +90,20 @@ class PairPrediction:
     def counted(
         self, _gold: Mapping[str, bool], payloads: Mapping[ArticleId, float]
     ) -> Mapping[str, object]:
-        """Return the place of each pair by its confidence: only their order counts."""
+        """Return each pair's place by its confidence: only their order counts."""
         ordered = sorted(payloads, key=lambda pair: (payloads[pair], pair))
         return {str(pair): place for place, pair in enumerate(ordered)}
 
     def intervals(
         self, _gold: Mapping[str, bool], cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's score and rank."""
+        """Return the intervals for each run's score and rank."""
         return intervals(cards, rising=False)
 
     def levels(
         self, gold: Mapping[str, bool], cards: Mapping[str, ResampledRun]
     ) -> Sequence[ArticleLevel]:
-        """Return no levels: only a list of pairs has a score."""
+        """Return no levels: only a whole list has a score."""
         return []
 
     def labels(self, gold: Mapping[str, bool]) -> Mapping[ArticleId, frozenset[str]]:

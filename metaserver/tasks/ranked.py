@@ -51,10 +51,9 @@ from scoring.views import members
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleaseView:
-    """The mapping and filtering of hits, for one gold standard, before they are scored.
+    """Maps and filters hits, for one gold standard, before they are scored.
 
-    `homologs` and `taxa` are those of the gold's accessions, None where the view does not map or
-    filter.
+    `homologs` and `taxa` belong to the gold's accessions, None if the view does not map or filter.
     """
 
     name: str
@@ -72,7 +71,7 @@ class ReleaseView:
     def _taxa(
         self, hits: Sequence[Hit], gold: frozenset[Item], gold_taxa: Mapping[Accession, str]
     ) -> dict[Accession, str]:
-        """Return the taxa of an article's hits and gold; `known` precedes those of the release."""
+        """Return the taxa for an article's hits and gold; `gold_taxa` precedes the release's."""
         items = {*gold, *(hit.item for hit in hits)}
         accessions = list({accession for item in items for accession in members(item)})
         pairs = zip(accessions, self.release.entries.taxa(accessions), strict=True)
@@ -83,7 +82,7 @@ class ReleaseView:
 
 
 def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
-    """Yield the views that a release allows besides the raw one.
+    """Yield the views that a release allows besides the raw view.
 
     Without homonym-ortholog sets nothing is mapped, without taxa nothing is filtered.
     """
@@ -107,7 +106,7 @@ def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
 
 
 class ViewScorer(ItemScorer):
-    """A scorer of one run in one view, like `scoring.RunScorer` in the raw one."""
+    """A scorer for one run in one view, like `scoring.RunScorer` for the raw view."""
 
     def __init__(self, view: ReleaseView) -> None:
         signature = Signature(task=view.gold.task, gold=None, view=view.name)
@@ -115,7 +114,7 @@ class ViewScorer(ItemScorer):
         self._view = view
 
     def prepare(self, article: str, answer: Answer) -> Matches:
-        """Return the places of an answer's correct hits in this view."""
+        """Return where an answer's correct hits are in this view."""
         assert not isinstance(answer, Classification)
         return super().prepare(article, self._view.apply(article, answer))
 
@@ -125,7 +124,7 @@ class ViewScorer(ItemScorer):
 RankedPayload: TypeAlias = list[list[Any]]
 
 EVIDENCE = 2_000
-"""The most characters of a hit's evidence that are kept for curators."""
+"""The maximum number of characters kept, for curators, of a hit's evidence."""
 
 COLUMNS = (
     Column(key="tp", heading="TP", count=True, help="Hits that are in the gold"),
@@ -143,7 +142,7 @@ COLUMNS = (
 
 
 class _Sent(NamedTuple):
-    """A hit with values of the agreed types; `rank` is None where none was sent."""
+    """A hit with correctly typed values; `rank` is None if not sent."""
 
     path: str
     names: Sequence[str]
@@ -168,13 +167,13 @@ class RankedTask:
     level: str = "AUC iP/R"
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> RankedPayload | None:
-        """Return the valid hits, None where a value is not of the agreed type."""
+        """Return the valid hits, None if a value has the wrong type."""
         return self.check_with_asides(value, report, vocabulary)[0]
 
     def check_with_asides(
         self, value: object, report: Report, vocabulary: Vocabulary
     ) -> tuple[RankedPayload | None, Sequence[_Sent]]:
-        """Return the same, and the hits as they were sent, in the order of the payload."""
+        """Return the same, and the hits as they were sent, in the payload's order."""
         array = read(value, list, self.key, report)
         if array is None:
             return None, ()
@@ -187,15 +186,15 @@ class RankedTask:
         return (payload, payload_hits) if len(readable) == len(array) else (None, ())
 
     def asides(self, hits: Sequence[_Sent]) -> Sequence[tuple[str, int | None]]:
-        """Return the evidence and taxon of hits, as far as they are of the agreed type."""
+        """Return the hits' evidence and taxon, as far as correctly typed."""
         return [(_evidence(hit.struct), _taxon(hit.struct)) for hit in hits]
 
     def check_usual(
         self, array: str, report: Report, vocabulary: Vocabulary
     ) -> RankedPayload | None:
-        """Return the valid hits in an array's text, None where it has another form.
+        """Return the valid hits in an array's text, None if it has another form.
 
-        Where a hit is to be dropped, `check` reports it.
+        If a hit is to be dropped, `check` reports it.
         """
         hits = self._usual.read(array)
         if hits is None:
@@ -239,14 +238,14 @@ class RankedTask:
         return read_gold(Task(self.name), path)
 
     def scorer(self, gold: Gold) -> TaskScorer:
-        """Return an empty scorer for one run against `gold`."""
+        """Return an empty scorer for a run against `gold`."""
         scorer = RunScorer(Task(self.name), gold, digest=False)
         return TaskScorer(scorer, gold, hits_of, _values)
 
     def view_scorers(
         self, gold: ItemGold, release: Release
     ) -> Mapping[str, Callable[[], TaskScorer]]:
-        """Return, by view, a factory of scorers for one run, for the views the release allows."""
+        """Return a factory of scorers by view, for the views the release allows."""
 
         def scorer(view: ReleaseView) -> TaskScorer:
             return TaskScorer(ViewScorer(view), gold, hits_of, _values)
@@ -256,7 +255,7 @@ class RankedTask:
     def intervals(
         self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
     ) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's `measure` and of its rank."""
+        """Return each run's intervals for `measure` and rank."""
         return scores.intervals(gold, cards, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
@@ -264,7 +263,7 @@ class RankedTask:
         return scores.levels(gold, cards)
 
     def within(self, gold: ItemGold, articles: Collection[ArticleId]) -> ItemGold:
-        """Return the gold of these articles alone."""
+        """Return the gold for these articles only."""
         kept_articles = frozenset[str](articles)
         items = {
             article: items for article, items in gold.items.items() if article in kept_articles
@@ -276,11 +275,11 @@ class RankedTask:
         return [ArticleId(article) for article in gold.items]
 
     def accessions(self, gold: ItemGold) -> Collection[str]:
-        """Return the accessions of the gold, each once."""
+        """Return the gold's accessions, each once."""
         return {name for items in gold.items.values() for item in items for name in members(item)}
 
     def labels(self, gold: ItemGold) -> Mapping[ArticleId, frozenset[str]]:
-        """Return the accessions of each article, or its pairs."""
+        """Return each article's accessions, or pairs."""
         return {
             ArticleId(article): frozenset(" ".join(members(item)) for item in items)
             for article, items in gold.items.items()
@@ -344,7 +343,7 @@ class RankedTask:
     def _ruled(
         self, hit: _Sent, place: int, rulings: Mapping[int, Ruling], report: Report
     ) -> Sequence[str] | None:
-        """Return the accessions to use for the hit at `place`; None where one is refused."""
+        """Return the accessions to use for the hit at `place`; None if any is refused."""
         names, refused = list(hit.names), False
         for index, field in enumerate(self.fields):
             ruling = rulings.get(place * len(self.fields) + index)
@@ -389,7 +388,7 @@ def _unique(hits: Sequence[_Sent], report: Report) -> tuple[RankedPayload, Seque
 
 
 def _valid(names: Sequence[tuple[str, ...]], hits: HitColumns) -> RankedPayload | None:
-    """Return the hits by rank; None where a value is invalid, or an item or a rank comes again."""
+    """Return the hits by rank; None if a value is invalid, or an item or rank is repeated."""
     size = len(names)
     items = names if size and len(names[0]) == 1 else [tuple(sorted(each)) for each in names]
     keys = [-confidence for confidence in hits.confidences] if hits.ranks is None else hits.ranks
@@ -426,14 +425,14 @@ def _order(hit: _Sent) -> float:
 
 
 def _triples(payload: RankedPayload) -> Sequence[Hit]:
-    """Return an answer's hits to write: triples of item, rank and confidence."""
+    """Return an answer's hits to write: (item, rank, confidence) triples."""
     if payload and len(payload[0]) == 3:
         return cast(Sequence[Hit], payload)
     return hits_of(payload)
 
 
 def hits_of(payload: RankedPayload) -> Sequence[Hit]:
-    """Return the hits of an answer, by rank."""
+    """Return an answer's hits, by rank."""
     if payload and len(payload[0]) == 3:
         return [Hit(name, rank, confidence) for name, rank, confidence in payload]
     return [Hit(pair(a, b), rank, confidence) for a, b, rank, confidence in payload]

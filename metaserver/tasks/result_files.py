@@ -39,11 +39,13 @@ def read_result_file(
     check: Callable[[Answer, Report], Payload | None],
     empty: Payload | None = None,
 ) -> RunFile:
-    """Read a result file; `check` returns the valid part of one article's answer.
+    """Read a result file; `check` returns the valid part of an article's answer.
 
-    `empty` is the answer to an article without a valid line, where no line is an answer: a run of
-    lists answers all articles, those in which it found nothing with nothing. None: an article
-    without a valid line has no answer.
+    `empty` is the answer for an article without a valid line, if an empty list is an answer: a list
+    run answers all articles, some with nothing. None: an article without a valid line has no
+    answer.
+
+    Example: the line `10022833<TAB>P04637<TAB>1<TAB>0.9` is a hit for article 10022833.
     """
     try:
         run = scoring.read_run(task, path)
@@ -74,7 +76,7 @@ def read_result_file(
 
 
 def _lines(path: Path) -> Mapping[str, Sequence[int]]:
-    """Return the lines of each article, in order."""
+    """Return each article's lines, in order."""
     lines: dict[str, list[int]] = {}
     for number, line in enumerate(read_lines(path), start=1):
         lines.setdefault(line.partition("\t")[0], []).append(number)
@@ -101,7 +103,7 @@ def _at_line(problem: Problem, lines: Sequence[int]) -> Problem:
 RUN_LIMITS = ZipLimits(files=20_000, file_bytes=2**20, bytes=2**23)
 GOLD_LIMITS = ZipLimits(files=50_000, file_bytes=2**24, bytes=2**27)
 MOST_DEEP = 16
-"""Most folders within folders: a run has one or none."""
+"""The maximum depth of folders: a run has one or none."""
 
 _ZIP = b"PK"
 
@@ -132,12 +134,12 @@ def refused(error: InputError, path: Path) -> Sequence[Problem]:
 
 
 def faults(error: FormatError, root: Path) -> Sequence[Problem]:
-    """Return the faults of an upload's files: of a zip by file and line, else by line."""
+    """Return an upload's faults: in a zip by file and line, else by line."""
     return [fault(problem, root) for problem in error.problems[:MAX_PROBLEMS]]
 
 
 def fault(problem: FileProblem, root: Path) -> Problem:
-    """Return one fault; `root` is the upload's file, or the folder of its files."""
+    """Return a fault; `root` is the upload's file, or its files' folder."""
     line = [f"line {problem.line}"] if problem.line else []
     file = [name] if (name := _inside(problem.file, root)) else []
     column = [f"column {problem.column}"] if problem.column else []
@@ -146,7 +148,7 @@ def fault(problem: FileProblem, root: Path) -> Problem:
 
 
 def gold_error(error: FormatError, root: Path, path: Path) -> InputError:
-    """Return the error of a gold's files: the first problem, and the number of others."""
+    """Return a gold's error: the first problem, and the number of further problems."""
     first = error.problems[0]
     inside = _inside(first.file, root)
     more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
@@ -169,10 +171,10 @@ _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
 class WholeRunScorer:
-    """A scorer that keeps a run's payloads, and evaluates all of them at once.
+    """A scorer that keeps a run's payloads, and evaluates them all at once.
 
-    An evaluator of corpora pairs and sums over all articles, so that only it gives the digits of
-    its command. `evaluate` is slow: the hub scores an uploaded run in a thread.
+    A corpus evaluator pairs and sums over all articles, so that only it gives the digits of its
+    command. `evaluate` is slow: the hub scores an uploaded run in a thread.
     """
 
     def __init__(
@@ -200,9 +202,9 @@ class WholeRunScorer:
 
 @dataclass(frozen=True, eq=False)
 class ResampledRun:
-    """A run's first measure and, once they are asked for, its values on resamples of the gold.
+    """A run's first measure and, on demand, its values on resampled gold.
 
-    All runs of a gold are scored on the same resamples.
+    All runs are scored on the same resamples.
     """
 
     measure: float | None
@@ -210,12 +212,12 @@ class ResampledRun:
 
     @cached_property
     def values(self) -> Values:
-        """The measure on each resample; NaN where it is undefined."""
+        """The measure on each resample; NaN if undefined."""
         return self.resample()
 
 
 def intervals(runs: Mapping[str, ResampledRun], *, rising: bool) -> Mapping[str, RunIntervals]:
-    """Return the 95 % intervals of runs, and of their ranks; `rising`: the lowest is the best.
+    """Return the runs' 95 % intervals, and their ranks'; `rising`: the lowest is best.
 
     A run without a measure has none.
     """
@@ -251,7 +253,7 @@ def _ranks(table: Values) -> NDArray[np.int64]:
 
 
 def undefined(score: Mapping[str, Any], *, answered: bool) -> Mapping[str, float | int | None]:
-    """Return a board's values, without measures where nothing was answered."""
+    """Return a board's values, without measures if nothing was answered."""
     if answered:
         return score
     return {key: value if isinstance(value, int) else None for key, value in score.items()}

@@ -58,12 +58,12 @@ class PackedColumn(msgspec.Struct, frozen=True, array_like=True):
         return cls(f"u{kind.itemsize}", numbers.astype(kind).tobytes())  # type: ignore[arg-type]
 
     def numbers(self) -> NDArray[Any]:
-        """Return the numbers; raises `ValueError` for a part of one."""
+        """Return the numbers; raises `ValueError` for an incomplete number."""
         return np.frombuffer(self.data, dtype=f"<{self.kind}")
 
 
 class _ItemDump(msgspec.Struct, frozen=True, array_like=True, tag="items 2"):
-    """An `ItemState`, and the confidence of each article of the gold, empty where all are 0."""
+    """An `ItemState`, and each gold article's confidence, empty if all are 0."""
 
     places: PackedColumn
     hits: PackedColumn
@@ -74,9 +74,9 @@ class _ItemDump(msgspec.Struct, frozen=True, array_like=True, tag="items 2"):
 
 
 class _ActDump(msgspec.Struct, frozen=True, array_like=True, tag="classifications 2"):
-    """An `ActState`; `ranks` are empty where no answer has one.
+    """An `ActState`; `ranks` are empty if no answer has one.
 
-    `confidences` are as those of an `_ItemDump`.
+    `confidences` are as in `_ItemDump`.
     """
 
     places: PackedColumn
@@ -104,7 +104,7 @@ def decoded(decoder: msgspec.msgpack.Decoder[_T], data: bytes) -> _T:
 
 
 def dump_state(state: RunState, confidences: NDArray[np.float64]) -> bytes:
-    """Return the state of a run's scorer as bytes, with the confidences of its articles."""
+    """Return a run scorer's state as bytes, with its articles' confidences."""
     column = PackedColumn("f8", confidences.astype("<f8").tobytes())
     if isinstance(state, ItemState):
         lists = state.lists
@@ -131,7 +131,7 @@ def dump_state(state: RunState, confidences: NDArray[np.float64]) -> bytes:
 
 
 def load_state(data: bytes) -> tuple[RunState, NDArray[np.float64]]:
-    """Read a dump of `dump_state`; raises `ValueError` for anything else."""
+    """Read a dump made by `dump_state`; raises `ValueError` for anything else."""
     dump = decoded(_decoder, data)
     confidences = dump.confidences.numbers().astype(np.float64)
     if isinstance(dump, _ItemDump):
@@ -153,7 +153,7 @@ def load_state(data: bytes) -> tuple[RunState, NDArray[np.float64]]:
 
 
 class LazyDetail(Mapping[str, Any]):
-    """The result of a function as a mapping."""
+    """A function's result as a mapping."""
 
     def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
         self._make = make
@@ -187,7 +187,7 @@ def read_gold(task: Task, path: Path) -> Gold:
 
 
 def input_error(error: FormatError) -> InputError:
-    """Return the error of a gold file: the first problem, and the number of others."""
+    """Return a gold file's error: the first problem, and the number of further problems."""
     first = error.problems[0]
     column = f"column {first.column}: " if first.column else ""
     more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
@@ -195,16 +195,16 @@ def input_error(error: FormatError) -> InputError:
 
 
 class AnswerScorer(Protocol):
-    """A scorer of a run's answers: `scoring.RunScorer`, or one that scores them in a view."""
+    """A scorer for a run's answers: `scoring.RunScorer`, or a view's scorer."""
 
     def prepare(self, article_id: str, answer: Answer) -> Prepared:
-        """Return the value for `keep` of an answer; changes nothing."""
+        """Return the value for `keep`, prepared from an answer; changes nothing."""
 
     def keep(self, article_id: str, prepared: Prepared) -> None:
-        """Score one article's answer, replacing any earlier one of the same article."""
+        """Score an article's answer, replacing any earlier answer."""
 
     def scorecard(self, counted: Truths | None = None) -> Scorecard:
-        """Return the score of all answers so far, and of the articles that are to be counted."""
+        """Return the score over all answers so far, and the articles to be counted."""
 
     @property
     def answered(self) -> int:
@@ -214,22 +214,22 @@ class AnswerScorer(Protocol):
         """Return all that was kept so far; changes nothing."""
 
     def resume(self, state: RunState) -> None:
-        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+        """Continue from a state; raises `ValueError` if it does not fit this gold."""
 
 
 class SentAnswer(NamedTuple):
-    """A prepared answer, and the mean confidence of its hits, 0 where it has none."""
+    """A prepared answer, and the mean confidence of its hits, 0 without hits."""
 
     prepared: Prepared
     confidence: float
 
 
 class TaskScorer:
-    """A scorer of one run as its payloads arrive.
+    """Scores a run as its payloads arrive.
 
     Implements `metaserver.tasks.plugin.KeptScorer` and `CountingScorer`. `answer` converts a
-    payload into the evaluator's type, or None where there is nothing to score; `values` returns the
-    board's columns of a scorecard.
+    payload into the evaluator's type, or None if there is nothing to score; `values` returns a
+    scorecard's board columns.
     """
 
     def __init__(
@@ -246,18 +246,18 @@ class TaskScorer:
         self._values = values
 
     def put(self, article: ArticleId, payload: Payload) -> None:
-        """Score (or re-score) one article of the run; articles without gold are ignored."""
+        """Score (or re-score) an article; articles without gold are ignored."""
         self.keep(article, self.prepare(article, payload))
 
     def prepare(self, article: ArticleId, payload: Payload) -> SentAnswer | None:
-        """Return the value for `keep` of a payload, or None where there is nothing to score."""
+        """Return a payload's value for `keep`, or None if there is nothing to score."""
         answer = self._answer(payload)
         if answer is None:
             return None
         return SentAnswer(self._scorer.prepare(article, answer), _confidence(answer))
 
     def keep(self, article: ArticleId, prepared: SentAnswer | None) -> None:
-        """Score (or re-score) one article by its prepared value."""
+        """Score (or re-score) an article by its prepared value."""
         if prepared is None:
             return
         self._scorer.keep(article, prepared.prepared)
@@ -271,7 +271,7 @@ class TaskScorer:
         return dump_state(self._scorer.state(), self._confidence)
 
     def load(self, data: bytes) -> None:
-        """Continue from a dump of a scorer of the same gold; `ValueError` for any other."""
+        """Continue from the dump of a scorer with the same gold; `ValueError` for any other."""
         state, confidence = load_state(data)
         self._scorer.resume(state)
         if len(confidence) not in (0, len(self._gold)):
@@ -280,7 +280,7 @@ class TaskScorer:
 
     @property
     def articles(self) -> Sequence[ArticleId]:
-        """The articles of the gold, in the order of `counted`."""
+        """The gold's articles, in the order of `counted`."""
         return [ArticleId(article) for article in self._gold.articles]
 
     def score(self) -> Score:
@@ -291,14 +291,14 @@ class TaskScorer:
         return self._score(None)
 
     def score_all(self, counted: Truths) -> Score:
-        """Return the score of the articles that count, those without an answer as zero."""
+        """Return the score over the counted articles, unanswered articles as zero."""
         return self._score(counted)
 
     def _score(self, counted: Truths | None) -> Score:
         """Return the score; before the first answer, every measure is None.
 
         Its curve is made here, where scores are made in bounded parts or in a thread: a board has
-        the curves of all its runs.
+        all its runs' curves.
         """
         card = self._scorer.scorecard(counted)
         answered = card.articles_scored if counted is None else self._scorer.answered
@@ -325,14 +325,14 @@ class TaskScorer:
 
 
 def _confidence(answer: Answer) -> float:
-    """Return the mean confidence of an answer's hits, 0 of none."""
+    """Return the mean confidence of an answer's hits, 0 without hits."""
     if isinstance(answer, Classification):
         return answer.confidence
     return math.fsum(hit.confidence for hit in answer) / len(answer) if answer else 0.0
 
 
 def _counted(card: Scorecard, counted: Truths | None) -> int:
-    """Return how many articles of the gold count in a score."""
+    """Return how many gold articles count in a score."""
     if counted is None:
         return card.articles_in_gold
     if isinstance(card, ActScorecard):
@@ -350,7 +350,7 @@ RESAMPLING = f"{RESAMPLES:,} resamples of the articles, seed {SEED}, expanded in
 def intervals(
     gold: Gold, cards: Mapping[str, Scorecard], measure: str
 ) -> Mapping[str, RunIntervals]:
-    """Return each run's 95 % intervals of a measure and of its rank by it."""
+    """Return each run's 95 % intervals for a measure and its rank."""
     named_cards = [replace(card, run=run) for run, card in cards.items()]
     compared = compare(
         gold, named_cards, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95, pairs=False

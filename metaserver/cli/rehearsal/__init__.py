@@ -1,1 +1,1 @@
-"""The rehearsal: a challenge of BioCreative II.5's size, played in minutes against itself."""
+"""The rehearsal: a challenge the size of BioCreative II.5, played in minutes against itself."""

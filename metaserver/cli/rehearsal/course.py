@@ -33,10 +33,10 @@ Asked: TypeAlias = tuple[str, str]
 
 @dataclass(kw_only=True)
 class Stored:
-    """The attempts of all servers, as a store has them.
+    """All servers' attempts, as stored.
 
-    `answers` counts the accepted ones of each server and article, `ended` those that are finished:
-    answered or given up.
+    `answers` counts accepted answers by server and article, `ended` are those finished: answered or
+    given up.
     """
 
     articles: int = 0
@@ -60,11 +60,11 @@ class Stored:
 
     @property
     def twice(self) -> Set[Asked]:
-        """Articles of which a server has more than one answer."""
-        return {asked for asked, count in self.answers.items() if count > 1}
+        """Articles for which a server has several answers."""
+        return {article for article, count in self.answers.items() if count > 1}
 
     def lost_since(self, earlier: Stored) -> Set[Asked]:
-        """Return the answers that an earlier reading of the store had and this one has not."""
+        """Return the answers that an earlier reading of the store had and this has not."""
         return earlier.answers.keys() - self.answers.keys()
 
     def missing(self, servers: int) -> int:
@@ -79,12 +79,12 @@ async def read_stored(folder: Path) -> Stored:
         for lane in await reader.lanes():
             stored.articles = len(lane.corpus.ids)
             async for _, attempt, final in reader.attempts(lane.key, lane.server, lane.corpus):
-                asked = (attempt.server, attempt.article)
+                article = (attempt.server, attempt.article)
                 stored.outcomes[attempt.outcome] += 1
                 if attempt.outcome in ANSWERED:
-                    stored.answers[asked] += 1
+                    stored.answers[article] += 1
                 if final:
-                    stored.ended.add(asked)
+                    stored.ended.add(article)
     return stored
 
 
@@ -110,7 +110,7 @@ async def _begin(module: str, *arguments: str, log: Path) -> asyncio.subprocess.
 
 
 class HubProcess:
-    """`metaserver serve` as a process of its own; `address` is where it is served."""
+    """`metaserver serve` as its own process; `address` is where it is served."""
 
     def __init__(self, config: Path, log: Path) -> None:
         self.address = ""
@@ -120,25 +120,25 @@ class HubProcess:
 
     async def start(self) -> None:
         """Start it, and wait until it serves."""
-        begun = self._log.stat().st_size if self._log.exists() else 0
+        start = self._log.stat().st_size if self._log.exists() else 0
         self._process = await _begin(COMMAND, "serve", "--config", str(self._config), log=self._log)
         try:
             async with asyncio.timeout(START_SECONDS):
-                while not (address := self._address_after(begun)):
+                while not (address := self._address_after(start)):
                     if self._process.returncode is not None:
-                        raise HubError(f"the hub did not start: {self._said(begun)}")
+                        raise HubError(f"the hub did not start: {self._said(start)}")
                     await asyncio.sleep(0.05)
         except TimeoutError as error:
             raise HubError(f"the hub did not start within {START_SECONDS:.0f} s") from error
         self.address = address
 
-    def _said(self, begun: int) -> str:
-        return self._log.read_bytes()[begun:].decode("utf-8", "replace").strip()
+    def _said(self, start: int) -> str:
+        return self._log.read_bytes()[start:].decode("utf-8", "replace").strip()
 
-    def _address_after(self, begun: int) -> str:
-        lines = self._said(begun).splitlines()
-        found = [line.removeprefix(SERVING) for line in lines if line.startswith(SERVING)]
-        return found[0].strip() if found else ""
+    def _address_after(self, start: int) -> str:
+        lines = self._said(start).splitlines()
+        addresses = [line.removeprefix(SERVING) for line in lines if line.startswith(SERVING)]
+        return addresses[0].strip() if addresses else ""
 
     async def kill(self) -> None:
         """Kill it without warning."""
@@ -153,7 +153,7 @@ class HubProcess:
             await end_process(self._process, STOP_SECONDS)
 
     async def new_token(self) -> str:
-        """Return a new token of role organiser."""
+        """Return a new organiser token."""
         process = await _begin(
             COMMAND, "token", "create", "--role", "organiser", "--label", "rehearsal",
             "--config", str(self._config), log=self._log,
@@ -208,7 +208,7 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class Restart:
-    """The restart of the hub: what its store had before, and the real seconds it was away."""
+    """The hub's restart: what its store had before, and the real seconds it was away."""
 
     at: float
     before: Stored
@@ -216,7 +216,7 @@ class Restart:
 
 
 class Course:
-    """A phase of a running hub, asked as its organiser; times are the challenge's, in seconds."""
+    """A phase in a running hub, asked as its organiser; times are the challenge's, in seconds."""
 
     def __init__(self, process: HubProcess, token: str, phase: str, speed: float) -> None:
         self.phase = phase
@@ -332,7 +332,7 @@ class Course:
             async with asyncio.timeout(FREEZE_SECONDS):
                 while True:
                     frozen = await self.ask("GET", "/phases/{phase}/frozen", phase=self.phase)
-                    newest = {one["task"]: one["board"] for one in reversed(frozen)}
+                    newest = {answer["task"]: answer["board"] for answer in reversed(frozen)}
                     if newest.keys() >= set(tasks):
                         break
                     await asyncio.sleep(LOOK_SECONDS)
@@ -347,7 +347,7 @@ class Course:
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A check: `found` says what was found, also where it holds."""
+    """A check: `found` says what was found, even if it holds."""
 
     name: str
     holds: bool
@@ -385,28 +385,28 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     checks: Sequence[Check]
 
     def lines(self) -> Sequence[str]:
-        """Return it as lines of text."""
+        """Return its lines."""
         faults = ", ".join(f"{name} {count:,}" for name, count in self.faults.items())
-        left = f", {self.without_end:,} not by the freeze" if self.without_end else ""
+        unfinished = f", {self.without_end:,} not by the freeze" if self.without_end else ""
         return [
             (f"{self.teams} teams, {self.servers} servers, {self.articles} articles in"
             f" {in_words(self.seconds)} of the challenge ({in_words(self.real_seconds)} here)"),
-            f"articles: {self.answered:,} answered, {self.given_up:,} given up{left}",
+            f"articles: {self.answered:,} answered, {self.given_up:,} given up{unfinished}",
             f"attempts: {self.attempts:,}; faults: {faults or 'none'}",
             (f"restart: after {in_words(self.restarted_at)} with {self.answered_before_restart:,}"
             f" answers; served again after {self.restart_real_seconds:.1f} s"),
-            *(f"first in {one.task}: {one.run}, {one.measure} {_shown(one.value)}"
-              for one in self.first),
+            *(f"first in {best.task}: {best.run}, {best.measure} {_shown(best.value)}"
+              for best in self.first),
             *(f"{'ok' if check.holds else 'FAILED'}: {check.name} ({check.found})"
               for check in self.checks),
         ]  # fmt: skip
 
 
 def judge(stored: Stored, restart: Restart, *, servers: int, cut_off: bool) -> Sequence[Check]:
-    """Return the checks of the store; `cut_off`: the freeze left articles without an end."""
+    """Return the store's checks; `cut_off`: the freeze left articles unfinished."""
     missing = stored.missing(servers)
     lost, twice = stored.lost_since(restart.before), stored.twice
-    again = [asked for asked in restart.before.answers if stored.answers[asked] > 1]
+    again = [article for article in restart.before.answers if stored.answers[article] > 1]
     return [
         Check(name="no answer is lost", holds=not lost, found=f"{len(lost)} lost in the restart"),
         Check(
@@ -423,7 +423,7 @@ def judge(stored: Stored, restart: Restart, *, servers: int, cut_off: bool) -> S
 
 
 def first_places(boards: Mapping[str, Any]) -> Sequence[FirstPlace]:
-    """Return the runs that lead frozen boards: several where they share the first place."""
+    """Return the runs that lead frozen boards: several if they share first place."""
     return [
         FirstPlace(task=task, run=row["run"], measure=board["order"][0],
                    value=row["values"].get(board["order"][0]))

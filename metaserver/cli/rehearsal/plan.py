@@ -27,7 +27,7 @@ RELEVANT = 63
 
 
 class Classified(NamedTuple):
-    """Targets of an ACT run."""
+    """Targets for an ACT run."""
 
     specificity: float
     sensitivity: float
@@ -35,7 +35,7 @@ class Classified(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Targets of an INT or IPT run."""
+    """Targets for an INT or IPT run."""
 
     precision: float
     recall: float
@@ -77,7 +77,7 @@ TASKS = tuple(TARGETS)
 # The texts are of full papers' length and name real proteins; what they say of them is made up.
 
 Item: TypeAlias = tuple[str, ...]
-"""An accession, or two of them in order."""
+"""An accession, or an ordered pair."""
 
 SENTENCES = 130
 INTERACTING = (
@@ -118,7 +118,7 @@ class Literature:
     accessions: Sequence[str]
 
     def lists(self, task: str) -> Mapping[str, Sequence[Item]]:
-        """Return the gold of a task whose answers are lists."""
+        """Return the gold for a task with lists as answers."""
         _, interactors, pairs = TASKS
         return {interactors: self.interactors, pairs: self.pairs}[task]
 
@@ -130,7 +130,7 @@ class Literature:
 
 
 def read_proteins(path: Path) -> Sequence[NamedProtein]:
-    """Read the proteins of a table of UniProt with a name of their gene."""
+    """Read the proteins in a UniProt table with their gene names."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     return [NamedProtein(row["Entry"], row["Gene names"].split()[0]) for row in rows]
@@ -148,9 +148,9 @@ def draw(articles: int, proteins: Sequence[NamedProtein], seed: int) -> Literatu
         here = rng.sample(proteins, rng.randint(2, 6))
         joined: Sequence[Item] = ()
         if article in relevant:
-            found = list(combinations(sorted(protein.accession for protein in here), 2))
-            joined = rng.sample(found, min(len(found), len(here)))
-            interactors[article] = sorted({(one,) for pair in joined for one in pair})
+            all_pairs = list(combinations(sorted(protein.accession for protein in here), 2))
+            joined = rng.sample(all_pairs, min(len(all_pairs), len(here)))
+            interactors[article] = sorted({(accession,) for pair in joined for accession in pair})
             pairs[article] = sorted(joined)
         texts[article] = _text(article, here, [(names[a], names[b]) for a, b in joined], rng)
     return Literature(texts=texts, interactors=interactors, pairs=pairs, accessions=sorted(names))
@@ -162,13 +162,13 @@ def _text(
     joined: Sequence[tuple[str, str]],
     rng: random.Random,
 ) -> str:
-    told = [rng.choice(INTERACTING).format(a=a, b=b) for a, b in joined]
+    sentences = [rng.choice(INTERACTING).format(a=a, b=b) for a, b in joined]
     for _ in range(SENTENCES):
         a, b = rng.sample(here, 2)
-        told.append(rng.choice(OTHERS).format(a=a.name, b=b.name))
-    rng.shuffle(told)
+        sentences.append(rng.choice(OTHERS).format(a=a.name, b=b.name))
+    rng.shuffle(sentences)
     title = f"On {here[0].name} and {here[1].name}: made up for a rehearsal, {article}"
-    paragraphs = [" ".join(told[start : start + 12]) for start in range(0, len(told), 12)]
+    paragraphs = [" ".join(sentences[start : start + 12]) for start in range(0, len(sentences), 12)]
     return "\n\n".join([title, *paragraphs]) + "\n"
 
 
@@ -195,15 +195,17 @@ def classify(literature: Literature, target: Classified, seed: str) -> Mapping[s
 
     def ordered(distance: float) -> list[str]:
         """Return the articles, best first: relevant ones are ahead by the distance."""
-        return sorted(noise, key=lambda one: -noise[one] - distance * (one in relevant))
+        return sorted(noise, key=lambda article: -noise[article] - distance * (article in relevant))
 
     def score(distance: float) -> float:
-        places = [place for place, one in enumerate(ordered(distance), 1) if one in relevant]
+        places = [
+            place for place, article in enumerate(ordered(distance), 1) if article in relevant
+        ]
         return auc_ipr(Matches(tuple(places), len(noise), len(places))) or 0.0
 
     order = ordered(_halved(score, target.auc_ipr, 0.0, 5.0))
-    others = len(order) - len(relevant)
-    called = target.sensitivity * len(relevant) + (1 - target.specificity) * others
+    irrelevant = len(order) - len(relevant)
+    called = target.sensitivity * len(relevant) + (1 - target.specificity) * irrelevant
     cut = min(max(round(called), 1), len(order) - 1)
     return {
         article: [True, 1 - 0.5 * place / cut]
@@ -215,21 +217,21 @@ def classify(literature: Literature, target: Classified, seed: str) -> Mapping[s
 
 def rank(
     gold: Mapping[str, Sequence[Item]],
-    others: Callable[[random.Random], Item],
+    wrong_item: Callable[[random.Random], Item],
     articles: Sequence[str],
     target: Listed,
     seed: str,
 ) -> Mapping[str, Sequence[Item]]:
-    """Draw a list of hits, best first, for every article; `others` draws wrong ones."""
+    """Draw a list of hits, best first, for every article; `wrong_item` draws wrong hits."""
     recall = max(target.recall, min(1.0, 1.1 * target.auc_ipr))
 
     def places(article: str, sharpness: float) -> Sequence[int]:
-        """Return the ranks of the items that are found: the sharper, the nearer to the top."""
+        """Return the found items' ranks: the sharper, the nearer to the top."""
         rng = random.Random(f"{seed} {article}")
         ranks, at = [], 0
         for _ in gold[article]:
-            found, wrong = rng.random() < recall, rng.expovariate(1.0)
-            if found:
+            hit, wrong = rng.random() < recall, rng.expovariate(1.0)
+            if hit:
                 at += 1 + min(int(wrong * (1 - sharpness) / sharpness), MOST_HITS)
                 ranks.append(at)
         return ranks
@@ -252,7 +254,7 @@ def rank(
         if not ranks and rng.random() > NOISE:
             wanted = 0
         length = max(min(wanted, MOST_HITS), *ranks, 0)
-        lists[article] = _merged(correct, frozenset(ranks), length, others, rng)
+        lists[article] = _merged(correct, frozenset(ranks), length, wrong_item, rng)
     return lists
 
 
@@ -260,17 +262,17 @@ def _merged(
     correct: Sequence[Item],
     ranks: frozenset[int],
     length: int,
-    others: Callable[[random.Random], Item],
+    wrong_item: Callable[[random.Random], Item],
     rng: random.Random,
 ) -> Sequence[Item]:
-    """Return a list that has correct items at their ranks, and wrong ones elsewhere."""
+    """Return a list that has correct items at their ranks, and wrong items elsewhere."""
     hits: dict[Item, None] = {}
-    left = iter(correct)
+    remaining = iter(correct)
     for place in range(1, length + 1):
         if place in ranks:
-            hits[next(left)] = None
+            hits[next(remaining)] = None
             continue
-        while (wrong := others(rng)) in hits or wrong in correct:
+        while (wrong := wrong_item(rng)) in hits or wrong in correct:
             pass
         hits[wrong] = None
     return list(hits)
@@ -297,10 +299,10 @@ ABSENCES = (300.0, 1_200.0)  # seconds that a restarted server is away
 
 
 class PlannedArticle(msgspec.Struct, frozen=True, kw_only=True):
-    """The response to one article: after `seconds`, the answer, or first a fault.
+    """The response to an article: after `seconds`, the answer, or first a fault.
 
-    `fault` is one of `annotators.faults` by name, empty for none; after `failures` times the
-    article is answered honestly, 0 is never.
+    `fault` names one in `annotators.faults`, or is empty; after `failures` times the article is
+    answered honestly, 0 is never.
     """
 
     seconds: float
@@ -336,7 +338,7 @@ def draw_servers(
     return planned
 
 
-def scaled(server: PlannedServer, speed: float, most: int | None) -> PlannedServer:
+def scaled(server: PlannedServer, speed: float, limit: int | None) -> PlannedServer:
     """Return the server `speed` times as fast, with at most so many articles at a time."""
     articles = {
         article: msgspec.structs.replace(planned, seconds=planned.seconds / speed)
@@ -346,7 +348,7 @@ def scaled(server: PlannedServer, speed: float, most: int | None) -> PlannedServ
         server,
         articles=articles,
         away=server.away / speed,
-        concurrency=min(server.concurrency, most or server.concurrency),
+        concurrency=min(server.concurrency, limit or server.concurrency),
     )
 
 
@@ -386,12 +388,12 @@ def _answers(
     """Return the complete honest answer for every article."""
     answers: dict[str, dict[str, Any]] = {article: {} for article in literature.texts}
     for task, target in targets.items():
-        own = f"{seed} {task}"
+        salt = f"{seed} {task}"
         members: Mapping[str, object]
         if isinstance(target, Classified):
-            members = classify(literature, target, own)
+            members = classify(literature, target, salt)
         else:
-            members = _hits(literature, literature.lists(task), target, own)
+            members = _hits(literature, literature.lists(task), target, salt)
         for article, member in members.items():
             answers[article][MEMBER_OF_TASK[task]] = member
     return answers
@@ -403,7 +405,7 @@ def _hits(
     target: Listed,
     seed: str,
 ) -> Mapping[str, object]:
-    """Return lists of hits in the form of an answer."""
+    """Return lists of hits in answer form."""
     size = max(len(item) for items in gold.values() for item in items)
 
     def others(rng: random.Random) -> Item:

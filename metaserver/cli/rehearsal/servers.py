@@ -1,4 +1,4 @@
-"""All simulated servers in one process, each at a port of its own, so that each can be away.
+"""All simulated servers in one process, each on its own port, so that each can be away.
 
 `python -m metaserver.cli.rehearsal.servers PLAN` reads a list of `PlannedServer`, prints their
 addresses as JSON, and serves until its standard input is closed.
@@ -25,13 +25,13 @@ from metaserver.cli.rehearsal.plan import PlannedServer
 HOST = "127.0.0.1"
 PLAYS = {fault.name: fault.play for fault in FAULTS}
 NOTHING: Answer = {"interaction": [False, 0.5], "normalizations": [], "pairs": []}
-"""The answer to what is no article of the plan: the hub's test of a server."""
+"""The answer to an article outside the plan: the hub's test of a server."""
 
 
 class SimulatedKit(Kit):
-    """A kit that answers as planned; `on_request` is called with every article that is asked for.
+    """A kit that answers as planned; `on_request` is called with every requested article.
 
-    It returns how often that was, this time included.
+    It returns how often that was, including this time.
     """
 
     def __init__(self, planned: PlannedServer, on_request: Callable[[str], int]) -> None:
@@ -40,9 +40,9 @@ class SimulatedKit(Kit):
         self._on_request = on_request
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer one HTTP request."""
-        asked = asked_article(await request.read())
-        name = asked[1].get("article_id", "") if asked else ""
+        """Answer an HTTP request."""
+        article = asked_article(await request.read())
+        name = article[1].get("article_id", "") if article else ""
         planned = self._planned.articles.get(name)
         if planned is None:
             return await super().handle(request)
@@ -100,9 +100,9 @@ class SimulatedServer:
 
 async def serve(planned: Sequence[PlannedServer]) -> None:
     """Serve a plan until standard input is closed."""
-    servers = [SimulatedServer(one) for one in planned]
+    servers = [SimulatedServer(plan) for plan in planned]
     addresses = [await server.start() for server in servers]
-    names = [one.name for one in planned]
+    names = [plan.name for plan in planned]
     print(msgspec.json.encode(dict(zip(names, addresses, strict=True))).decode(), flush=True)
     await asyncio.to_thread(sys.stdin.buffer.read)
 

@@ -55,15 +55,15 @@ class RemoteHub:
     ) -> Any:
         """Return what the hub answers, read from JSON; None for nothing.
 
-        `places` fill the path. Raises `AnsweredError`, and `InputError` where no hub answers.
+        `places` fill the path. Raises `AnsweredError`, and `InputError` if no hub answers.
         """
         filled = path.format_map(
             {name: quote(str(value), safe="") for name, value in places.items()}
         )
-        asked = f"?{urlencode(query, doseq=True)}" if query else ""
+        query_string = f"?{urlencode(query, doseq=True)}" if query else ""
         data = None if body is None else json.dumps(body).encode()
         try:
-            status, answer, link = self._exchange(method, f"{PREFIX}{filled}{asked}", data)
+            status, answer, link = self._exchange(method, f"{PREFIX}{filled}{query_string}", data)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             message = f"no hub answers at {self.url}: {reason}"
@@ -102,7 +102,7 @@ class RemoteHub:
 
 
 def read_url(text: str) -> str:
-    """Return a hub's URL; `InputError` where it is none."""
+    """Return a hub's URL, or raise `InputError`."""
     parts = urlsplit(text)
     if parts.scheme not in SCHEMES or not parts.hostname or parts.username or parts.query:
         raise InputError("--hub", f"{text!r}; expected http://HOST:PORT or https://...")

@@ -1,4 +1,4 @@
-"""`metaserver servers start NAME` and the like: made from the outlines of the operations."""
+"""`metaserver servers start NAME` and the like: made from the operations' outlines."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ TYPES = {ValueKind.INTEGER: int, ValueKind.NUMBER: float}
 
 
 def add_nouns(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], given: Sequence[Outline]
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], outlines: Sequence[Outline]
 ) -> None:
-    """Add the commands of operations that are in order of their nouns."""
-    for noun, group in groupby(given, key=lambda outline: outline.noun):
-        known = list(group)
-        verbs = ", ".join(outline.verb for outline in known)
+    """Add the commands for operations, which are ordered by noun."""
+    for noun, group in groupby(outlines, key=lambda outline: outline.noun):
+        verbs_here = list(group)
+        verbs = ", ".join(outline.verb for outline in verbs_here)
         parser = commands.add_parser(
             noun, help=f"ask a running hub: {verbs}", description="Asks a running hub."
         )
         below = parser.add_subparsers(required=True, metavar="VERB")
-        for outline in known:
+        for outline in verbs_here:
             _add_verb(below, outline)
 
 
@@ -81,17 +81,17 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
             action="store_true",
             help="show servers and candidates until all servers have ended",
         )
-    asked = parser.add_argument_group("the hub")
-    asked.add_argument(
+    hub_options = parser.add_argument_group("the hub")
+    hub_options.add_argument(
         "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
     )
-    asked.add_argument(
+    hub_options.add_argument(
         "--token-file",
         type=Path,
         metavar="FILE",
         help=f"the token is its first line (default: {TOKEN_VARIABLE})",
     )
-    form = asked.add_mutually_exclusive_group()
+    form = hub_options.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print what it answers, as JSON")
     form.add_argument(
         "--only", metavar="FIELD", help="print one field of it and nothing else; a file as it is"
@@ -141,11 +141,11 @@ def main(args: argparse.Namespace) -> int:
     printed = msgspec.structs.replace(outline, result=outline.report) if follows else outline
     _check_field(printed, args.only)
     places = {parameter.name: getattr(args, _dest(parameter)) for parameter in outline.in_path}
-    given = _given(outline, vars(args))
+    values = _given(outline, vars(args))
     if outline.method == "GET":
-        query, body = _query(outline, given), None
+        query, body = _query(outline, values), None
     else:
-        query, body = None, given
+        query, body = None, values
     try:
         if outline.in_parts and args.out is not None:
             return _leave(hub, outline.path, places, args.out)
@@ -167,7 +167,7 @@ def _is_request(outline: Outline) -> bool:
 
 
 def _print_request(hub: RemoteHub, outline: Outline, answer: Any, args: argparse.Namespace) -> int:
-    """Print a curator's request, followed to its end where asked for; return the exit status."""
+    """Print a curator's request, followed to its end on request; return the exit status."""
     from metaserver.cli.remote import requests
 
     if args.follow:
@@ -205,15 +205,15 @@ def _print(outline: Outline, answer: Any, args: argparse.Namespace) -> None:
     if args.only is None:
         tables.show(outline, answer)
         return
-    for one in answer if isinstance(answer, list) else [answer]:
+    for item in answer if isinstance(answer, list) else [answer]:
         if args.only in tables.file_fields(outline):
-            sys.stdout.buffer.write(base64.b64decode(one[args.only] or ""))
+            sys.stdout.buffer.write(base64.b64decode(item[args.only] or ""))
         else:
-            print(tables.printable(tables.cell(args.only, one[args.only])))
+            print(tables.printable(tables.cell(args.only, item[args.only])))
 
 
 def read_token(path: Path | None) -> str:
-    """Return the token out of a file, else out of the environment; empty where there is none."""
+    """Return the token from a file, else from the environment, or ""."""
     try:
         text = os.environ.get(TOKEN_VARIABLE, "") if path is None else path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -230,17 +230,19 @@ def _reason(error: Exception) -> str:
 
 
 def _given(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, as JSON has them."""
-    given = {
+    """Return the given options, as JSON has them."""
+    arguments = {
         parameter.name: values[_dest(parameter)]
         for parameter in outline.by_name
         if _dest(parameter) in values
     }
-    files = [path for path in given.values() if isinstance(path, Path)]
-    if files and any(one.name == FILE_NAME and one.required for one in outline.by_name):
-        given.setdefault(FILE_NAME, files[0].name)
-    known = {parameter.name: parameter for parameter in outline.by_name}
-    return {name: _value(known[name], value) for name, value in given.items()}
+    files = [path for path in arguments.values() if isinstance(path, Path)]
+    if files and any(
+        parameter.name == FILE_NAME and parameter.required for parameter in outline.by_name
+    ):
+        arguments.setdefault(FILE_NAME, files[0].name)
+    parameters = {parameter.name: parameter for parameter in outline.by_name}
+    return {name: _value(parameters[name], value) for name, value in arguments.items()}
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
@@ -273,11 +275,11 @@ def _member(parameter: Parameter, text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _query(outline: Outline, given: Mapping[str, Any]) -> dict[str, Any]:
+def _query(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as texts of a query: structs as JSON, truths as JSON has them."""
     kinds = {parameter.name: parameter.kind for parameter in outline.by_name}
     as_json = (ValueKind.STRUCT, ValueKind.ANY, ValueKind.TRUTH)
     return {
         name: json.dumps(value) if kinds[name] in as_json else value
-        for name, value in given.items()
+        for name, value in values.items()
     }

@@ -1,8 +1,8 @@
-"""The outlines of all operations, from which the commands that ask a running hub are made.
+"""All operations' outlines, from which the commands that ask a running hub are made.
 
-Loading the operations takes much longer than asking a hub does, so their outlines are built with
-the package (`hatch_build.py`), into a file that names the sources it is of. Where there is no such
-file, or the sources were changed since, the operations are loaded once and the file is built again.
+Loading the operations takes much longer than asking a hub, so their outlines are built with the
+package (`hatch_build.py`), into a file that names its sources. Without that file, or after a change
+in the sources, the operations are loaded once and the file is built again.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ FILE = Path(__file__).with_name("outlines.json")
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
-    """The outlines as they are kept, with the digest of the sources that they are made from."""
+    """The outlines as stored, with the digest of their sources."""
 
     sources: str
     outlines: tuple[Outline, ...]
 
 
 def outlines(file: Path = FILE) -> Sequence[Outline]:
-    """Return the outlines of all operations, by noun."""
+    """Return all operations' outlines, by noun."""
     with suppress(OSError, msgspec.MsgspecError):
         built = msgspec.json.decode(file.read_bytes(), type=Built)
         if built.sources == digest():
             return built.outlines
-    made = made_outlines()
+    outlines_made = made_outlines()
     with suppress(OSError):  # the folder is not ours: whoever installed it may build the file
-        write(made, file)
-    return made
+        write(outlines_made, file)
+    return outlines_made
 
 
 def made_outlines() -> Sequence[Outline]:
@@ -49,9 +49,9 @@ def made_outlines() -> Sequence[Outline]:
     return reference.outlines(OPERATIONS)
 
 
-def write(made: Sequence[Outline], file: Path = FILE) -> None:
-    """Write the file in one step: others may be reading it."""
-    content = msgspec.json.encode(Built(sources=digest(), outlines=tuple(made)))
+def write(built: Sequence[Outline], file: Path = FILE) -> None:
+    """Write the file atomically: others may be reading it."""
+    content = msgspec.json.encode(Built(sources=digest(), outlines=tuple(built)))
     handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(handle, "wb") as out:
@@ -63,13 +63,13 @@ def write(made: Sequence[Outline], file: Path = FILE) -> None:
 
 
 def digest() -> str:
-    """Return the digest of the package's sources: operations use values of most packages."""
-    found = hashlib.sha256()
+    """Return the digest of the package's sources: operations use values from most packages."""
+    hashed = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         content = path.read_bytes()
-        found.update(f"{path.relative_to(PACKAGE).as_posix()} {len(content)}\n".encode())
-        found.update(content)
-    return found.hexdigest()
+        hashed.update(f"{path.relative_to(PACKAGE).as_posix()} {len(content)}\n".encode())
+        hashed.update(content)
+    return hashed.hexdigest()
 
 
 if __name__ == "__main__":

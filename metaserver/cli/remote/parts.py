@@ -14,9 +14,9 @@ from metaserver.publication.folder import MOST_BYTES
 
 
 def leave(hub: RemoteHub, path: str, places: Mapping[str, Any], out: Path) -> int:
-    """Write a file that an operation answers to a new file; return its size.
+    """Write a file returned by an operation to a new file; return its size.
 
-    Nothing is left of one that does not come whole.
+    An incomplete file is removed.
     """
     if out.exists():
         raise InputError("--out", f"{out} is there already; expected a new file")
@@ -37,10 +37,10 @@ def fetch(hub: RemoteHub, path: str, places: Mapping[str, Any], file: IO[bytes])
     at, size = 0, 1
     while at < size:
         part = hub.ask("GET", path, places=places, query={"offset": at})
-        content, known = base64.b64decode(part["content"]), part["size"]
-        if not content or known > MOST_BYTES or (at and known != size):
+        content, total = base64.b64decode(part["content"]), part["size"]
+        if not content or total > MOST_BYTES or (at and total != size):
             raise HubError("the file was replaced meanwhile, or is too large: try again")
-        size = known
+        size = total
         file.write(content)
         at += len(content)
     return size

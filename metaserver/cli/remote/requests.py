@@ -24,9 +24,9 @@ Request = Mapping[str, Any]
 
 
 def followed(hub: RemoteHub, request: Request) -> Request:
-    """Return a request when nothing of it changes any more, and show it until then.
+    """Return a request when it no longer changes, and show it until then.
 
-    On a terminal it is one table that changes; elsewhere a line for each server that has ended.
+    On a terminal it is a table that changes; elsewhere a line per finished server.
     """
     console = Console(highlight=False)
     if console.is_terminal:
@@ -35,11 +35,11 @@ def followed(hub: RemoteHub, request: Request) -> Request:
                 request = _next(hub, request)
                 live.update(view(request))
         return request
-    told: set[str] = set()
+    reported: set[str] = set()
     while True:
         for server in request["servers"]:
-            if server["state"] in ENDED and server["server"] not in told:
-                told.add(server["server"])
+            if server["state"] in ENDED and server["server"] not in reported:
+                reported.add(server["server"])
                 print(printable(f"{server['server']}: {_words(server)}"), flush=True)
         if request["settled"]:
             return request
@@ -48,8 +48,8 @@ def followed(hub: RemoteHub, request: Request) -> Request:
 
 def _next(hub: RemoteHub, request: Request) -> Request:
     query = {"since": request["version"], "wait": WAIT}
-    found: Request = hub.ask("GET", PATH, places={"request": request["request"]}, query=query)
-    return found
+    answer: Request = hub.ask("GET", PATH, places={"request": request["request"]}, query=query)
+    return answer
 
 
 def show(request: Request) -> None:
@@ -70,10 +70,10 @@ def nobody_answered(request: Request) -> bool:
 def view(request: Request) -> Group:
     """Return a request as tables."""
     answered = sum(server["state"] == "answered" for server in request["servers"])
-    named = " ".join(filter(None, (request["request"], request["article"], request["title"])))
+    heading = " ".join(filter(None, (request["request"], request["article"], request["title"])))
     state = f"{request['state']}: {answered} of {len(request['servers'])} servers answered"
     message = f" ({request['message']})" if request["message"] else ""
-    heads = filter(None, (named, state + message, request["notice"]))
+    heads = filter(None, (heading, state + message, request["notice"]))
     return Group(
         *(Text(printable(head)) for head in heads), Text(), _servers(request),
         Text(), _candidates(request),
@@ -94,21 +94,21 @@ def _servers(request: Request) -> Table:
 
 
 def _words(server: Mapping[str, Any]) -> str:
-    """Return the state of a server, and why."""
+    """Return a server's state, and why."""
     why = server["message"] or (server["outcome"] if server["state"] == "failed" else "")
     return f"{server['state']}: {why}" if why else str(server["state"])
 
 
 def _candidates(request: Request) -> Table:
-    """Return the candidates with a probability where the method gives one, else the score."""
+    """Return the candidates with a probability if the method gives it, else the score."""
     table = _table("task", "rank", "candidate", "probability", "score", "agreement", "servers")
-    for one in request["candidates"]:
-        known = one["probability"]
-        votes = (f"{vote['server']} {vote['rank']}" for vote in one["votes"])
+    for candidate in request["candidates"]:
+        probability = candidate["probability"]
+        votes = (f"{vote['server']} {vote['rank']}" for vote in candidate["votes"])
         _add(
-            table, one["task"], str(one["rank"]), " ".join(one["item"]),
-            "" if known is None else f"{known:.2f}", f"{one['score']:.3f}",
-            f"{one['agreement']:.0%}", ", ".join(votes),
+            table, candidate["task"], str(candidate["rank"]), " ".join(candidate["item"]),
+            "" if probability is None else f"{probability:.2f}", f"{candidate['score']:.3f}",
+            f"{candidate['agreement']:.0%}", ", ".join(votes),
         )  # fmt: skip
     return table
 

@@ -26,7 +26,7 @@ Struct = Mapping[str, Any]
 
 
 def show(outline: Outline, answer: Any) -> None:
-    """Print an operation's result: a table, or the fields of a struct one under another."""
+    """Print an operation's result: a table, or a struct's fields below each other."""
     match answer:
         case None:
             print("done", file=sys.stderr)
@@ -37,12 +37,12 @@ def show(outline: Outline, answer: Any) -> None:
         case dict():
             _show_struct(_decoded(outline, answer))
         case _:
-            for one in answer if isinstance(answer, list) else [answer]:
-                print(printable(cell("", one)))
+            for item in answer if isinstance(answer, list) else [answer]:
+                print(printable(cell("", item)))
 
 
 def file_fields(outline: Outline) -> frozenset[str]:
-    """Return the names of the fields of a result that are files, base64 in JSON."""
+    """Return the result fields that are files, base64 in JSON."""
     fields = outline.result.fields if outline.result else ()
     return frozenset(field.name for field in fields if field.kind is ValueKind.FILE)
 
@@ -58,15 +58,15 @@ def _decoded(outline: Outline, struct: Struct) -> Struct:
 
 
 def _show_struct(struct: Struct, within: str = "") -> None:
-    """Print the short fields one under another; then each long one under its name."""
-    given = {
+    """Print the short fields below each other; then each long field under its name."""
+    filled = {
         name: value
         for name, value in struct.items()
         if value not in EMPTY and name not in FOR_PROGRAMS
     }
-    if short := {name: value for name, value in given.items() if not _is_long(value)}:
+    if short := {name: value for name, value in filled.items() if not _is_long(value)}:
         _print(_fields(short))
-    for name, value in given.items():
+    for name, value in filled.items():
         if not _is_long(value):
             continue
         match value:
@@ -75,9 +75,9 @@ def _show_struct(struct: Struct, within: str = "") -> None:
             case list():
                 print(f"\n{within}{name}:")
                 _print(_rows(value))
-            case dict() if all(isinstance(one, dict) for one in value.values()):
+            case dict() if all(isinstance(item, dict) for item in value.values()):
                 print(f"\n{within}{name}:")
-                _print(_rows([{"": key} | one for key, one in value.items()]))
+                _print(_rows([{"": key} | item for key, item in value.items()]))
             case _:
                 _show_struct(value, f"{within}{name}.")
 
@@ -89,7 +89,7 @@ def _is_long(value: Any) -> bool:
         case [dict(), *_]:
             return True
         case dict():
-            return any(isinstance(one, dict) or _is_long(one) for one in value.values())
+            return any(isinstance(item, dict) or _is_long(item) for item in value.values())
     return False
 
 
@@ -101,32 +101,32 @@ def _fields(struct: Struct) -> Table:
 
 
 def _rows(rows: Sequence[Struct]) -> Table:
-    """Return a table of structs; those of measured numbers get a column for each number."""
+    """Return a table of structs; measured structs get a column per number."""
     flat = _flattened(rows)
     names = [
         name
         for name in dict.fromkeys(name for row in flat for name in row)
         if name not in NOT_IN_TABLES
     ]
-    shown = [name for name in names if any(row.get(name) not in EMPTY for row in flat)]
+    columns = [name for name in names if any(row.get(name) not in EMPTY for row in flat)]
     table = Table(box=None, pad_edge=False)
-    for name in shown:
+    for name in columns:
         table.add_column(Text(name))
     for row in flat:
-        table.add_row(*(_text(name, row.get(name), in_table=True) for name in shown))
+        table.add_row(*(_text(name, row.get(name), in_table=True) for name in columns))
     return table
 
 
 def _is_measured(value: Any) -> bool:
-    """Return whether a value is a struct of numbers that are not all counts."""
+    """Return whether a value is a struct of numbers, not all of them counts."""
     if not isinstance(value, dict):
         return False
-    kinds = {type(one) for one in value.values()} - {type(None)}
+    kinds = {type(item) for item in value.values()} - {type(None)}
     return float in kinds and kinds <= {int, float}
 
 
 def _flattened(rows: Sequence[Struct]) -> Sequence[Struct]:
-    """Put the numbers of measured structs beside the rest, with its name where they clash."""
+    """Put measured structs' numbers beside the rest, with the struct's name if they clash."""
     names = dict.fromkeys(name for row in rows for name in row)
     measured = {
         name: {key for row in rows for key in row.get(name) or ()}
@@ -140,8 +140,8 @@ def _flattened(rows: Sequence[Struct]) -> Sequence[Struct]:
             if name not in measured:
                 yield name, value
                 continue
-            for key, one in (value or {}).items():
-                yield f"{name}.{key}" if times[key] > 1 else key, one
+            for key, item in (value or {}).items():
+                yield f"{name}.{key}" if times[key] > 1 else key, item
 
     return [dict(flattened(row)) for row in rows]
 
@@ -171,23 +171,26 @@ def cell(name: str, value: Any) -> str:
         case dict():
             return _struct_cell(value)
         case [dict(), *_]:
-            return "\n".join(cell("", one) for one in value)
+            return "\n".join(cell("", item) for item in value)
         case list():
-            sentences = any(" " in one for one in value if isinstance(one, str))
-            return ("\n" if sentences else ", ").join(cell("", one) for one in value)
+            sentences = any(" " in item for item in value if isinstance(item, str))
+            return ("\n" if sentences else ", ").join(cell("", item) for item in value)
     return str(value)
 
 
 def _struct_cell(struct: Struct) -> str:
-    members = {key: one for key, one in struct.items() if one not in EMPTY}
-    if any(_is_long(one) for one in members.values()):
-        return "\n".join(f"{key}:\n{cell(key, one)}" for key, one in members.items())
-    return " ".join(f"{key}={cell(key, one)}" for key, one in members.items())
+    members = {key: item for key, item in struct.items() if item not in EMPTY}
+    if any(_is_long(item) for item in members.values()):
+        return "\n".join(f"{key}:\n{cell(key, item)}" for key, item in members.items())
+    return " ".join(f"{key}={cell(key, item)}" for key, item in members.items())
 
 
 def printable(text: str) -> str:
     """Return a text that does not command the terminal."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else "\ufffd"
+        for character in text
+    )
 
 
 def _print(table: Table) -> None:
@@ -202,7 +205,7 @@ def _print(table: Table) -> None:
 
 
 def print_refusal(error: Exception) -> None:
-    """Print an error of a hub, and where its documentation explains it, on the standard error."""
+    """Print a hub's error, and where its documentation explains it, on standard error."""
     print(f"metaserver: {printable(str(error))}", file=sys.stderr)
     if isinstance(error, AnsweredError) and error.help:
         print(f"see {printable(error.help)}", file=sys.stderr)

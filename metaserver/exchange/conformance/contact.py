@@ -42,7 +42,7 @@ SHOWN = 4_000  # characters of an answer
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """The result of one request; `error` is None where there is a value."""
+    """A request's result; `error` is None if there is a value."""
 
     value: Any
     error: PeerError | None
@@ -54,11 +54,11 @@ class Reply:
 
     @property
     def connected(self) -> bool:
-        """True where there was a connection that a request could be written to."""
+        """True if there was a connection to write a request to."""
         return self.reused or self.timings.connect is not None
 
     def failed(self, name: str, seconds: float) -> ConformanceStep:
-        """Return the failed step of this request's error."""
+        """Return the failed step for this request's error."""
         assert self.error is not None
         return ConformanceStep(
             name=name,
@@ -78,7 +78,7 @@ async def ask(
 ) -> Reply:
     """Ask a server over a channel, within `deadline` seconds.
 
-    It is asked again if the hub stood still meanwhile, a few times at most.
+    The request is repeated if the hub stood still meanwhile, a few times at most.
     """
     again = ""
     for _ in range(MAX_QUERIES):
@@ -134,7 +134,7 @@ STATE = "state"
 
 
 def question(server: Server) -> Callable[[ServerChannel], Awaitable[Any]]:
-    """Return the request that a server is first asked with: for its state, if it may have one."""
+    """Return the first request for a server: for its state, if it may have one."""
     protocol = protocol_of(server)
     if protocol is XMLRPC:
         return partial(query, method=GET_STATE)
@@ -176,7 +176,7 @@ def _version(value: Any) -> str:
 
 
 def _other_step(reply: Reply, seconds: float) -> ConformanceStep:
-    """Return the step of a protocol with states of its own, or none."""
+    """Return the step for a protocol with its own states, if any."""
     if reply.error is not None:
         return reply.failed(STATE, seconds)
     report = reply.value
@@ -229,7 +229,7 @@ def _reported_step(server: Server, reply: Reply, seconds: float) -> ConformanceS
 
 
 def _read_state(server: Server, value: Value, report: Report) -> tuple[str | None, str]:
-    """Return the state (None where it is invalid) and one line on it; report its problems."""
+    """Return the state (None if invalid) and a line on it; report its problems."""
     struct = read(value, dict, STATE, report)
     if struct is None:
         return None, f"{GET_STATE} gave no struct"
@@ -257,7 +257,7 @@ RESOLVE, CONNECT, TLS = "resolve", "connect", "TLS"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contact:
-    """The steps of the contact, and the obstacle to sending articles (empty: there is none)."""
+    """The contact's steps, and the obstacle to sending articles (empty: no obstacle)."""
 
     steps: tuple[ConformanceStep, ...]
     obstacle: str
@@ -281,7 +281,7 @@ async def contact(client: HttpClient, server: Server, time_limit: float) -> Cont
 
 
 def _network_steps(url: URL, reply: Reply) -> Iterator[ConformanceStep]:
-    """Yield resolve, connect and TLS; where one failed, those after it are skipped."""
+    """Yield resolve, connect and TLS; the steps after a failure are skipped."""
     stopped = _stopped_at(url, reply)
     timed = _timed(url, reply)
     absent = _absent(url, reply)
@@ -302,7 +302,7 @@ def _network_steps(url: URL, reply: Reply) -> Iterator[ConformanceStep]:
 
 
 def _stopped_at(url: URL, reply: Reply) -> str | None:
-    """Return the step that failed, None where there was a connection."""
+    """Return the step that failed, None if there was a connection."""
     if reply.connected or reply.error is None:
         return None
     match reply.error.outcome:
@@ -317,7 +317,7 @@ def _stopped_at(url: URL, reply: Reply) -> str | None:
 
 
 def _timed(url: URL, reply: Reply) -> Mapping[str, float | None]:
-    """Return the seconds of each step; the client times the connection with its handshake."""
+    """Return each step's seconds; the client times the connection with its handshake."""
     connect, secure = reply.timings.connect, url.scheme == "https"
     return {
         RESOLVE: reply.timings.dns,

@@ -1,4 +1,4 @@
-"""The procedure of a run: contact, articles one at a time, then two at once, step by step."""
+"""A run's procedure: contact, articles in turn, then two at once, step by step."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ _PARAGRAPH = 9  # sentences
 
 
 def _long() -> str:
-    """Return plain biomedical English of `LONG_BYTES` or slightly more, without repetitions."""
+    """Return plain biomedical English, `LONG_BYTES` or slightly more, without repetitions."""
     parts = ["A survey of signalling complexes by six methods.\n"]
     size = len(parts[0])
     sentences = _sentences()
@@ -136,10 +136,10 @@ ARTICLES: Sequence[ConformanceArticle] = (
         forgiven=A_FAULT,
     ),
 )
-"""The articles in the order in which they are sent, one at a time."""
+"""The articles in sending order, one at a time."""
 
 FIRST, TOGETHER = 0, (0, 2)
-"""Places in `ARTICLES`: the one that the others depend on; the two that are also sent at once."""
+"""Places in `ARTICLES`: the article that the others depend on; the two also sent at once."""
 
 
 # -- the procedure of a run: contact, articles one at a time, then two at once, step by step -------
@@ -148,9 +148,9 @@ TASKS, AT_ONCE = "tasks", "two at once"
 
 
 class _End(NamedTuple):
-    """The end of one article: the attempt, and its answer where it was accepted.
+    """An article's end: the attempt, and its answer if accepted.
 
-    `again` is the reason for sending it again, if it was: the hub itself had failed.
+    `again` is why it was sent again, if it was: the hub itself had failed.
     """
 
     attempt: Attempt
@@ -159,7 +159,7 @@ class _End(NamedTuple):
 
     @property
     def unreached(self) -> bool:
-        """True where another article would fail as well."""
+        """True if another article would fail as well."""
         return RULES[self.attempt.outcome].circuit or self.attempt.outcome is Outcome.CANCELLED
 
 
@@ -174,10 +174,10 @@ async def conformance(
     on_step: Callable[[ConformanceStep], None] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Conformance:
-    """Test a server in the way the hub will use it; failures of the server raise nothing.
+    """Test a server the way the hub will use it; a server's failures raise nothing.
 
-    `tasks` are those of the phase, `time_limit` is for one article, in seconds; `on_step` is called
-    with each step as it ends. A server passes if no step failed; warnings are allowed.
+    `tasks` are the phase's, `time_limit` is in seconds per article; `on_step` is called with each
+    step as it ends. A server passes if no step failed; warnings are allowed.
     """
     at = clock()
     caller = _caller(client, tasks, vocabulary, time_limit, completion)
@@ -201,7 +201,7 @@ def _caller(
     time_limit: float,
     completion: Completion | None,
 ) -> ArticleCaller:
-    """Return a caller, as lanes use it, for a phase of the test's articles."""
+    """Return a caller, as lanes use it, for a phase with the test's articles."""
 
     async def load(positions: range) -> Sequence[str]:
         return [article.text for article in ARTICLES[positions.start : positions.stop]]
@@ -257,7 +257,7 @@ def _open_channel(client: HttpClient, server: Server, time_limit: float) -> Serv
 
 
 async def _send(caller: ArticleCaller, server: Server, places: Sequence[int]) -> Sequence[_End]:
-    """Send articles at once, and all of them again where the hub failed, a few times at most."""
+    """Send articles at once, and again if the hub failed, a few times at most."""
     again = ""
     for _ in range(MAX_QUERIES):
         calls = [caller.call(server, place, 1) for place in places]
@@ -302,7 +302,7 @@ def _hits_message(answer: CheckedAnswer | None) -> str:
 def _lacking(
     caller: ArticleCaller, server: Server, ends: Sequence[_End]
 ) -> Iterator[ConformanceStep]:
-    """Yield a warning if no answer had one of the tasks that the server is asked for."""
+    """Yield a warning if no answer had some task that the server should answer."""
     answered = [end.answer.payloads for end in ends if end.answer is not None]
     task_names = [task.name for task in caller.tasks_of(server)]
     missing = [task for task in task_names if not any(task in payloads for payloads in answered)]
@@ -316,7 +316,7 @@ async def _two_at_once(
 ) -> ConformanceStep:
     """Send two articles at once that were answered separately; each must get its own answer again.
 
-    A server that is registered for one at a time is only warned: the hub never sends it two.
+    A server registered for a single request at a time is only warned: the hub never sends it two.
     """
     names = " and ".join(ARTICLES[place].name for place in TOGETHER)
     if obstacle or any(alone[place].answer is None for place in TOGETHER):
@@ -333,13 +333,13 @@ async def _two_at_once(
 
 
 def _badness(end: _End) -> tuple[bool, bool, float]:
-    """Return the sort key of an end: the worst is last, the slowest of equals."""
+    """Return the sort key of an end: the worst is last, equals by duration."""
     outcome = end.attempt.outcome
     return outcome not in ANSWERED, outcome is not Outcome.OK, end.attempt.timings.total
 
 
 def _crossed(alone: Sequence[_End], pair: Sequence[_End]) -> bool:
-    """Return whether an article got the other one's answer instead of its own."""
+    """Return whether an article got the other's answer instead of its own."""
     alone_payloads = [end.answer.payloads if end.answer else None for end in alone]
     got = [end.answer.payloads if end.answer else None for end in pair]
     return (

@@ -1,4 +1,4 @@
-"""Bodies of requests. Article texts are rendered when needed, and cached only briefly."""
+"""Request bodies. Article texts are rendered when needed, and cached only briefly."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LEAST, MOST = 4, 32  # articles loaded at once
 
 
 class ArticleTexts:
-    """A cache of escaped texts by position: lanes often send the same articles at the same time.
+    """A cache for escaped texts by position: lanes often send the same articles at the same time.
 
-    While lanes go through the articles in order, the next block is loaded before it is needed:
-    as long as the block before is still in the cache. It is not where many lanes are at different
+    While lanes go through the articles in order, the next block is loaded before it is needed: as
+    long as the block before is still in the cache. It is not loaded if many lanes are at different
     places, whose blocks would displace each other.
 
-    `load` returns the texts of a range of positions, as far as they exist, for `block` of them at
-    once; `cache_bytes` bounds the size of the cache.
+    `load` returns the texts for a range of positions, as far as they exist, `block` at once;
+    `cache_bytes` bounds the cache's size.
     """
 
     def __init__(
@@ -84,17 +84,17 @@ class ArticleTexts:
 
 
 def block_of(sizes: Sequence[int]) -> int:
-    """Return the number of articles to load at once, of articles of these sizes in bytes."""
+    """Return how many articles to load at once, given their sizes in bytes."""
     return min(MOST, max(LEAST, BLOCK_BYTES * len(sizes) // max(1, sum(sizes))))
 
 
 class RequestBody(Payload):
-    """A body that marks when it is sent, in the `exchange` that is set for each request.
+    """A body that marks when it is sent, in the `exchange` set for each request.
 
-    One that is rendered only while it is written has a size that is known beforehand, so that it
-    can be sent with a Content-Length (many XML-RPC servers read no chunked requests) although
-    thousands of bodies wait for their turn. `failure` is the error that prevented rendering:
-    aiohttp would report it as a lost connection.
+    A body rendered only while it is written has a size known beforehand, so that it can be sent
+    with a Content-Length (many XML-RPC servers read no chunked requests) although thousands of
+    bodies wait for their turn. `failure` is the error that prevented rendering: aiohttp would
+    report it as a lost connection.
 
     A body cannot be read: aiohttp would do so to send it again after a redirect, or to log it.
     """
@@ -127,7 +127,7 @@ class RequestBody(Payload):
 
 
 class PhaseText:
-    """The text of one article of a phase; implements `protocols.plugin.ArticleText`."""
+    """The text of a phase's article; implements `protocols.plugin.ArticleText`."""
 
     def __init__(self, texts: ArticleTexts, position: int, wire_bytes: int) -> None:
         self._texts = texts

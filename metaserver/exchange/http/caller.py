@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseArticles:
-    """The articles of a phase: ids, sizes in a request and texts, by position."""
+    """A phase's articles: ids, sizes in a request and texts, by position."""
 
     ids: Sequence[ArticleId]
     wire_bytes: Sequence[int]
@@ -48,12 +48,11 @@ class PhaseArticles:
 class ArticleCaller:
     """The caller that sends a phase's articles; implements `lanes.ports.ServerCaller`.
 
-    `time_limit` bounds an article's request and answer together, in seconds, of which servers are
-    sent `announced`. The wait for one of the server's slots, taken for `use`, comes before; None:
-    the slot is held already. With `asides` answers also have what is not scored, which the reader
-    of usual answers leaves out.
-    `completion` is for servers from before the contract. A hub that is started again goes on with
-    the attempts of the same `scope` that servers answer by callbacks.
+    `time_limit` bounds an article's request and answer together, in seconds; servers are sent
+    `announced`. The wait for a server slot, taken for `use`, comes before; None: the slot is held
+    already. With `asides` answers also have their unscored part, which the reader for usual answers
+    leaves out. `completion` is for servers older than the contract. A restarted hub resumes the
+    attempts with the same `scope` that servers answer by callbacks.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class ArticleCaller:
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
-        """Send one article and check the answer; raises the error of loading its text, if any."""
+        """Send an article and check the answer; raises any error from loading its text."""
         article, slots, use = self._articles.ids[position], self._client.slots, self._use
         if use is not None:
             await slots.take(server, use)
@@ -144,9 +143,9 @@ class ArticleCaller:
     def _failure_outcome(
         self, server: Server, position: int, error: PeerError
     ) -> tuple[Outcome, str]:
-        """Return the outcome of a failed attempt: `cancelled` where the hub itself stood still.
+        """Return a failed attempt's outcome: `cancelled` if the hub itself stood still.
 
-        A hub that stands still repeatedly must not send an article for ever.
+        A hub that stands still repeatedly must not send an article forever.
         """
         key = (server.name, position)
         voided = self._voided.pop(key, 0)
@@ -188,11 +187,11 @@ class ArticleCaller:
         )
 
     async def probe(self, server: Server) -> str | None:
-        """Return None if the server is up, else the failure in one line.
+        """Return None if the server is up, else the failure on one line.
 
         Queries its state, then what any working server answers. Any answer shows that it is up,
-        except a state that says otherwise, a refusal of the hub's credentials, and a proxy's
-        report that it is not (HTTP 5xx without a fault).
+        except a state that says otherwise, refused credentials, and a proxy's report that it is not
+        (HTTP 5xx without a fault).
         """
         protocol = protocol_of(server)
         report = None
@@ -249,14 +248,14 @@ class ArticleCaller:
             raise
 
     def tasks_of(self, server: Server) -> Sequence[Part]:
-        """Return the tasks that a server is asked for: those of the phase that it is to answer."""
+        """Return the tasks for a server: the phase's tasks that it is to answer."""
         if not server.tasks:
             return self._tasks
         return [task for task in self._tasks if task.name in server.tasks]
 
 
 def protocol_of(server: Server) -> ServerProtocol:
-    """Return the protocol that a server speaks; raises `PeerError` where it is not installed."""
+    """Return the protocol that a server speaks; raises `PeerError` if it is not installed."""
     protocol = installed_protocols().get(server.protocol)
     if protocol is None:
         raise PeerError(Outcome.SHAPE, f"the hub has no protocol {server.protocol!r} any more")

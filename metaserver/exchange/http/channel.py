@@ -1,4 +1,4 @@
-"""The exchange of one attempt or query with a server, over HTTP: bounded in time and in bytes."""
+"""The exchange with a server in one attempt or query, over HTTP: bounded in time and bytes."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 REPAIR = 60.0
 """Seconds in which a server may correct a callback that was refused for its content."""
 MOST_REFUSED = 5
-"""Callbacks of one communication that may be refused for their content."""
+"""How many callbacks in a communication may be refused for their content."""
 
 
 @dataclass(eq=False, slots=True)
 class Awaited:
-    """A communication that the hub waits for; `refusal` is the error of the last bad callback.
+    """A communication that the hub waits for; `refusal` is the last bad callback's error.
 
-    `limits` are those of its answer.
+    `limits` bound its answer.
     """
 
     communication: Communication
@@ -77,7 +77,7 @@ class Awaited:
 
 
 class CallbackPort(Protocol):
-    """The port to the store of communications, which `phases.callbacks.CallbackDesk` implements.
+    """The port to the store's communications, which `phases.callbacks.CallbackDesk` implements.
 
     `clock` returns Unix seconds.
     """
@@ -120,7 +120,7 @@ class HttpCommunication:
 
     @property
     def answered(self) -> bool:
-        """True where the callback is there."""
+        """True if the callback is there."""
         return self._awaited.callback is not None
 
     async def acknowledged(self) -> float:
@@ -130,7 +130,7 @@ class HttpCommunication:
         return seconds
 
     async def answer(self, state: str) -> Callback:
-        """Wait for the callback; raises `PeerError` where none comes in time."""
+        """Wait for the callback; raises `PeerError` if it does not come in time."""
         awaited, last = self._awaited, self._channel.end
         end = last
         while awaited.callback is None and awaited.refusals < MOST_REFUSED:
@@ -174,11 +174,11 @@ T = TypeVar("T")
 
 
 class HttpChannel:
-    """A channel to one server; implements `protocols.plugin.ServerChannel`.
+    """A channel to a server; implements `protocols.plugin.ServerChannel`.
 
-    `deadline` bounds all of it in seconds: requests, waits between them, and those that a busy
-    server asks for. The time begins when the first request has its place among the hub's.
-    `limits` are those of an answer, `login` is the secret of a request's body, if there is one.
+    `deadline` bounds everything, in seconds: requests, waits between them, and waits that a busy
+    server asks for. The time begins when the first request has its place among the hub's. `limits`
+    bound an answer, `login` is the secret in a request's body, if any.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class HttpChannel:
 
     @property
     def report(self) -> Report:
-        """The report of notes on the last answer."""
+        """The notes on the last answer."""
         return self._exchange.report
 
     def hide(self, text: str) -> str:
@@ -214,7 +214,7 @@ class HttpChannel:
         return self._target.hide(text) if self._target.secrets else text
 
     async def send(self, request: Request, reader: ReaderFactory[T]) -> Response[T]:
-        """Send a request and read its answer; raises `PeerError` with the outcome of a failure."""
+        """Send a request and read its answer; raises `PeerError` with a failure's outcome."""
         if request.pause:
             await self._turn(request)
         body = RequestBody(request)
@@ -241,7 +241,7 @@ class HttpChannel:
         raise AssertionError  # `count` has no end
 
     async def _turn(self, request: Request) -> None:
-        """Wait until the host of a look at a job may be looked at again, whoever looks at it."""
+        """Wait until a job's host may be polled again, whoever polls it."""
         assert request.url is not None
         origin, now = origin_of(URL(request.url)), self._loop.time()
         seconds = self._client.pace.turn(origin, request.pause, now, self.end)
@@ -292,7 +292,7 @@ class HttpChannel:
 
     @property
     def end(self) -> float:
-        """The time of the deadline, by the event loop's clock; only once it is known."""
+        """The deadline's time, by the event loop's clock; only once it is known."""
         assert self._end is not None, "nothing was sent yet"
         return self._end
 
@@ -301,16 +301,16 @@ class HttpChannel:
         return self._loop.time() - (self.end - self._deadline)
 
     def late(self, state: str) -> PeerError:
-        """Return the failure of a server that did not answer in time."""
+        """Return the failure for a server that did not answer in time."""
         self._state = state
         return self._excused(self._failed(TimeoutError()))
 
     async def called_back(self, body: bytes) -> None:
-        """Take a callback's body as the answer of the attempt."""
+        """Take a callback's body as the attempt's answer."""
         await self.work(self._exchange.called_back, body, size=len(body))
 
     async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
-        """Call a function; in a thread where it has many bytes to work on."""
+        """Call a function; in a thread if it has many bytes to work on."""
         if size > AT_ONCE:
             return await asyncio.to_thread(function, *arguments)
         return function(*arguments)
@@ -378,7 +378,7 @@ class HttpChannel:
     async def _failure(
         self, response: aiohttp.ClientResponse, reader: ReaderFactory[T]
     ) -> PeerError:
-        """Return the error of an answer with a status that is not allowed."""
+        """Return the error for an answer with a status that is not allowed."""
         failure = status_error(response)
         try:
             await read(response, self._exchange, self.limits, reader)

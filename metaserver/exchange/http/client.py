@@ -1,4 +1,4 @@
-"""The client of annotation servers: no redirects, no proxies, bounded answers, known secrets."""
+"""The client for annotation servers: no redirects, no proxies, bounded answers, known secrets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KNOWN: Final = 1_000
 
 
 class HostPace:
-    """The turns of looks at each host, in the order in which they are asked for."""
+    """The polling turns for each host, first come, first served."""
 
     def __init__(self) -> None:
         self._free: dict[Origin, float] = {}
@@ -61,14 +61,14 @@ class HostPace:
 
 
 class ReportedVersions:
-    """The newest reported version of each server that reported another one than before."""
+    """The newest reported version for each server whose version changed."""
 
     def __init__(self) -> None:
         self._known: dict[ServerName, str] = {}
         self._changed: dict[ServerName, str] = {}
 
     def report(self, name: ServerName, version: str) -> None:
-        """Record the version that a server reports; an empty one says nothing."""
+        """Record the version that a server reports; an empty version says nothing."""
         if version and self._known.get(name) != version:
             self._known[name] = self._changed[name] = version
 
@@ -90,18 +90,18 @@ USER_AGENT = "biocreative-metaserver"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HttpLimits:
-    """Bounds on one request: `connect` in seconds, and `answer` on the answer's size."""
+    """Bounds on a request: `connect` in seconds, and `answer` on the answer's size."""
 
     connect: float = 10.0
     answer: Limits = Limits()  # noqa: RUF009 (frozen)
 
 
 class HttpClient:
-    """A client of annotation servers; `open_client` creates it.
+    """A client for annotation servers; `open_client` creates it.
 
     Each request holds `place`; a request's time begins when it has entered it. `callbacks` has the
-    answers that servers bring by themselves; None: this client takes none. `pace` bounds the looks
-    at jobs of each host.
+    answers that servers send by themselves; None: this client takes none. `pace` bounds how often
+    each host's jobs are polled.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class HttpClient:
         )
 
     def target(self, server: Server) -> ServerTarget:
-        """Return the place of a server's requests; raises `PeerError` where it has none."""
+        """Return where a server's requests go; raises `PeerError` if there is no such place."""
         try:
             if server.access is NO_ACCESS:  # nearly always: no time to hash its values
                 return self._plain(server.url)
@@ -156,14 +156,14 @@ class HttpClient:
         return target_of(url, access, self.keyring)
 
     def channel(self, server: Server, exchange: Exchange, deadline: float) -> HttpChannel:
-        """Return a channel for one attempt or query; `deadline` bounds it in seconds."""
+        """Return a channel for an attempt or query; `deadline` bounds it in seconds."""
         return HttpChannel(self, server.name, self.target(server), exchange, deadline)
 
     async def fetch(self, url: str, limit: int, deadline: float) -> tuple[bytes, str]:
-        """Return the content at an address, of at most so many bytes, and its type.
+        """Return the content at an address, at most `limit` bytes, and its type.
 
         Raises `PeerError` for anything but status 200; redirects are not followed. As with
-        `deliver`, no error has words of the answer.
+        `deliver`, no error quotes the answer.
         """
         try:
             target = self._plain(url)
@@ -191,10 +191,10 @@ class HttpClient:
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> None:
-        """Post a message; raises `PeerError` where the status of the answer is not 2xx.
+        """Post a message; raises `PeerError` if the answer's status is not 2xx.
 
-        The path of a webhook is often its secret, and an answer may repeat it: in `Location`, in
-        the words of its status, in anything that is not HTTP. So no error has words of the answer.
+        A webhook's path is often its secret, and an answer may repeat it: in `Location`, in its
+        status line, in anything that is not HTTP. So no error quotes the answer.
         """
         try:
             target = self._plain(url)
@@ -234,10 +234,9 @@ async def open_client(
 ) -> AsyncIterator[HttpClient]:
     """Open a client; at most `calls` requests are under way, the others wait in order.
 
-    Without a guard it connects to any address: only for URLs of the hub's own operator. `resolver`
-    replaces the system's resolver of names. `keyring` opens the secrets of servers. Certificates
-    are those that the system trusts, and those of `ca_file`; raises `InputError` for a file
-    that has none.
+    Without a guard it connects to any address: only for the operator's own URLs. `resolver`
+    replaces the system's name resolver. `keyring` opens the servers' secrets. Trusted certificates
+    are the system's and those in `ca_file`; raises `InputError` for a file without certificates.
     """
     async with (
         aiohttp.ClientSession(
@@ -256,7 +255,7 @@ async def open_client(
 
 
 def trusted(ca_file: Path | None) -> ssl.SSLContext | bool:
-    """Return the certificates to trust: the system's (True), and those of a PEM file."""
+    """Return the certificates to trust: the system's (True), and those in a PEM file."""
     if ca_file is None:
         return True
     context = ssl.create_default_context()

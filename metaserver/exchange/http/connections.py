@@ -44,11 +44,11 @@ _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~\w-]+):([^\x00\r\n]*)")
 
 
 class HeaderBuffer:
-    """The beginning of an answer, held back until its header is complete.
+    """An answer's beginning, held back until its header is complete.
 
     `take` returns the bytes for the parser: a complete header and the bytes after it, or all bytes
-    where they are no header. `interim` is True where that was an interim header, which another one
-    follows; `overridden` where a length was removed from it.
+    if they are no header. `interim` is True if that was an interim header, which another header
+    follows; `overridden` if a length was removed.
     """
 
     def __init__(self) -> None:
@@ -93,8 +93,8 @@ class HeaderBuffer:
 def without_content_length(header: bytes) -> bytes | None:
     """Return a header without the length that its chunks override; None for any other header.
 
-    A header is corrected if it is one of HTTP/1.1 in lines that follow the standard, with one
-    length in digits and one `Transfer-Encoding`, which is `chunked`.
+    A header is corrected if it is an HTTP/1.1 header in standard lines, with a single length in
+    digits and a single `Transfer-Encoding`, which is `chunked`.
     """
     if _CODING.search(header) is None:  # nearly always
         return None
@@ -143,7 +143,7 @@ class OneAnswer(ResponseHandler):
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        """Read data of the answer that is awaited or under way; refuse any other."""
+        """Read data for the awaited or current answer; refuse any other."""
         under_way = self._payload is not None and not self._payload.is_eof()
         if self._header is not None and data:
             self._begin(self._header, data)
@@ -161,7 +161,7 @@ class OneAnswer(ResponseHandler):
         super().connection_lost(exc)
 
     def _begin(self, header: HeaderBuffer, data: bytes) -> None:
-        """Read the beginning of an answer, and the interim answers before it."""
+        """Read an answer's beginning, and the interim answers before it."""
         header.add(data)
         while self._awaited and (ready := header.take()):
             if header.overridden:
@@ -171,7 +171,7 @@ class OneAnswer(ResponseHandler):
             super().data_received(ready)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Take the header of an answer, unless it is a second one."""
+        """Take an answer's header, unless it is a second header."""
         if not self._awaited:
             self._refuse()
             return
@@ -242,7 +242,7 @@ def _exchange_of(request: ClientRequest) -> Exchange | None:
 
 
 def _lookups() -> aiohttp.TraceConfig:
-    """Return the hooks that mark a look-up of a name; an address or a known name needs none."""
+    """Return the hooks that mark a name look-up; an address or a known name needs none."""
     hooks = aiohttp.TraceConfig()
     hooks.on_dns_resolvehost_start.append(_marker("dns_begin"))
     hooks.on_dns_resolvehost_end.append(_marker("dns_end"))
@@ -261,7 +261,7 @@ _LOOKUPS = _lookups()
 
 
 def _factory(guard: AddressGuard | None) -> Callable[[Any], socket.socket]:
-    """Return a factory of sockets that raises where the guard refuses the address."""
+    """Return a socket factory that raises if the guard refuses the address."""
 
     def guarded(address_info: Any) -> socket.socket:
         if guard is not None:

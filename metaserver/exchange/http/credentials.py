@@ -19,7 +19,7 @@ KEY_FILE = "credentials.key"
 class Keyring:
     """The hub's key, in a file that only its owner may read; it is made with the first secret.
 
-    Without a `path` the key is in memory alone.
+    Without a `path` the key is only in memory.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -27,11 +27,11 @@ class Keyring:
         self._fernet: Fernet | None = None
 
     def seal(self, secret: str, *, first: bool = True) -> str:
-        """Return a secret encrypted, to be stored; raises `HubError` where there is no key.
+        """Return a secret encrypted, to be stored; raises `HubError` if there is no key.
 
-        A key is made for the `first` secret alone: another key than that of the stored ones would
-        hide that these are lost. The file is read again, so that nothing is sealed that the hub
-        could not open after its next start.
+        A key is made only for the `first` secret: another key than the stored secrets' would hide
+        that these are lost. The file is read again, so that nothing is sealed that the hub could
+        not open after its next start.
         """
         try:
             self._fernet = self._sealing(first=first)
@@ -46,7 +46,7 @@ class Keyring:
         return self._fernet.encrypt(secret.encode()).decode()
 
     def open(self, sealed: str) -> str:
-        """Return a stored secret; raises `PeerError` where it must be entered again."""
+        """Return a stored secret; raises `PeerError` if it must be entered again."""
         if not sealed:
             raise _lost("none is stored")
         try:
@@ -71,7 +71,7 @@ class Keyring:
 
 
 def read_key(path: Path) -> Fernet:
-    """Return the key in a file; raises `OSError`, and `InputError` where it is no key."""
+    """Return the key in a file; raises `OSError`, and `InputError` if it is not a key."""
     try:
         return Fernet(path.read_bytes().strip())
     except ValueError as error:
@@ -79,7 +79,7 @@ def read_key(path: Path) -> Fernet:
 
 
 def _make(path: Path) -> None:
-    """Write a new key, whole or not at all, unless there is one."""
+    """Write a new key, whole or not at all, unless a key exists."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}.new")

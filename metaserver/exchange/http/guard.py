@@ -1,7 +1,7 @@
 """Guard against addresses that no article may be sent to: servers' URLs are chosen by others.
 
-The guard checks the address of each socket before it connects, after parsing and DNS, so that an
-earlier resolution of the name does not matter.
+The guard checks each socket's address before it connects, after parsing and DNS, so an earlier name
+resolution does not matter.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class AddressGuard:
             )
 
     def _refusal(self, address: Address) -> str | None:
-        """Return the kind of a refused address; None where it is permitted."""
+        """Return why an address is refused; None if it is permitted."""
         if any(address in network for network in self._allow):
             return None
         inner = tuple(_embedded(address))

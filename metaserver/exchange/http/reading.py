@@ -31,7 +31,7 @@ async def read(
     limits: Limits,
     make_reader: ReaderFactory[T],
 ) -> T:
-    """Return what a reader makes of an answer; raises `PeerError` where it makes nothing."""
+    """Return what a reader makes of an answer; raises `PeerError` if it makes nothing."""
     reader = make_reader(response.headers.get("Content-Type", ""), exchange.report)
     try:
         await _feed(response, exchange, reader.feed, limits.bytes)
@@ -75,7 +75,7 @@ def _inflater(encoding: str) -> Inflater | None:
 
 
 def one_line(text: str) -> str:
-    """Return a text from a peer as one line without secrets; it may have lone surrogates."""
+    """Return a peer's text on one line without secrets; it may have lone surrogates."""
     line = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
     return without_secrets(line[:MAX_PEER_TEXT])[:500]
 
@@ -83,14 +83,14 @@ def one_line(text: str) -> str:
 # -- failures of requests: the outcome and the message for each ------------------------------------
 
 FAILURES = (aiohttp.ClientError, TimeoutError, UnicodeError)
-"""The exceptions of a request that `peer_error` knows."""
+"""The request exceptions that `peer_error` knows."""
 
 REFUSED = frozenset({401, 403})
 """The statuses with which a server refuses the hub's credentials (RFC 9110, 15.5.2 and 15.5.4)."""
 
 
 def status_error(response: aiohttp.ClientResponse) -> PeerError:
-    """Return the error of an answer's status."""
+    """Return the error for an answer's status."""
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
     if response.status in REFUSED:
         return PeerError(Outcome.CREDENTIALS, one_line(f"{status}: the server needs credentials"))
@@ -100,9 +100,9 @@ def status_error(response: aiohttp.ClientResponse) -> PeerError:
 
 
 def peer_error(error: Exception, deadline: float, connect: float, state: str = "") -> PeerError:
-    """Return the outcome and the message for an error of the request.
+    """Return the outcome and the message for a request's error.
 
-    `state` is what the server last reported of a job that it works on, or empty.
+    `state` is what the server last reported about its current job, or empty.
     """
     match error:
         case OSError() if error.errno in SHORTAGES:  # the hub's own: the attempt is not charged
@@ -148,6 +148,6 @@ def _os_message(error: OSError) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """Return an exception's message in one line."""
+    """Return an exception's message on one line."""
     message = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
     return one_line(str(message)) or type(error).__name__

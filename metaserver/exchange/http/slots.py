@@ -1,7 +1,7 @@
-"""Slots of servers: at most the agreed number of calls to a server, whoever makes them.
+"""Server slots: at most the agreed number of calls to a server, whoever makes them.
 
-Lanes of several phases, conformance runs and curators' requests share a server's slots. Where they
-are taken, lanes are first in line, then tests, then requests.
+Several phases' lanes, conformance runs and curators' requests share a server's slots. If all are
+taken, lanes are first in line, then tests, then requests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOGETHER = 2
 
 
 class SlotUse(IntEnum):
-    """The use of a slot; the lower number goes first."""
+    """What a slot is used for; the lower number goes first."""
 
     LANE = 0
     TEST = 1
@@ -29,14 +29,14 @@ class SlotUse(IntEnum):
 
 @dataclass(slots=True)
 class _Slots:
-    """The slots of one server; `waiting` has use, number and future, in the order of their turn."""
+    """A server's slots; `waiting` has use, number and future, in turn."""
 
     limit: int
     taken: list[int] = field(default_factory=lambda: [0] * len(SlotUse))  # by use
     waiting: list[tuple[SlotUse, int, asyncio.Future[None]]] = field(default_factory=list)
 
     def is_free(self, use: SlotUse) -> bool:
-        """Return whether a call of this use may begin, if its turn has come."""
+        """Return whether a call for this use may begin, if its turn has come."""
         total = sum(self.taken)
         if use is SlotUse.TEST and total == self.taken[SlotUse.TEST] and total < TOGETHER:
             return True
@@ -44,16 +44,16 @@ class _Slots:
         return total < self.limit and not (shared and self.taken[SlotUse.REQUEST] > 0)
 
     def is_first(self, use: SlotUse) -> bool:
-        """Return whether nobody who waits goes first; two articles of a test go together."""
+        """Return whether nobody ahead waits; two articles in a test go together."""
         together = use is SlotUse.TEST and self.taken[SlotUse.TEST] == sum(self.taken) == 1
         return together or not self.waiting or self.waiting[0][0] > use
 
 
 class ServerSlots:
-    """The slots of all servers, as many for each as its `concurrency`, or as it reports.
+    """All servers' slots, as many as each server's `concurrency`, or as it reports.
 
-    A request is let in beside a lane one at a time, and only while no lane waits. A test may send
-    two articles at once to a server that is sent nothing else.
+    Requests are let in beside a lane singly, and only while no lane waits. A test may send two
+    articles at once to a server that is sent nothing else.
     """
 
     def __init__(self) -> None:
@@ -62,12 +62,12 @@ class ServerSlots:
         self._numbers = itertools.count()
 
     def taken(self, name: ServerName) -> int:
-        """Return the number of calls to a server that are under way."""
+        """Return the number of a server's current calls."""
         slots = self._servers.get(name)
         return sum(slots.taken) if slots else 0
 
     def report(self, name: ServerName, report: ServerReport) -> None:
-        """Record what a server reports of itself; an overloaded one is sent one at a time."""
+        """Record what a server reports about itself; an overloaded server gets single requests."""
         overloaded = report.state is ReportedState.OVERLOADED
         places = 1 if overloaded else report.max_concurrent
         if places is None:
@@ -80,7 +80,7 @@ class ServerSlots:
         self._reported.pop(name, None)
 
     async def take(self, server: Server, use: SlotUse) -> None:
-        """Wait for a slot of a server, and take it; whoever does must `give` it."""
+        """Wait for a server's slot, and take it; the taker must `give` it back."""
         limit = server.concurrency
         if self._reported:
             limit = min(limit, self._reported.get(server.name, limit))
@@ -109,7 +109,7 @@ class ServerSlots:
             raise
 
     def give(self, server: Server, use: SlotUse) -> None:
-        """Give a slot back; whoever is first in line takes it."""
+        """Give a slot back; the first in line takes it."""
         slots = self._servers[server.name]
         slots.taken[use] -= 1
         if slots.waiting or not any(slots.taken):

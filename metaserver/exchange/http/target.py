@@ -46,7 +46,7 @@ class ServerTarget:
         return (place.update_query(self.query) if self.query else place), self.headers
 
     def hide(self, text: str) -> str:
-        """Return a text without the secrets, also where it was cut within one."""
+        """Return a text without the secrets, even if it was cut within a secret."""
         for secret in map(bytes.decode, self.secrets):
             text = _without_beginning(secret, text.replace(secret, HIDDEN))
         return text
@@ -59,7 +59,7 @@ class ServerTarget:
 
 
 def _without_beginning(secret: str, text: str) -> str:
-    """Return a text without the beginning of a secret at its end, where it was cut."""
+    """Return a text without a secret's beginning at its end, if it was cut."""
     head = secret[:LEAST_SECRET]
     at = text.find(head, max(0, len(text) - len(secret)))
     while at >= 0:
@@ -70,7 +70,7 @@ def _without_beginning(secret: str, text: str) -> str:
 
 
 def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
-    """Return the target of a server; raises `aiohttp.InvalidURL`, or `PeerError` for its secret."""
+    """Return a server's target; raises `aiohttp.InvalidURL`, or `PeerError` for its secret."""
     place, headers = _place(url)
     pinned: aiohttp.Fingerprint | bool = True
     if access.certificate:

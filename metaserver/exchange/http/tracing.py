@@ -24,7 +24,7 @@ class TraceSpan(Protocol):
     """A span that lasts as long as its context."""
 
     def set_attribute(self, key: str, value: Attribute) -> object:
-        """Set an attribute of the span."""
+        """Set a span attribute."""
 
 
 class _NoSpan:
@@ -49,7 +49,7 @@ def span(name: str, /, **attributes: Attribute) -> AbstractContextManager[TraceS
 def exporting(version: str) -> Iterator[bool]:
     """Export spans while the context lasts; yields whether a collector is configured.
 
-    Raises `InputError` where one is configured and the extra is not installed.
+    Raises `InputError` if a collector is configured and the extra is not installed.
     """
     if not os.environ.get(ENDPOINT):
         yield False

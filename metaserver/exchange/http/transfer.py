@@ -1,8 +1,8 @@
-"""Measurements of one request and its answer, taken while they are under way.
+"""Measuring a request and its answer while they are under way.
 
-aiohttp's own hooks for this (`TraceConfig`) are coroutines, awaited eight times a request, so the
-client marks the steps itself: `HttpClient`, the body of the request, and the `Connector`, which
-finds the exchange by the body.
+aiohttp's own hooks for this (`TraceConfig`) are coroutines, awaited eight times per request, so the
+client marks the steps itself: `HttpClient`, the request's body, and the `Connector`, which finds
+the exchange by the body.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from metaserver.exchange.wire.xmlrpc import CHUNK
 
 HIDDEN: Final = b"***"
 FIRST: Final = frozenset({"begin", "dns_begin", "dns_end", "connect_begin", "connect_end", "sent"})
-"""The marks of a request that are not those of later ones of the same attempt."""
+"""The marks on a request that later requests in the same attempt do not have."""
 
 
 class Exchange:
-    """The marks (monotonic seconds) and sizes of one attempt; `raw` returns the answer as received.
+    """An attempt's marks (monotonic seconds) and sizes; `raw` returns the answer as received.
 
-    `report` has the notes that the reader made on the answer. Where one of `secrets` is in the
-    answer, *** is kept in its place.
+    `report` has the reader's notes on the answer. Any of `secrets` in the answer is kept as ***.
 
-    An attempt may take several requests. Where a kept-alive connection was closed by the server, or
-    a busy server asked to wait, the request is sent again, and only the last time counts; after
-    `answered` the next requests are those of a job that the server works on: its time is waiting
-    time. `bytes_in` counts the bytes of all answers, `bytes_opened` those after decompression.
-    `asked_wait` are the seconds that a busy server asked to wait when no time was left to do so.
+    An attempt may take several requests. If a kept-alive connection was closed by the server, or a
+    busy server asked to wait, the request is sent again, and only the last time counts; after
+    `answered` the next requests poll a job that the server works on: its time is waiting time.
+    `bytes_in` counts all answers' bytes, `bytes_opened` those after decompression. `asked_wait` are
+    the seconds that a busy server asked to wait when no time was left to do so.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -47,7 +46,7 @@ class Exchange:
         self.restart()
 
     def restart(self) -> None:
-        """Begin a request: nothing of an earlier answer is kept."""
+        """Begin a request: nothing from an earlier answer is kept."""
         self.reused = False
         marks = self._marks if self._followed else {}
         self._marks: dict[str, float] = (
@@ -59,17 +58,17 @@ class Exchange:
         self.report = Report()
 
     def answered(self) -> None:
-        """Record that the requests from now on belong to one that was answered."""
+        """Record that from now on requests belong to an answered request."""
         self._followed = True
 
     @property
     def stale(self) -> bool:
-        """True where the request used a kept-alive connection and no answer has begun."""
+        """True if the request used a kept-alive connection and no answer has begun."""
         return self.reused and "header" not in self._marks
 
     @property
     def opened(self) -> int:
-        """The number of the answer's bytes that were kept, after decompression."""
+        """The number of answer bytes kept, after decompression."""
         return self._max_bytes - self._left
 
     def resumed(self) -> None:
@@ -79,9 +78,9 @@ class Exchange:
         self.answered()
 
     def called_back(self, body: bytes) -> None:
-        """Record the answer that the server brought by a call of its own.
+        """Record the answer that the server sent by its own call.
 
-        Its time grows with the size of the body.
+        Its time grows with the body's size.
         """
         self.answered()
         self.restart()
@@ -96,7 +95,7 @@ class Exchange:
             self._marks[name] = self._clock()
 
     def connected(self) -> None:
-        """Record that the request has a connection: a kept-alive one where none was created."""
+        """Record that the request has a connection: a kept-alive connection if none was created."""
         self.reused = self._followed or "connect_begin" not in self._marks
 
     def keep(self, data: bytes) -> None:
@@ -123,7 +122,7 @@ class Exchange:
         del self._pending[:size]
 
     def timings(self) -> Timings:
-        """Return the seconds of each phase; a phase that was not reached is None."""
+        """Return each phase's seconds; None for a phase not reached."""
         now = self._clock()
         begin = self._marks.get("begin", now)
         last = self._marks.get("last", now)

@@ -16,11 +16,11 @@ from metaserver.base.errors import InputError
 MASK = "***"
 PARTS = re.compile(r"((?:[\w+.-]+:)?//)([^/?#]*@)?([^?#]*)([?#].*)?", re.DOTALL)
 _HOST = re.compile(r"(\[[^]@]*\]|[^/:@]+)(:\d*)?(/.*)?", re.DOTALL)
-"""A host and port with an optional path: not a part of a password."""
+"""A host and port with an optional path: not part of a password."""
 
 
 _OPTION = re.compile(r"(//)[^/?#@\s]*@|([?#])[^\s,]+")
-"""The user info, the query or the fragment of an address among options."""
+"""The user info, query or fragment in an address among options."""
 
 
 class UrlParts(NamedTuple):
@@ -33,7 +33,7 @@ class UrlParts(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> UrlParts:
-        """Return the parts of a URL; both secrets may be empty, `user` ends with "@"."""
+        """Return a URL's parts; both secrets may be empty, `user` ends with "@"."""
         match = PARTS.fullmatch(url)
         if match is None:  # not a URL: any part of it may be a secret
             return cls("", "", masked(url), "")
@@ -62,7 +62,9 @@ def shown_webhook(url: str) -> str:
 def completed(submitted: str, stored: str, place: str) -> str:
     """Return a submitted URL with each `MASK` replaced by the stored URL's secret.
 
-    Raises `InputError` where there is no stored secret, or it belongs to another host.
+    Raises `InputError` if there is no stored secret, or it belongs to another host.
+
+    Example: `completed("http://h/?***", "http://h/?key=1", "url")` returns "http://h/?key=1".
     """
     if submitted == shown(stored):
         return stored
@@ -91,10 +93,10 @@ def shown_options(options: str) -> str:
 
 
 def completed_options(submitted: str, stored: str, place: str, *, moved: bool) -> str:
-    """Return submitted options with the lines that have a `MASK` as they are stored.
+    """Return submitted options, with stored lines in place of lines that have a `MASK`.
 
-    Raises `InputError` where no such line is stored, or the server `moved` to another scheme, host
-    or port.
+    Raises `InputError` if no such line is stored, or the server `moved` to another scheme, host or
+    port.
     """
     stored_lines = dict(zip(shown_options(stored).splitlines(), stored.splitlines(), strict=True))
     lines = submitted.splitlines()
@@ -108,7 +110,10 @@ def completed_options(submitted: str, stored: str, place: str, *, moved: bool) -
 
 
 def check_url(text: str, place: str) -> str:
-    """Return an annotation server's URL unchanged; raises `InputError` where it is not valid."""
+    """Return an annotation server's URL unchanged; raises `InputError` if it is not valid.
+
+    Example: `check_url("http://h.example:8000/", "url")` returns its argument.
+    """
     try:
         url = URL(text)
         host = url.raw_host or ""
@@ -137,7 +142,9 @@ def without_secrets(text: str) -> str:
 def masked(text: str) -> str:
     """Return a text that should be a URL without its secrets: user info, query and fragment.
 
-    Where the host is not clear, because a password has "/", "?" or "#", all up to the last "@" is
+    Example: `masked("http://u:p@h/a?k=1")` returns "http://***@h/a?***".
+
+    If the host is not clear, because a password has "/", "?" or "#", all up to the last "@" is
     masked.
     """
     match = PARTS.fullmatch(text)

@@ -1,7 +1,7 @@
 """Watchdog of the event loop: detects when it stood still, blocked or with a stopped process.
 
-While it stood still no answer was read and deadlines boot_time, so that a failure of that time says
-nothing about the server: see `PeerError.void`.
+While it stood still no answer was read and deadlines passed, so a failure at that time says nothing
+about the server: see `PeerError.void`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def boot_time() -> float:
-    """Return the seconds of a monotonic clock that also runs while the machine sleeps."""
+    """Return a monotonic clock's seconds that also count while the machine sleeps."""
     return time.clock_gettime(_CLOCK)
 
 
@@ -39,7 +39,7 @@ class Stall:
 
     @property
     def seconds(self) -> float:
-        """The length of the stall, in seconds."""
+        """The stall's length, in seconds."""
         return self.ended - self.began
 
 

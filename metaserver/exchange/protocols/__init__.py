@@ -1,4 +1,4 @@
 """Protocols that annotation servers speak, as plug-ins: articles to requests, answers to values.
 
-A protocol does no I/O of its own: it is given a channel. It may import wire, uniprot and model.
+A protocol does no I/O itself: it gets a channel.
 """

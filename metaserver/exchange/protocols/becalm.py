@@ -1,6 +1,6 @@
-"""BeCalm, the protocol of BioCreative V.5 TIPS: acknowledged at once, answered by a callback.
+"""BeCalm, the BioCreative V.5 TIPS protocol: acknowledged at once, answered by a callback.
 
-A server has one address, and a request names its method. What it found it posts later to the hub,
+A server has a single address, and a request names its method. Results are posted later to the hub,
 at `saveAnnotations/{format}?apikey=KEY&communicationId=ID` (docs/protocols.md has the sources).
 """
 
@@ -35,7 +35,7 @@ from metaserver.exchange.wire.report import Report
 from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
 
 NAME: Final = "BCMS"
-"""The name of the hub, and of the source of its documents."""
+"""The hub's name, and the source of its documents."""
 KEY: Final = "becalm_key"
 STATES: Final[Mapping[str, ReportedState]] = {
     "running": ReportedState.RUNNING,
@@ -44,7 +44,7 @@ STATES: Final[Mapping[str, ReportedState]] = {
     "suspended": ReportedState.SUSPENDED,
     "shutdown": ReportedState.SHUTDOWN,
 }
-"""The states of BeCalm; the others, Unknown and Pending, say nothing."""
+"""The BeCalm states; the others, Unknown and Pending, say nothing."""
 SOON: Final = 10.0
 """Seconds in which a request should be acknowledged: the work comes after that."""
 _WRONG_KEY: Final = "0" * 40
@@ -52,7 +52,7 @@ _UNKNOWN_TYPE: Final = "BCMS_UNKNOWN"
 
 
 class Becalm:
-    """BeCalm's protocol of annotation servers."""
+    """BeCalm's protocol for annotation servers."""
 
     name: Final = "becalm"
     title: Final = "BeCalm"
@@ -60,7 +60,7 @@ class Becalm:
     calls_back: Final = True
 
     def check(self, server: Server) -> None:
-        """Raise `ValueError` where the options are not valid."""
+        """Raise `ValueError` if the options are not valid."""
         read_options(server.options, BecalmOptions)
 
     async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
@@ -77,7 +77,7 @@ class Becalm:
         return await channel.work(read, size=max(len(callback.body), len(text)))
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
-        """Ask for the state; None where the server says that it does not know."""
+        """Ask for the state; None if the server says that it does not know."""
         answer = (await _asked(channel, "getState", {})).get("data")
         data: Mapping[str, Any] = as_type(answer, dict, "/data")
         said = member(data, "state", str, "/data")
@@ -108,13 +108,13 @@ BECALM: Final = Becalm()
 
 
 def _shown(value: Any) -> str:
-    """Return what a server says of itself, as it is shown; empty where it cannot be."""
+    """Return what a server says about itself, as shown; empty if it cannot be shown."""
     printable = isinstance(value, str | int) and str(value).isprintable()
     return str(value)[:MOST_VERSION] if printable else ""
 
 
 def check_callback(callback: Callback, article: ArticleId, server: Server, limits: Limits) -> None:
-    """Raise `PeerError` where a callback cannot be read; its time grows with the body."""
+    """Raise `PeerError` if a callback cannot be read; its time grows with the body."""
     options = read_options(server.options, BecalmOptions)
     BecalmReading("", article, options, limits, Report()).read(callback)
 
@@ -174,7 +174,7 @@ async def _called_back(
 async def _asked(
     channel: ServerChannel, method: str, parameters: Mapping[str, Any], key: str | None = None
 ) -> Mapping[str, Any]:
-    """Return what a request was acknowledged with; raises `PeerError` where it was refused."""
+    """Return a request's acknowledgement; raises `PeerError` if it was refused."""
     login = {channel.login.name: channel.login.secret} if channel.login else {KEY: ""}
     if key is not None:
         login = dict.fromkeys(login, key)
@@ -205,7 +205,7 @@ async def _asked(
 
 
 async def _wrong_key(channel: ServerChannel) -> ConformanceStep:
-    """Return the step of a request with a wrong key: it must be refused."""
+    """Return the step for a request with a wrong key: it must be refused."""
     name = "wrong key"
     if channel.login is None:
         message = "the hub sends no becalm_key: register the server with auth = body"
@@ -219,7 +219,7 @@ async def _wrong_key(channel: ServerChannel) -> ConformanceStep:
 
 
 async def _unknown_type(channel: ServerChannel, server: Server) -> ConformanceStep:
-    """Return the step of a type that no server knows: it must be ignored."""
+    """Return the step for a type that no server knows: it must be ignored."""
     name, article, text = "unknown type", ArticleId("conformance-type"), "MDM2\nbinds p53."
     options = read_options(server.options, BecalmOptions)
     about = Exchanged(article=article, number=1)

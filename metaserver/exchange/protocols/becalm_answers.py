@@ -1,4 +1,4 @@
-"""The answers of BeCalm servers, in their three formats, as the values of the contract."""
+"""BeCalm servers' answers, in their three formats, as the contract's values."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _MANY: Final = {
     "location": "locations",
     "node": "nodes",
 }
-"""The elements of which there may be several, by the name of their array in JSON."""
+"""The elements that may be repeated, by the name of their array in JSON."""
 _ATTRIBUTES: Final = ("id", "refid", "role", "offset", "length")
-"""Those of BioC: to list all of an element takes the time of the square of their number."""
+"""BioC's attributes: listing an element's takes quadratic time."""
 _NUMBERS: Final = frozenset({"offset", "length"})
 _DIGITS: Final = 15
 
 
 def collection_of_xml(body: bytes, limits: Limits) -> Any:
-    """Return a collection; its time grows with the size of the body. Raises `PeerError`."""
+    """Return a collection; its time grows with the body's size. Raises `PeerError`."""
     if body.count(b"<") > limits.values:
         raise PeerError(Outcome.TOO_LARGE, f"more than {limits.values:,} tags")
     parser = etree.XMLParser(
@@ -81,7 +81,7 @@ def _value(element: _Element) -> dict[str, Any]:
 
 
 def _number(name: str, text: str) -> int | str:
-    """Return the value of an attribute or element: offsets and lengths are integers."""
+    """Return an attribute's or element's value: offsets and lengths are integers."""
     plain = text.strip()
     if name in _NUMBERS and plain.isascii() and plain.isdigit() and len(plain) <= _DIGITS:
         return int(plain)
@@ -93,7 +93,7 @@ def _number(name: str, text: str) -> int | str:
 COLUMNS: Final = (
     "document_id", "section", "init", "end", "score", "annotated_text", "type", "database_id",
 )  # fmt: skip
-"""The columns of TSV, which are the members of an annotation in JSON; the last may be absent."""
+"""The TSV columns, which are an annotation's members in JSON; the last may be absent."""
 _BETWEEN: Final = re.compile(r"[,;|]")
 _WHOLE: Final = re.compile(r"[0-9]{1,15}")
 
@@ -107,7 +107,7 @@ class BecalmOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class BecalmReading:
-    """The reading of one answer about an article; `read` raises `PeerError`.
+    """Reads an answer about an article; `read` raises `PeerError`.
 
     With an empty text only its form is checked.
     """
@@ -129,7 +129,7 @@ class BecalmReading:
         self._proteins = {kind.casefold() for kind in options.protein_types}
 
     def read(self, callback: Callback) -> Value:
-        """Return the values of the contract; its time grows with the size of the body."""
+        """Return the contract's values; its time grows with the body's size."""
         self._found.size = len(callback.body)
         if not callback.body.strip():
             return self._found.answer()  # nothing was found
@@ -151,7 +151,7 @@ class BecalmReading:
         return self._found.answer()
 
     def tsv(self, body: bytes) -> Value:
-        """Read lines of columns, with or without a line of their names."""
+        """Read lines of columns, with or without a heading line."""
         try:
             text = body.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -164,7 +164,7 @@ class BecalmReading:
         return self._found.answer()
 
     def _annotation(self, at: str, inside: str, annotation: Mapping[str, Any]) -> None:
-        """Read one annotation; `at` is its place, and `inside` begins the places in it."""
+        """Read an annotation; `at` is its place, and `inside` begins the places in it."""
 
         def needed(name: str) -> Any:
             if annotation.get(name) in (None, ""):
@@ -196,7 +196,7 @@ class BecalmReading:
             self._names(inside + "database_id", str(annotation.get("database_id") or ""), score)
 
     def _names(self, at: str, ids: str, score: float | None) -> None:
-        """Read the accessions among the ids of a protein."""
+        """Read the accessions among a protein's ids."""
         accessions: dict[str, None] = {}
         for name in filter(None, map(str.strip, _BETWEEN.split(ids, self._limits.values))):
             accession = self._found.accession(name, at)
@@ -255,7 +255,7 @@ FORMATS: Final = frozenset(_READERS)
 
 
 def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the rows of TSV with the numbers of their lines."""
+    """Yield the TSV rows with their line numbers."""
     names: tuple[str, ...] = COLUMNS
     for line, content in enumerate(text.split("\n"), start=1):
         if not content.strip():
@@ -271,7 +271,7 @@ def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _whole(value: Any, at: str) -> int:
-    """Return a number of characters, also one that is written as a string."""
+    """Return a number of characters, even if written as a string."""
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     return as_type(value, int, at)

@@ -1,7 +1,7 @@
-"""BioC-JSON over REST: an article as a collection of passages, which comes back annotated.
+"""BioC-JSON over REST: an article as a collection with passages, which comes back annotated.
 
-The answer comes at once, or (`style = session`, as PubTator's services for texts) the server
-answers with the number of a session, and its result is looked for at `result_url`.
+The answer comes at once, or (`style = session`, as PubTator's text services) the server answers
+with a session's number, and its result is looked for at `result_url`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SESSION: Final = "{session}"
 WAITING: Final = frozenset({202, 404})
 _WORD: Final = re.compile(rb'\s*([^\s\x00-\x1f\x7f-\xff<>[\]{}"]+)(?:\s|\Z)')
 _LONGEST: Final = 200
-"""Characters of the number of a session."""
+"""The maximum length of a session's number."""
 _BETWEEN: Final = re.compile(r"[,;|]")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}")
 GENE: Final = "Gene"
@@ -56,7 +56,7 @@ _TRUE: Final = frozenset({"1", "true", "yes"})
 
 
 class BiocOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Options of a BioC-JSON server."""
+    """Options for a BioC-JSON server."""
 
     style: Literal["sync", "session"] = "sync"
     result_url: str = ""  # of a session's result, with {session} in it
@@ -75,7 +75,7 @@ class BiocOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_field
             raise ValueError(f"a session needs result_url with {SESSION} in it")
 
     def score(self, infons: Mapping[str, Any]) -> float | None:
-        """Return the score among the infons, on the scale of the contract; None without one."""
+        """Return the score among the infons, on the contract's scale; None without a score."""
         scores = (self.scaled(infons.get(key)) for key in self.score_keys)
         return next((score for score in scores if score is not None), None)
 
@@ -87,7 +87,7 @@ class _Begun(msgspec.Struct):
 
 
 class BiocJson:
-    """BioC-JSON over REST, as the services of the PubTator family speak it."""
+    """BioC-JSON over REST, as the PubTator services speak it."""
 
     name: Final = "bioc"
     title: Final = "BioC-JSON"
@@ -95,7 +95,7 @@ class BiocJson:
     calls_back: Final = False
 
     def check(self, server: Server) -> None:
-        """Raise `ValueError` where the options are not valid."""
+        """Raise `ValueError` if the options are not valid."""
         read_options(server.options, BiocOptions)
 
     async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
@@ -126,7 +126,7 @@ class BiocJson:
     async def examine(
         self, open_channel: OpenChannel, server: Server
     ) -> AsyncIterator[ConformanceStep]:
-        """Yield the steps of a document that comes back as it was sent."""
+        """Yield the steps for a document that comes back as sent."""
         options = read_options(server.options, BiocOptions)
         yield await _comes_back(open_channel(), server, options)
 
@@ -172,7 +172,7 @@ async def _submit(channel: ServerChannel, article: str, text: str) -> Response[b
 async def _result(
     channel: ServerChannel, server: Server, options: BiocOptions, submitted: Response[bytes]
 ) -> Response[bytes]:
-    """Return the answer with the annotations; raises `PeerError` where there is none."""
+    """Return the answer with the annotations; raises `PeerError` without it."""
     if submitted.status not in (200, 201, 202):
         raise failed(submitted)
     if options.style == "sync":
@@ -210,7 +210,7 @@ def session_of(body: bytes) -> str:
 
 
 class BiocReading:
-    """The reading of one answer; `read` raises `PeerError` for another shape."""
+    """Reads an answer; `read` raises `PeerError` for another shape."""
 
     def __init__(
         self, text: str, article: str, options: BiocOptions, limits: Limits, report: Report
@@ -246,7 +246,7 @@ class BiocReading:
     def document(self, value: Any) -> tuple[str, Mapping[str, Any]]:
         """Return our document with its pointer: in a collection, in a list, or by itself.
 
-        It is the one with our id, or the only one if that has none.
+        It is the document with our id, or the only document if that has none.
         """
         pointer = ""
         if isinstance(value, dict) and "passages" not in value:
@@ -352,7 +352,7 @@ class BiocReading:
                     yield accession
 
     def _accession(self, text: str, pointer: str, *, genes: bool) -> str | None:
-        """Return the accession in a text; where `genes`, a number is an NCBI Gene id."""
+        """Return the accession in a text; with `genes`, a number is an NCBI Gene id."""
         if genes and _NUMBER.fullmatch(text):
             text = gene_name(int(text))
         return self._found.accession(text, pointer)
@@ -377,14 +377,17 @@ class BiocReading:
                     self._found.pair(first, second, score)
 
     def _role(self, infons: Mapping[str, Any], role: str, pointer: str) -> Sequence[str]:
-        """Return the accession of a role such as `Gene|P04637` or `Gene|7157`."""
+        """Return the accession in a role.
+
+        Examples: `Gene|P04637`, `Gene|7157`.
+        """
         kind, _, text = str(infons.get(role, "")).rpartition("|")
         accession = self._accession(text, f"{pointer}/infons/{role}", genes=kind == GENE)
         return () if accession is None else (accession,)
 
 
 def _first_location(annotation: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the location of an annotation that is read, None where it has no such."""
+    """Return an annotation's location to read, or None."""
     locations = annotation.get("locations")
     first = locations[0] if isinstance(locations, list) and locations else None
     return first if isinstance(first, dict) else None
@@ -393,7 +396,7 @@ def _first_location(annotation: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _objects(
     holder: Mapping[str, Any], name: str, pointer: str
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the objects of an array with their pointers; an absent array is empty."""
+    """Yield an array's objects with their pointers; an absent array is empty."""
     return _each(array(holder, name, pointer), f"{pointer}/{name}")
 
 
@@ -419,9 +422,9 @@ def _passage_text(passage: Mapping[str, Any], pointer: str) -> str:
 async def _comes_back(
     channel: ServerChannel, server: Server, options: BiocOptions
 ) -> ConformanceStep:
-    """Return the step of a document: its id and texts must come back as they were sent.
+    """Return a document's step: its id and texts must come back as sent.
 
-    A text that was changed is a warning, another document a failure.
+    A changed text is a warning, another document a failure.
     """
     name, article, text = "document comes back", "conformance-bioc", "α-Synuclein\nbinds 𝛽 Parkin."
     expected = [

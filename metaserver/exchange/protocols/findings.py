@@ -1,7 +1,7 @@
-"""Annotations without ranks, as the values of the contract: mentions, accessions, pairs.
+"""Annotations without ranks, as the contract's values: mentions, accessions, pairs.
 
-Where nothing has a score, an accession's confidence is 0.5 + 0.5 times its mentions by the most of
-any, and so is that of a pair; a mention's is 1.
+If nothing has a score, an accession's confidence is 0.5 + 0.5 times its mentions by the most
+mentions of any, a pair's likewise; a mention's is 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.verdicts import MENDABLE, guess
 
 LOWEST: Final = 0.5
-"""The least confidence of what was found once."""
+"""The lowest confidence, for what was found once."""
 PAIR: Final = 8
 """Annotations or names that a pair counts as: it takes their memory, and may take no bytes."""
 FEW: Final = 8_000
@@ -38,7 +38,7 @@ def gene_name(gene: int) -> str:
 
 
 class FoundItems(Generic[K]):
-    """Items with the number of times that each was found, and the best score of each."""
+    """Items with how often each was found, and its best score."""
 
     def __init__(self) -> None:
         self._times: Counter[K] = Counter()
@@ -56,7 +56,7 @@ class FoundItems(Generic[K]):
         return len(self._scores) < len(self._times)
 
     def __iter__(self) -> Iterator[tuple[K, float]]:
-        """Yield each item with its confidence, in the order in which they were found first."""
+        """Yield each item with its confidence, in the order of first occurrence."""
         most_times = max(self._times.values(), default=1)
         for item, times in self._times.items():
             yield item, self._scores.get(item, LOWEST + (1 - LOWEST) * times / most_times)
@@ -66,10 +66,10 @@ class FoundItems(Generic[K]):
 
 
 class Findings:
-    """The annotations of a text; `report` gets a note for each thing that is read otherwise.
+    """A text's annotations; `report` gets a note for everything that is read otherwise.
 
-    They are bounded by `limits`, and by `size`, the bytes of the answer: the pairs of a relation
-    multiply the accessions of its ends, and the words of a mention need not be sent.
+    They are bounded by `limits`, and by `size`, the answer's bytes: a relation's pairs multiply its
+    ends' accessions, and a mention's words need not be sent.
     """
 
     def __init__(self, text: str, report: Report, limits: Limits) -> None:
@@ -87,9 +87,9 @@ class Findings:
         self.size = 0  # of all parts that have come
 
     def accession(self, text: str, pointer: str) -> str | None:
-        """Return the accession in a text, None where it names none.
+        """Return the accession in a text, or None.
 
-        An NCBI Gene id is returned in one form, for the release of the phase to map.
+        An NCBI Gene id is returned in a canonical form, for the phase's release to map.
         """
         self._count()
         if PATTERN.fullmatch(text):
@@ -145,12 +145,12 @@ class Findings:
         return place, place + len(words)
 
     def normalization(self, accession: str, score: float | None) -> None:
-        """Add an accession that was found once more."""
+        """Count an accession."""
         self._count()
         self._accessions.add(accession, score)
 
     def pair(self, first: str, second: str, score: float | None) -> None:
-        """Add a pair that was found once more; it has no direction."""
+        """Count a pair; it has no direction."""
         self._count(PAIR)
         self._pairs.add((first, second) if first <= second else (second, first), score)
 
@@ -162,7 +162,7 @@ class Findings:
             raise PeerError(Outcome.TOO_LARGE, f"{message}; a pair counts as {PAIR}")
 
     def answer(self) -> Mapping[str, Any]:
-        """Return the values of the contract."""
+        """Return the contract's values."""
         if self._accessions.derived or self._pairs.derived:
             self._report.note("confidence", "derived from counts")
         answer: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The installed protocols: those of this package, and plug-ins of others.
+"""The installed protocols: this package's, and plug-ins.
 
 A plug-in is registered by its name under the entry point group `metaserver.exchange.protocols`.
 """
@@ -21,7 +21,7 @@ OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON, BECALM
 
 
 def protocol_title(name: str) -> str:
-    """Return a protocol's name for readers; its own name where it is not installed any more."""
+    """Return a protocol's name for readers; its own name if it is no longer installed."""
     protocol = installed_protocols().get(name)
     return protocol.title if protocol else name
 

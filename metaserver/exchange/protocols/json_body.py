@@ -1,7 +1,7 @@
-"""JSON of servers: read with bounds, and its values read as types, with JSON Pointers to problems.
+"""Servers' JSON: read with bounds, and its values as types, with JSON Pointers to problems.
 
 Both raise `PeerError`: `syntax` for what is not JSON (RFC 8259), `too_large` beyond the limits,
-`shape` for a value of another type, at its pointer (RFC 6901).
+`shape` for a wrongly typed value, at its pointer (RFC 6901).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from metaserver.exchange.wire.values import FORBIDDEN, INT64, Fault, FaultError,
 CONTENT_TYPE: Final = "application/json; charset=utf-8"
 ACCEPT: Final = "application/json"
 BEFORE_VALUES: Final = (",", "[", "{")
-"""Each value but the outermost comes after one of these, if any is in its array or object."""
+"""What precedes each value but the outermost."""
 SHOWN: Final = 200
-"""Characters of a text that is shown where JSON was expected."""
+"""The maximum length of a text shown if JSON was expected."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NAMES: Final[Mapping[type, str]] = {
@@ -57,7 +57,7 @@ class WholeBody:
 
 
 def whole_body(limits: Limits) -> Any:
-    """Return a factory of readers of whole bodies."""
+    """Return a factory for readers of whole bodies."""
 
     def make(_content_type: str, _report: Report) -> WholeBody:
         return WholeBody(limits.bytes)
@@ -66,7 +66,7 @@ def whole_body(limits: Limits) -> Any:
 
 
 def read_json(body: bytes, limits: Limits) -> Any:
-    """Return the value of a JSON text; its time grows with the size of the body."""
+    """Return a JSON text's value; its time grows with the body's size."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,7 +107,7 @@ def _integer(digits: str) -> int:
 
 
 def _require_plain(value: Any, limits: Limits) -> None:
-    """Refuse what cannot be stored: deep nesting, infinite numbers, halves of characters."""
+    """Refuse what cannot be stored: deep nesting, infinite numbers, lone surrogates."""
     rest = [(value, 0)]
     while rest:
         item, depth = rest.pop()
@@ -127,7 +127,7 @@ def _require_plain(value: Any, limits: Limits) -> None:
 
 
 def as_type(value: Any, kind: type[T], pointer: str) -> T:
-    """Return a value that must be of a type."""
+    """Return a value that must have a type."""
     if type(value) is not kind:
         type_name = _NAMES.get(type(value), "something else")
         excerpt = f" {value!r:.40}" if isinstance(value, str | int | float) else ""
@@ -144,13 +144,16 @@ def member(struct: Mapping[str, Any], name: str, kind: type[T], pointer: str) ->
 
 
 def array(struct: Mapping[str, Any], name: str, pointer: str) -> list[Any]:
-    """Return a member that is an array; an absent one, or null, is empty."""
+    """Return a member that is an array; empty if absent or null."""
     value = struct.get(name)
     return [] if value is None else as_type(value, list, f"{pointer}/{name}")
 
 
 def number(value: Any) -> float | None:
-    """Return a number, also one that is written as a string; None for anything else."""
+    """Return a number, even if written as a string; None for anything else.
+
+    Example: `number("0.5")` returns `0.5`.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -166,9 +169,9 @@ def clean(text: str) -> str:
 
 
 def failed(response: Response[bytes]) -> PeerError:
-    """Return the error of an answer whose status says that there is no result.
+    """Return the error for an answer whose status says that there is no result.
 
-    An object with a message is an error of the protocol; anything else is one of HTTP.
+    An object with a message is a protocol error; anything else is an HTTP error.
     """
     try:
         body = json.loads(response.value[:10_000])

@@ -22,7 +22,7 @@ NEAR: Final = 20
 
 
 class Unit(StrEnum):
-    """The unit of a server's offsets."""
+    """In which unit a server counts offsets."""
 
     CODE_POINT = "codepoint"  # Python, Ruby, R
     UTF16 = "utf16"  # Java, JavaScript, C#
@@ -30,7 +30,7 @@ class Unit(StrEnum):
 
 
 class Places:
-    """The code points of a text, by offsets in another unit."""
+    """A text's code points, by offsets in another unit."""
 
     def __init__(self, text: str, unit: Unit) -> None:
         self._starts: list[int] | None = None
@@ -48,7 +48,7 @@ class Places:
 
 
 def aligned(text: str, begin: int, words: str) -> int | None:
-    """Return the place of words in a text that is nearest to `begin`; None where none is near."""
+    """Return where words occur in a text nearest to `begin`; None if nowhere near."""
     if text.startswith(words, max(0, begin)) and begin >= 0:
         return begin
     low, high = max(0, begin - NEAR), begin + NEAR + len(words)
@@ -66,7 +66,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Options that all protocols but XML-RPC have: how places count, and the scale of scores."""
+    """Options for all protocols but XML-RPC: how places count, and the score scale."""
 
     offsets: Unit = Unit.CODE_POINT
     score_min: float = 0.0
@@ -79,7 +79,7 @@ class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError("score_min must be below score_max")
 
     def scaled(self, value: Any) -> float | None:
-        """Return a score on the scale of the contract, None where it is no number."""
+        """Return a score on the contract's scale, None if it is not a number."""
         result = number(value)
         if result is None:
             return None

@@ -1,8 +1,8 @@
-"""The interface of a protocol.
+"""A protocol's interface.
 
-A protocol is one object that contains everything that differs between XML-RPC and any other: it
-encodes an article, exchanges messages over a channel, and decodes the answer to the values of
-the contract (docs/wire.md). What follows is the same for all: the check, the outcome, the score.
+A protocol is an object that contains everything that differs between XML-RPC and any other: it
+encodes an article, exchanges messages over a channel, and decodes the answer to the contract's
+values (docs/wire.md). What follows is the same for all: the check, the outcome, the score.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from metaserver.exchange.wire.validation import Part, Vocabulary
 from metaserver.exchange.wire.values import Limits, Value
 
 AT_ONCE: Final = 4_096
-"""The most bytes that are read on the event loop: of JSON, two of them may be an annotation."""
+"""The maximum bytes read on the event loop: in JSON, two bytes may be an annotation."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 class RenderedBody(msgspec.Struct, frozen=True):
-    """A request's body that is rendered only while it is written; its size is known before."""
+    """A request's body that is rendered only while it is written; its size is known beforehand."""
 
     size: int
     render: Callable[[], Awaitable[bytes]]
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One HTTP request; `url` is None for the address that the server is registered at.
+    """An HTTP request; `url` is None for the server's registered address.
 
-    An answer of another status than those of `statuses` is an error, `http`, unless its body is a
-    fault; None accepts any. Where there is a `pause`, in seconds, the request is a look at a job:
-    requests to the same scheme, host and port follow each other in no less, whoever sends them.
+    A status outside `statuses` is an error, `http`, unless the body is a fault; None accepts any.
+    With a `pause`, in seconds, the request polls a job: requests to the same scheme, host and port
+    keep this distance, whoever sends them.
     """
 
     body: RenderedBody | bytes | None
@@ -63,13 +63,13 @@ class Response(msgspec.Struct, Generic[T], frozen=True):
 
 
 class BodyReader(Protocol[T_co]):
-    """A reader of an answer's body; both methods raise `PeerError`."""
+    """Reads an answer's body; both methods raise `PeerError`."""
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes, after decompression."""
 
     def close(self) -> T_co:
-        """Return the value of the whole body."""
+        """Return the whole body's value."""
 
 
 ReaderFactory: TypeAlias = Callable[[str, Report], BodyReader[T]]
@@ -77,7 +77,7 @@ ReaderFactory: TypeAlias = Callable[[str, Report], BodyReader[T]]
 
 
 class BodyLogin(msgspec.Struct, frozen=True):
-    """A secret that goes into the body of each request, under a name."""
+    """A secret that goes into each request's body, under a name."""
 
     name: str
     secret: str
@@ -96,11 +96,11 @@ class OpenCommunication(Protocol):
 
     @property
     def resumed(self) -> bool:
-        """True where a hub that was stopped had sent the request, and it was acknowledged."""
+        """True if a stopped hub had sent the request, and it was acknowledged."""
 
     @property
     def answered(self) -> bool:
-        """True where the callback is there."""
+        """True if the callback is there."""
 
     async def acknowledged(self) -> float:
         """Note that the server has the request: it is not sent it again.
@@ -109,32 +109,32 @@ class OpenCommunication(Protocol):
         """
 
     async def answer(self, state: str) -> Callback:
-        """Wait for the callback; raises `PeerError` where none comes in time.
+        """Wait for the callback; raises `PeerError` if it does not come in time.
 
-        `state` is what is known of the server's work; it is shown if the deadline passes.
+        `state` is what is known about the server's work; it is shown if the deadline passes.
         """
 
 
 class ServerChannel(Protocol):
-    """The exchange with one server for one article or query: one deadline, one limit of bytes."""
+    """The exchange with a server for an article or query: a single deadline and byte limit."""
 
     @property
     def limits(self) -> Limits:
-        """The limits of an answer."""
+        """An answer's limits."""
 
     @property
     def login(self) -> BodyLogin | None:
-        """The secret of the server that belongs into the body, if it is of that kind."""
+        """The server's secret that belongs into the body, if it is of that kind."""
 
     @property
     def report(self) -> Report:
-        """The report of notes on the answer."""
+        """The notes on the answer."""
 
     async def send(self, request: Request, reader: ReaderFactory[T]) -> Response[T]:
-        """Send a request and read its answer; raises `PeerError` with the outcome of a failure.
+        """Send a request and read its answer; raises `PeerError` with a failure's outcome.
 
-        A busy server is waited for. The secrets of the server are added to requests to the place
-        where it is registered, and to no other.
+        A busy server is waited for. The server's secrets are added only to requests to its
+        registered place.
         """
 
     async def wait(self, seconds: float, state: str) -> None:
@@ -152,15 +152,15 @@ class ServerChannel(Protocol):
         """
 
     async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
-        """Call a function whose time grows with `size` bytes; in a thread where they are many."""
+        """Call a function whose time grows with `size` bytes; in a thread if these are many."""
 
 
 class ArticleText(Protocol):
-    """The text of one article."""
+    """An article's text."""
 
     @property
     def wire_bytes(self) -> int:
-        """The size of `escaped`."""
+        """The size of `escaped` in bytes."""
 
     async def escaped(self) -> bytes:
         """Return the text escaped for XML, in UTF-8."""
@@ -170,11 +170,10 @@ class ArticleText(Protocol):
 
 
 class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt for one article; `tasks` are those that the server is asked for.
+    """An attempt for an article; `tasks` are those requested from the server.
 
-    `time_limit` is what the server is sent of it. Where it is not `usual`, the part that is not
-    scored is needed too, so that the answer must be decoded as a whole. `scope` is that of
-    `communications.Exchanged`.
+    `time_limit` is the limit sent to the server. Unless `usual`, the unscored part is needed too,
+    so the answer must be decoded as a whole. `scope` is as in `communications.Exchanged`.
     """
 
     server: Server
@@ -193,7 +192,7 @@ OpenChannel: TypeAlias = Callable[[], ServerChannel]
 
 
 class ServerProtocol(Protocol):
-    """A protocol of annotation servers."""
+    """A protocol for annotation servers."""
 
     @property
     def name(self) -> str:
@@ -205,26 +204,26 @@ class ServerProtocol(Protocol):
 
     @property
     def reports_state(self) -> bool:
-        """True where `state` asks the server for its state."""
+        """True if `state` asks the server for its state."""
 
     @property
     def calls_back(self) -> bool:
-        """True where servers bring their answers by calls to the hub."""
+        """True if servers send their answers by calls to the hub."""
 
     def check(self, server: Server) -> None:
-        """Raise `ValueError` where the server's settings do not fit the protocol."""
+        """Raise `ValueError` if the server's settings do not fit the protocol."""
 
     async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value | CheckedAnswer:
-        """Return an article's answer as the values of the contract, or checked already.
+        """Return an article's answer as the contract's values, or already checked.
 
-        Raises `PeerError` with the outcome of a failure.
+        Raises `PeerError` with a failure's outcome.
         """
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
-        """Return the state that the server reports, None where its answer is none."""
+        """Return the state that the server reports, None if its answer is not a state."""
 
     async def touch(self, channel: ServerChannel, server: Server) -> str:
-        """Send a request that any working server answers; return one line on the answer."""
+        """Send a request that any working server answers; return a line on the answer."""
 
     def examine(self, open_channel: OpenChannel, server: Server) -> AsyncIterator[ConformanceStep]:
-        """Yield the steps of a conformance run that only servers of this protocol pass through."""
+        """Yield the conformance steps that only this protocol's servers pass through."""

@@ -16,7 +16,7 @@ from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
 
 LEAST: Final = 0.34
-"""Seconds between two looks at one job: services of NCBI allow three requests a second."""
+"""Seconds between two polls of a job: NCBI's services allow three requests per second."""
 FIRST: Final = 1.0
 MOST: Final = 10.0
 
@@ -26,11 +26,11 @@ _MAX_ADDRESS: Final = 2_000
 
 
 Looks = Annotated[float, Meta(gt=0, le=20)]
-"""Looks a second at the jobs of one host, by all servers and lanes together."""
+"""Polls per second at a host, by all servers and lanes together."""
 
 
 class Pauses:
-    """The waits of one job, in seconds: as the server asks, else from `FIRST` doubled to `MOST`."""
+    """The waits for a job, in seconds: as the server asks, else from `FIRST` doubled to `MOST`."""
 
     def __init__(self) -> None:
         self._next = FIRST
@@ -47,9 +47,11 @@ class Pauses:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `Retry-After` (RFC 9110, 10.2.3), None where there is none.
+    """Return the seconds of `Retry-After` (RFC 9110, 10.2.3), or None.
 
-    A date is compared with the server's own `Date` where it sends one: its clock may be wrong.
+    A date is compared with the server's own `Date` if sent: its clock may be wrong.
+
+    Example: `retry_after({"Retry-After": "120"})` returns `120.0`.
     """
     text = headers.get("Retry-After", "").strip()
     if len(text) > _MAX_LENGTH:
@@ -96,7 +98,7 @@ def job_address(
 
 
 def check_origins(origins: Collection[str]) -> None:
-    """Raise `ValueError` for one of `poll_origins` that no job can be at."""
+    """Raise `ValueError` for any of `poll_origins` that no job can be at."""
     for origin in origins:
         place = URL(origin)
         if place.scheme not in ("http", "https") or not place.host:
@@ -109,7 +111,7 @@ def origin_of(url: URL) -> tuple[str, str | None, int | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """Return the moment of an HTTP date, in UTC; None where it is not valid."""
+    """Return an HTTP date's moment, in UTC; None if it is not valid."""
     if not 0 < len(text) <= _MAX_LENGTH:
         return None
     try:
@@ -125,13 +127,13 @@ BUSY: Final = frozenset({429, 503})
 """The statuses with which a server may ask to wait (RFC 6585; RFC 9110, 15.6.4)."""
 
 MAX_WAITS = 30
-"""The most times an article is sent again in one attempt because a server asked to wait."""
+"""How often an article is sent again in one attempt because a server asked to wait."""
 
 MIN_WAIT = 1.0  # seconds; a server that says 0 is not sent requests as fast as it answers
 
 
 class BusyError(PeerError):
-    """A server asked to wait for `wait` seconds; `failure` is the error of its answer."""
+    """A server asked to wait for `wait` seconds; `failure` is its answer's error."""
 
     def __init__(self, failure: PeerError, wait: float) -> None:
         self.failure = failure
@@ -139,12 +141,12 @@ class BusyError(PeerError):
         super().__init__(failure.outcome, failure.message)
 
     def out_of_time(self) -> PeerError:
-        """Return the failure of an attempt with no time or try left to wait."""
+        """Return the failure for an attempt with no time or try left to wait."""
         wait_words = f"the server asks to wait {self.wait:,.0f} s, for which no time or try is left"
         return PeerError(self.outcome, f"{self.message}; {wait_words}")
 
 
 def requested_wait(status: int, headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a busy server asks to wait, at least 1; None where it does not."""
+    """Return the seconds that a busy server asks to wait, at least 1; None if it does not."""
     wait = retry_after(headers) if status in BUSY else None
     return None if wait is None else max(MIN_WAIT, wait)

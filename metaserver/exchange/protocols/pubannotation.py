@@ -46,11 +46,11 @@ from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
 # -- texts in parts, for servers that take no more than so many characters at a time ---------------
 
 SUMMED = frozenset({"tokens_in", "tokens_out", "cost", "requests"})
-"""The members of `meta` that are summed up over parts."""
+"""The `meta` members summed over parts."""
 
 
 def parts_of(text: str, limit: int) -> Iterator[tuple[int, str]]:
-    """Yield the parts of a text of at most `most` characters (0: any), each with its offset.
+    """Yield a text's parts, at most `limit` characters long (0: any), each with its offset.
 
     Together they are the text. A part ends with a paragraph, else with a sentence, else with a
     word, else anywhere.
@@ -69,7 +69,7 @@ def parts_of(text: str, limit: int) -> Iterator[tuple[int, str]]:
 
 
 def best(interactions: Iterable[tuple[bool, float] | None]) -> tuple[bool, float] | None:
-    """Return what parts say of the whole: it is relevant if one of them is, as surely as that."""
+    """Return what parts say about the whole: relevant if any part is, as surely as that part."""
     return max(
         (interaction for interaction in interactions if interaction is not None), default=None
     )
@@ -91,7 +91,7 @@ def _is_number(value: object) -> bool:
 
 
 def pass_on(notes: Report, report: Report) -> None:
-    """Add the notes on all parts to the report of the last answer."""
+    """Add the notes on all parts to the last answer's report."""
     for problem in notes.problems:
         report.note(problem.path, problem.message)
 
@@ -101,14 +101,14 @@ def pass_on(notes: Report, report: Report) -> None:
 SOURCE: Final = "BCMS"
 PLAIN: Final = "text/plain; charset=utf-8"
 WAITING: Final = frozenset({202, 404})
-"""The statuses of a result that is not there yet."""
+"""The statuses while a result is not there yet."""
 PROTEIN: Final = "protein"
 LEAST_PART: Final = 1_000
 """The fewest characters that a server may be sent at a time."""
 
 
 class PubAnnotationOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Options of a PubAnnotation server."""
+    """Options for a PubAnnotation server."""
 
     body: Literal["json", "text"] = "json"
     id_predicates: Words = ("id", "uniprot")
@@ -127,7 +127,7 @@ class PubAnnotationOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unkn
 
 
 class PubAnnotation:
-    """PubAnnotation's protocol of annotation servers."""
+    """PubAnnotation's protocol for annotation servers."""
 
     name: Final = "pubannotation"
     title: Final = "PubAnnotation"
@@ -135,11 +135,11 @@ class PubAnnotation:
     calls_back: Final = False
 
     def check(self, server: Server) -> None:
-        """Raise `ValueError` where the options are not valid."""
+        """Raise `ValueError` if the options are not valid."""
         read_options(server.options, PubAnnotationOptions)
 
     async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
-        """Send the article, wait for the job where there is one, and read the annotations."""
+        """Send the article, wait for the job if any, and read the annotations."""
         options = read_options(call.server.options, PubAnnotationOptions)
         text = await call.text.plain()
         notes = Report()
@@ -171,7 +171,7 @@ class PubAnnotation:
     async def examine(
         self, open_channel: OpenChannel, server: Server
     ) -> AsyncIterator[ConformanceStep]:
-        """Yield the steps of unknown members, and of a result that is read twice."""
+        """Yield the steps for unknown members, and for a result that is read twice."""
         options = read_options(server.options, PubAnnotationOptions)
         text = "MDM2 binds p53."
         yield await _further_member(open_channel(), server, options, text)
@@ -206,7 +206,7 @@ async def _result(
     options: PubAnnotationOptions,
     submitted: Response[bytes],
 ) -> Response[bytes]:
-    """Return the answer with the result; raises `PeerError` where there is none."""
+    """Return the answer with the result; raises `PeerError` without a result."""
     if submitted.status == 200:
         return submitted
     if submitted.status not in (201, 202, 303):
@@ -225,7 +225,7 @@ def _place(submitted: Response[bytes], server: Server, options: PubAnnotationOpt
 async def _when_there(
     channel: ServerChannel, place: str, submitted: Response[bytes], options: PubAnnotationOptions
 ) -> Response[bytes]:
-    """Look at the place of a result until it is there."""
+    """Poll a result's place until it is there."""
     pauses, headers = Pauses(), submitted.headers
     state = "accepted"
     while True:
@@ -287,7 +287,7 @@ async def _fetched(
 
 
 def _lost(response: Response[bytes]) -> PeerError:
-    """Return the error of a job without a result; in either dialect 410 says that it had one."""
+    """Return the error for a job without a result; in either dialect 410 says that it had one."""
     if response.status == 410:
         return FaultError(Fault(code=410, string="the result is gone already"))
     return failed(response)
@@ -301,7 +301,7 @@ def read_part(
     report: Report,
     findings: Findings,
 ) -> None:
-    """Add the annotations of one part of an article to those found; notes go to the report."""
+    """Add an article part's annotations to those found; notes go to the report."""
     value = read_json(body, limits)
     findings.size += len(body)
     pointer = ""
@@ -333,7 +333,7 @@ class _Places:
 
 
 class _Reading:
-    """The reading of one document."""
+    """Reads a document."""
 
     def __init__(
         self,
@@ -428,7 +428,7 @@ class _Reading:
 
 
 def _name(struct: Mapping[str, Any], member: str) -> str:
-    """Return the id of a denotation or relation; those without one have an empty id."""
+    """Return the id of a denotation or relation, or an empty id."""
     value = struct.get(member)
     return "" if value is None else str(value)
 

@@ -1,4 +1,4 @@
-"""XML-RPC, the protocol of BioCreative II.5: one call, one answer, read while it arrives."""
+"""XML-RPC, the BioCreative II.5 protocol: a call, an answer, read while it arrives."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ from metaserver.exchange.wire.xmlrpc import (
 GET_STATE: Final = "Annotator.getState"
 LIST_METHODS: Final = "system.listMethods"
 MOST_VERSION: Final = 100
-"""Characters of a server's version that are kept."""
+"""The maximum length kept of a server's version."""
 CONTENT_TYPE: Final = "text/xml; charset=utf-8"
 ASCII: Final = "ascii"
 
 Shortcut: TypeAlias = Callable[[bytes | bytearray], CheckedAnswer | None]
-"""A reader of an answer's whole body, in one step; it raises nothing and declines with None."""
+"""A reader for an answer's whole body, in a single step; it raises nothing and declines with None.
+"""
 
 
 class ValueReader:
-    """A reader of an XML-RPC answer; `close` raises `FaultError` where it is a fault.
+    """A reader for an XML-RPC answer; `close` raises `FaultError` if it is a fault.
 
-    With a shortcut `usual` an answer of the usual form is checked in the same step.
+    With a shortcut `usual` an answer in the usual form is checked in the same step.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class ValueReader:
         self.feed = self._decoder.feed
 
     def close(self) -> Value | CheckedAnswer:
-        """Return the value of the answer, or the checked answer where it has the usual form."""
+        """Return the answer's value, or the checked answer if it has the usual form."""
         if self._usual is not None and (text := self._decoder.held):
             checked = self._usual(text)
             if checked is not None:
@@ -71,7 +72,7 @@ class XmlRpc:
     calls_back: Final = False
 
     def check(self, server: Server) -> None:
-        """Raise `ValueError` where there are options: it has none."""
+        """Raise `ValueError` if there are options: it has none."""
         if server.options:
             raise ValueError("XML-RPC has no options")
 
@@ -92,7 +93,7 @@ class XmlRpc:
         return response.value
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
-        """Ask for the state; None where the answer is no struct."""
+        """Ask for the state; None if the answer is not a struct."""
         value = await query(channel, GET_STATE)
         return server_report(value) if isinstance(value, dict) else None
 
@@ -104,7 +105,7 @@ class XmlRpc:
     async def examine(
         self, open_channel: OpenChannel, server: Server
     ) -> AsyncIterator[ConformanceStep]:
-        """Yield nothing: the common steps are those of XML-RPC."""
+        """Yield nothing: the common steps are XML-RPC's."""
         steps: Sequence[ConformanceStep] = ()
         for step in steps:
             yield step
@@ -114,7 +115,7 @@ XMLRPC: Final = XmlRpc()
 
 
 async def query(channel: ServerChannel, method: str) -> Value:
-    """Return the answer of a method without an article."""
+    """Return the answer to a method without an article."""
     login = [channel.login.secret] if channel.login else []
     request = Request(encode_call(method, login), CONTENT_TYPE)
     answer = (await channel.send(request, partial(ValueReader, channel.limits, None))).value
@@ -123,7 +124,7 @@ async def query(channel: ServerChannel, method: str) -> Value:
 
 
 def server_report(value: Value) -> ServerReport:
-    """Return the valid parts of a server's reported state, and defaults for the rest."""
+    """Return a server's reported state as far as valid, with defaults for the rest."""
     struct = value if isinstance(value, dict) else {}
     state, places = struct.get("state"), struct.get("max_concurrent")
     version = struct.get("version")

@@ -1,12 +1,12 @@
-"""The encoding of a message; one that expat cannot read is converted to UTF-8 first.
+"""A message's encoding; an encoding that expat cannot read is converted to UTF-8 first.
 
-A byte order mark takes precedence over the charset of the HTTP header, and that over the XML
-declaration (RFC 7303, section 3.2). Frameworks add `charset=utf-8` to every answer, so where the
-declaration names another encoding, that one is used from the first byte on that is not UTF-8. They
-also add `us-ascii`, formerly the default of `text/xml` (RFC 3023): it is ignored. So is an unknown
-charset of the header, since the answer could not be read otherwise.
+A byte order mark takes precedence over the HTTP header's charset, and that over the XML declaration
+(RFC 7303, section 3.2). Frameworks add `charset=utf-8` to every answer, so if the declaration names
+another encoding, that is used from the first byte on that is not UTF-8. They also add `us-ascii`,
+formerly the default for `text/xml` (RFC 3023): it is ignored. So is an unknown charset in the
+header, since the answer could not be read otherwise.
 
-Only encodings of a fixed table are looked up: Python caches every name that it did not find, and
+Only encodings in a fixed table are looked up: Python caches every name that it did not find, and
 some of its codecs decompress.
 """
 
@@ -22,7 +22,7 @@ from metaserver.base.states import Outcome
 from metaserver.exchange.wire.values import WireError
 
 DECLARATION_BYTES = 1_024
-"""The number of bytes within which an XML declaration ends."""
+"""The maximum length of an XML declaration, in bytes."""
 
 UTF8: Final = frozenset({None, "utf-8", "utf8", "us-ascii", "ascii"})
 """Charsets of an HTTP header that do not change how a UTF-8 message is read."""
@@ -51,21 +51,24 @@ _CODECS: Final[Mapping[str, str]] = {
 
 
 def declared_encoding(start: bytes) -> str | None:
-    """Return the encoding that a message's first bytes name, in lower case; None without one."""
+    """Return the encoding that a message's first bytes name, in lower case; or None."""
     match = _DECLARED.match(start.replace(b"\0", b""))  # as in UTF-16
     return match[1].decode("latin-1").lower() if match else None
 
 
 def charset_of(content_type: str) -> str | None:
-    """Return the charset that a `Content-Type` names, in lower case; None without one."""
+    """Return the charset that a `Content-Type` names, in lower case; or None.
+
+    Example: `charset_of("text/xml; charset=UTF-8")` returns `"utf-8"`.
+    """
     match = _CHARSET.search(content_type)
     return match[1].lower() if match else None
 
 
 def decoder_for(start: bytes, charset: str | None) -> codecs.IncrementalDecoder | None:
-    """Return the decoder for a message's first bytes; None where expat reads it by itself.
+    """Return the decoder for a message's first bytes; None if expat reads it by itself.
 
-    `charset` is that of the HTTP header. Raises `WireError` where the encoding is not known.
+    `charset` comes from the HTTP header. Raises `WireError` if the encoding is not known.
     """
     name = declared_encoding(start)
     usable = charset is not None and not start.startswith(_MARKS)
@@ -80,7 +83,7 @@ def decoder_for(start: bytes, charset: str | None) -> codecs.IncrementalDecoder 
 
 
 class _Utf8Or(codecs.IncrementalDecoder):
-    """A decoder of UTF-8 up to the first invalid byte, and of another encoding from there on."""
+    """A decoder for UTF-8 up to the first invalid byte, and for another encoding from there on."""
 
     def __init__(self, fallback: str) -> None:
         super().__init__()
@@ -103,7 +106,7 @@ class _Utf8Or(codecs.IncrementalDecoder):
 
 
 def _module(name: str) -> str:
-    """Return the codec of an encoding's name; raises `WireError` where it is not known."""
+    """Return the codec for an encoding's name; raises `WireError` if it is unknown."""
     module = _CODECS.get(_plain(name))
     if module is None:
         raise WireError(Outcome.SYNTAX, f"the encoding {name!r} is not known")

@@ -46,14 +46,14 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
 
 
 def type_name(value: object) -> str:
-    """Return the XML-RPC name of a value's type."""
+    """Return a value's XML-RPC type name."""
     if isinstance(value, Unreadable):
         return str(value)
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
 def described(value: object) -> str:
-    """Return a value's XML-RPC type and, where it is short, the value: `string 'x'`."""
+    """Return a value's XML-RPC type and, if it is short, the value: `string 'x'`."""
     name = type_name(value)
     if isinstance(value, bool | int | float | datetime):
         return f"{name} {value}"
@@ -105,7 +105,7 @@ _COERCIONS: Final[Mapping[type, Callable[[object], Any]]] = {
 def read(
     value: object, kind: type[T], path: str, report: Report, severity: Severity = Severity.SHAPE
 ) -> T | None:
-    """Return `value` as the agreed type; None where it cannot be read, with a problem reported."""
+    """Return `value` as the agreed type; None if it cannot be read, with a problem reported."""
     if type(value) is kind:
         return value
     coerce = _COERCIONS.get(kind)
@@ -125,7 +125,7 @@ def read_member(
     report: Report,
     severity: Severity = Severity.SHAPE,
 ) -> T | None:
-    """Return a struct's member as the agreed type; None and a reported problem without one.
+    """Return a struct's member as the agreed type; None and a reported problem if it is missing.
 
     `path` is the struct's own.
     """
@@ -141,7 +141,7 @@ def read_member(
 def check_optional(
     struct: Mapping[str, object], members: Mapping[str, type], path: str, report: Report
 ) -> None:
-    """Note the optional members that are not of their type; nothing depends on them."""
+    """Note the optional members with wrong types; nothing depends on them."""
     for name, kind in members.items():
         value = struct.get(name)
         if value is not None and type(value) is not kind:
@@ -149,9 +149,9 @@ def check_optional(
 
 
 def read_mentions(value: object, report: Report) -> Sequence[Mapping[str, object]]:
-    """Return the mentions of an answer that can be shown; problems of the others are noted.
+    """Return the mentions of an answer that can be shown; problems in the others are noted.
 
-    A mention is a struct of `offset`, `mention` and optionally the members of `_OF_A_MENTION`.
+    A mention is a struct with `offset`, `mention` and optionally the members in `_OF_A_MENTION`.
     """
     array = read(value, list, MENTIONS, report, Severity.NOTE) or []
     return [
@@ -182,8 +182,8 @@ RANKED = ("normalizations", "pairs")
 class Completion:
     """Values that are read into answers.
 
-    `by_rank`: where no hit of an array has a confidence and each has a rank, that of the k-th of n
-    is (n - k + 1) / n. `mention_type` is the type of mentions without one; empty: none.
+    `by_rank`: if no hit in an array has a confidence and all have ranks, the k-th of n gets (n - k
+    + 1) / n. `mention_type` is the type for mentions without one; empty: none.
     """
 
     by_rank: bool = False
@@ -210,7 +210,7 @@ class Completion:
 
 
 def _structs(value: Any) -> Sequence[dict[str, Any]]:
-    """Return an array of structs; none where it is anything else."""
+    """Return an array of structs; empty for anything else."""
     whole = isinstance(value, list) and all(isinstance(item, dict) for item in value)
     return value if whole else ()
 
@@ -231,17 +231,17 @@ def _with_confidence(hits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 META: Final = "meta"
 DECLARED: Final = tuple(DeclaredUsage.__struct_fields__)
-"""The members of it that the hub reads."""
+"""The members that the hub reads."""
 MOST_TOKENS: Final = 10**9
-"""The most tokens, or requests, of an answer that are believed."""
+"""The maximum number of tokens, or requests, believed of an answer."""
 MOST_COST: Final = 1e6
 WORDS: Final = 100
-"""The most characters of the names of models and instructions."""
+"""The maximum length of model and instruction names."""
 _CURRENCY: Final = re.compile("[A-Z]{3}", re.ASCII)
 
 
 def read_usage(value: object, report: Report) -> DeclaredUsage | None:
-    """Return what an answer declares; None where it declares nothing that can be read."""
+    """Return what an answer declares; None if nothing can be read."""
     struct = read(value, dict, META, report, Severity.NOTE)
     if struct is None:
         return None

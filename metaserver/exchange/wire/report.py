@@ -1,4 +1,4 @@
-"""Report of the problems of one answer, each with its path."""
+"""The problems in an answer, each with its path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_PROBLEMS = 100
 
 
 class Severity(IntEnum):
-    """The consequence of a problem, worst first."""
+    """What a problem costs, worst first."""
 
     SHAPE = 0  # the answer breaks the contract: the attempt fails
     HIT = 1  # the hit is dropped, the rest kept
@@ -19,7 +19,7 @@ class Severity(IntEnum):
 
 
 class Report:
-    """The problems of one answer: all counted, the first 100 of each severity kept."""
+    """The problems in an answer: all counted, the first 100 of each severity kept."""
 
     def __init__(self) -> None:
         self.hits_sent = 0
@@ -27,13 +27,13 @@ class Report:
         self._counts = [0, 0, 0]
 
     def add(self, severity: Severity, path: str, message: str) -> None:
-        """Add one problem at `path`, such as `normalizations[3].rank`."""
+        """Add a problem at `path`, such as `normalizations[3].rank`."""
         self._counts[severity] += 1
         if self._counts[severity] <= MAX_PROBLEMS:
             self._kept[severity].append(Problem(path=path, message=message))
 
     def shape(self, path: str, message: str) -> None:
-        """Report a value that is not of the agreed type."""
+        """Report a wrongly typed value."""
         self.add(Severity.SHAPE, path, message)
 
     def hit(self, path: str, message: str) -> None:
@@ -45,7 +45,7 @@ class Report:
         self.add(Severity.NOTE, path, message)
 
     def count(self, severity: Severity) -> int:
-        """Return the number of problems of this severity."""
+        """Return the number of problems with this severity."""
         return self._counts[severity]
 
     @property

@@ -68,12 +68,12 @@ _MAX_CODE: Final = 80  # characters of a fault's code
 
 
 class Target:
-    """The builder of values from the parser's events.
+    """Builds values from the parser's events.
 
     The three hot methods, called 14 times for a hit, use only plain list and dict operations.
-    `pieces` is the text since the last start of a text element, `value` the last value read that is
-    not in its container yet, `open` the containers around it and `names` the member names on the
-    path to it.
+    `pieces` is the text since the last text element began, `value` the last value read that is not
+    in its container yet, `open` the containers around it and `names` the member names on the path
+    to it.
     """
 
     def __init__(self, limits: Limits, report: Report) -> None:
@@ -94,7 +94,7 @@ class Target:
         self.fault: Any = _NONE_YET
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Handle the start of an element."""
+        """Handle an element's start."""
         inner = self.grammar[-1].get(tag)
         if inner is None or attributes:
             inner = self._unusual(tag, attributes)
@@ -120,7 +120,7 @@ class Target:
             self.root = tag
 
     def end(self, tag: str) -> None:
-        """Handle the end of an element."""
+        """Handle an element's end."""
         grammar = self.grammar
         if grammar.pop() is _FOREIGN:
             self._end_foreign(tag)
@@ -158,7 +158,7 @@ class Target:
 
     @property
     def complete(self) -> bool:
-        """True where the message has been read to its end."""
+        """True if the message has been read to its end."""
         return bool(self.root) and len(self.grammar) == 1
 
     def forget(self) -> None:
@@ -169,7 +169,7 @@ class Target:
         self.value = self.fault = _NONE_YET
 
     def message(self) -> Message:
-        """Return the complete message; raises `WireError` where it is not valid."""
+        """Return the complete message; raises `WireError` if it is not valid."""
         if self.root == "methodCall":
             if not self.method:
                 self._refuse("a call without a method name")
@@ -209,7 +209,7 @@ class Target:
         self.report.note(self._path() if has_room else "", message)
 
     def _end_foreign(self, tag: str) -> None:
-        """Treat an element of an unknown type as one value that cannot be read."""
+        """Treat an element with an unknown type as a value that cannot be read."""
         if self.grammar[-1] is not _FOREIGN:
             self._unreadable(tag, f"<{tag[:80]}> is no type of XML-RPC")
 
@@ -240,7 +240,7 @@ class Target:
         )
 
     def _unusual(self, tag: str, attributes: Mapping[str, str]) -> _Grammar:
-        """Return the grammar of an element with an unknown name, or with attributes."""
+        """Return the grammar for an element with an unknown name, or with attributes."""
         around = self.grammar[-1]
         local = tag.rpartition(":")[2]
         inner: _Grammar | None = around.get(local if local in EXTENSIONS else tag)
@@ -254,7 +254,7 @@ class Target:
         return inner
 
     def _foreign(self, tag: str, around: _Grammar) -> _Grammar:
-        """Begin or continue an element of an unknown type where a value is expected."""
+        """Begin or continue an element with an unknown type if a value is expected."""
         if self.root != "methodResponse" or (around is not _VALUE and around is not _FOREIGN):
             self._refuse(f"<{tag[:80]}> is not allowed here")
         if self.value is not _NONE_YET:
@@ -279,7 +279,7 @@ class Target:
 
 
 def _words(value: object) -> str:
-    """Return a member of a fault as text, or its description where it has none."""
+    """Return a member of a fault as text, or its description if it has none."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float):
@@ -297,9 +297,9 @@ _BEHIND: Final = b"\0 \t\r\n"
 
 
 class Stream:
-    """A parser of one message from chunks; its errors name the reason and the place.
+    """A parser for a message in chunks; its errors name the reason and the place.
 
-    `charset` is that of the HTTP header, in lower case, or None. `report` collects notes that cost
+    `charset` is the HTTP header's, in lower case, or None. `report` collects notes that cost
     nothing. `feed` and `close` raise `WireError`; after an error the stream must not be used again.
     """
 
@@ -319,7 +319,7 @@ class Stream:
         self._fed = 0
 
     def feed(self, data: bytes) -> None:
-        """Read the next bytes, of any length, parsing at most `CHUNK` at a time."""
+        """Read the next bytes, any number, parsing at most `CHUNK` at a time."""
         if not self._begun:
             data = self._without_space(data)
         try:
@@ -330,7 +330,7 @@ class Stream:
             raise
 
     def close(self) -> Message:
-        """Return the message; raises `WireError` where the bytes are no complete message."""
+        """Return the message; raises `WireError` if the message is incomplete."""
         try:
             self._parse(bytes(self._held), last=True)
             return self._target.message()

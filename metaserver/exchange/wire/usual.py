@@ -1,10 +1,10 @@
 """Fast path for the usual answer: from its text straight to checked payloads, without values.
 
-Patterns match the few forms that XML-RPC libraries write: a response of one struct, whose members
-are the arrays of tasks. A form is matched as a whole or not at all, and every value in it is of the
+Patterns match the few forms that XML-RPC libraries write: a response with a struct, whose members
+are the tasks' arrays. A form is matched as a whole or not at all, and every value in it has the
 agreed type, or 1 for 1.0. Any other answer is declined (`None`), and left to the decoder and
-`validation.check`. So the only requirement is that what is taken here is what they would have
-returned, problems included: `benchmarks/fuzz_decoding.py` compares the two.
+`validation.check`. So what is taken here must be what they would have returned, problems included:
+`benchmarks/fuzz_decoding.py` compares the two.
 
 Between tags there is nothing but white space, names, scalars and words without `<` and `>`: no
 CDATA section, comment or attribute, and every `<member>` is one.
@@ -50,26 +50,25 @@ _CLOSING: Final = re.compile(
 
 
 class UsualPart(Part, Protocol):
-    """The port to a task whose usual member of an answer can be checked as text.
+    """The port to a task whose usual answer member can be checked as text.
 
-    A task that has no `check_usual` is served by the decoder, and so is the whole of an answer that
-    has its member.
+    A task without `check_usual` is left to the decoder, and so is any answer with its member.
     """
 
     def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> Any | None:
-        """Return the payload of an array in its usual form; None declines it.
+        """Return a usually formed array's payload; None declines it.
 
         `array` is the text between `<data>` and `</data>`. What is returned and reported must be
-        what `check` returns and reports of the array's values; a report is dropped with a None.
+        what `check` returns and reports for the array's values; a report is dropped with a None.
         """
 
 
 def usual_answer(
     body: bytes | bytearray, parts: Sequence[Part], vocabulary: Vocabulary, limits: Limits
 ) -> CheckedAnswer | None:
-    """Return the checked answer in a body of the usual form; None for any other.
+    """Return the checked answer in a usually formed body; None for any other.
 
-    `limits.bytes` is left to the caller; so is the charset of the header, which must be in `UTF8`.
+    `limits.bytes` is left to the caller; so is the header's charset, which must be in `UTF8`.
     """
     if limits.depth < _DEPTH or len(body) > limits.values:  # fewer values than bytes
         return None
@@ -96,7 +95,7 @@ def usual_answer(
 
 
 def _arrays(text: str) -> dict[str, str] | None:
-    """Return the text of each member's array; None where the message is of another form."""
+    """Return the text of each member's array; None if the message has another form."""
     opening = _OPENING.match(text)
     if opening is None or not (text.isascii() or opening[3] or not opening[2]):
         return None
@@ -114,7 +113,7 @@ def _arrays(text: str) -> dict[str, str] | None:
 
 
 def _string(characters: str) -> str:
-    """Return the pattern of a string, with a type or without: its tags match by looking ahead."""
+    """Return a string's pattern, typed or not: its tags match by looking ahead."""
     return (
         rf"<value>(?:{SPACE}<string>(?=[^<]*+</string>)|(?=[^<]*+</value>))"
         rf"{characters}(?:</string>{SPACE})?</value>"
@@ -142,9 +141,9 @@ _IGNORED: Final[Mapping[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class HitColumns:
-    """The values of an array's hits: `names` a field, `ranks` None where no hit has one.
+    """The values in an array's hits: `names` per field, `ranks` None if no hit has a rank.
 
-    Of `confidences`, `integers` are the places of those that were sent as an int.
+    `integers` are the places of `confidences` sent as an int.
     """
 
     names: Sequence[Sequence[str]]
@@ -155,7 +154,7 @@ class HitColumns:
 
 @dataclass(frozen=True)
 class HitPattern:
-    """The pattern of an array of hits, each a struct with its members in any order.
+    """The pattern for an array of hits, each a struct with its members in any order.
 
     `fields` have accessions; the `optional` members are matched by their types and dropped.
     """
@@ -165,7 +164,7 @@ class HitPattern:
 
     @cached_property
     def _hit(self) -> re.Pattern[str]:
-        """The pattern of one hit; groups: fields, rank, the two of a confidence, optional names."""
+        """A hit's pattern; groups: fields, rank, two for the confidence, optional names."""
         members = [
             *((re.escape(name), _ACCESSION) for name in self.fields),
             ("rank", _INTEGER),
@@ -184,9 +183,9 @@ class HitPattern:
         )
 
     def read(self, array: str) -> HitColumns | None:
-        """Return the hits of an array's text; None where a part of it does not match.
+        """Return the hits in an array's text; None if any part does not match.
 
-        A hit without a required member is not matched, nor is one with a member twice: there are
+        A hit without a required member is not matched, nor is a hit with a member twice: there are
         more `<member>`s then than groups with a value.
         """
         between, *columns = _columns(self._hit, array)
@@ -222,6 +221,6 @@ class HitPattern:
 
 
 def _columns(pattern: re.Pattern[str], text: str) -> list[list[Any]]:
-    """Return what is between a pattern's matches, then the values of each of its groups."""
+    """Return what is between a pattern's matches, then its groups' values."""
     pieces = pattern.split(text)
     return [pieces[place :: pattern.groups + 1] for place in range(pattern.groups + 1)]

@@ -1,8 +1,8 @@
-"""Check of an answer's values against the contract: every problem is collected with its path.
+"""Checking an answer's values against the contract: every problem is collected with its path.
 
-There are two kinds of problems (docs/wire.md): a value that is not of the agreed type breaks the
-contract, and the attempt fails as `shape`; a hit with an invalid value (confidence, rank,
-duplicate, accession) is dropped, and the rest kept.
+There are two kinds of problems (docs/wire.md): a wrongly typed value breaks the contract, and the
+attempt fails as `shape`; a hit with an invalid value (confidence, rank, duplicate, accession) is
+dropped, and the rest kept.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 MOST_MENTIONS, WORDS = 5_000, 500
-"""The most mentions of an answer, and characters of each, that are kept for curators."""
+"""The maximum number of mentions, and characters in each, kept for curators."""
 
 
 class Vocabulary(Protocol):
@@ -58,10 +58,10 @@ class Part(Protocol):
 
     @property
     def key(self) -> str:
-        """The name of the task's member of the answer."""
+        """The task's member in the answer."""
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Any | None:
-        """Return the valid part of the member, None where it is unusable."""
+        """Return the valid part of the member, None if it is unusable."""
 
     def count(self, payload: Any) -> int:
         """Return the number of hits in the valid part."""
@@ -77,7 +77,7 @@ class PartWithAsides(Part, Protocol):
         """Return what `check` returns, and the kept hits for `asides`."""
 
     def asides(self, value: Any) -> Sequence[tuple[str, int | None]]:
-        """Return the evidence and taxon of each kept hit, in the order of the payload."""
+        """Return the evidence and taxon of each kept hit, in the payload's order."""
 
 
 def check(
@@ -90,11 +90,10 @@ def check(
 ) -> CheckedAnswer:
     """Check a decoded answer for the tasks its server is registered for.
 
-    Members of other tasks and unknown members are ignored; `mentions` that no task reads are
-    checked for display only, and so is `meta`. An empty struct, empty arrays and nil are answers
-    without hits; so is an empty array, which PHP writes for an empty struct. `report` has the notes
-    of the decoder.
-    With `asides` the answer also has what is not scored (`Asides`).
+    Other tasks' members and unknown members are ignored; `mentions` that no task reads are checked
+    for display only, and so is `meta`. An empty struct, empty arrays and nil are answers without
+    hits; so is an empty array, which PHP writes for an empty struct. `report` has the decoder's
+    notes. With `asides` the answer also has its unscored part (`Asides`).
     """
     report = report or Report()
     payloads: dict[TaskName, Any] = {}
@@ -140,7 +139,7 @@ def _mention(mention: Mapping[str, object]) -> tuple[int, str, str, str]:
 def checked_answer(
     report: Report, payloads: Mapping[TaskName, Any], hits_kept: int
 ) -> CheckedAnswer:
-    """Return the checked answer of a report, the payloads by task and the number of their hits."""
+    """Return a report's checked answer, with the payloads by task and the number of hits."""
     if not report.problem_count and hits_kept == report.hits_sent:  # nearly always
         return CheckedAnswer(
             outcome=Outcome.OK,

@@ -47,12 +47,12 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 INT32 = 2**31
 INT64 = 2**63
-"""Bounds of integers: n fits where -INT <= n < INT; beyond 32 bits it is sent as `i8`."""
+"""Integer bounds: n fits if -INT <= n < INT; beyond 32 bits it is sent as `i8`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Caps on one message: `bytes` after decompression, `values` of any kind, `depth` of nesting.
+    """Caps on a message: `bytes` after decompression, total `values`, nesting `depth`.
 
     `depth` counts structs and arrays, the parameter list not among them.
     """
@@ -72,7 +72,7 @@ class MethodCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MethodResponse:
-    """An answer that is not a fault: its one value."""
+    """An answer that is not a fault: its value."""
 
     value: Value
 

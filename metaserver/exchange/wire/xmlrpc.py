@@ -46,12 +46,12 @@ BEGINNINGS: Final = (b"<?xml", b"<methodResponse>")
 
 
 class Decoder:
-    """A decoder of one message from the chunks of a body.
+    """A decoder for a message from a body's chunks.
 
     `feed` takes bytes as they arrive and raises `WireError` when they exceed a limit or, unless
     they begin like a usual answer and are no more than `CHUNK`, as soon as they cannot become a
     message; `close` returns the message. After an error the decoder must not be used again.
-    `charset` is that of the HTTP header, in lower case, or None. `report` collects notes.
+    `charset` is the HTTP header's, in lower case, or None. `report` collects notes.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Decoder:
         self._stream: Stream | None = None
 
     def feed(self, data: bytes) -> None:
-        """Read the next bytes, of any length."""
+        """Read the next bytes, any number."""
         self._bytes += len(data)
         if self._bytes > self._limits.bytes:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.bytes:,} bytes")
@@ -89,7 +89,7 @@ class Decoder:
         return self._streaming().close()
 
     def response(self) -> Value:
-        """Return the value of a complete answer; raises `FaultError` where it is a fault."""
+        """Return a complete answer's value; raises `FaultError` if it is a fault."""
         message = self.close()
         if isinstance(message, Fault):
             raise FaultError(message)
@@ -98,7 +98,7 @@ class Decoder:
         return message.value
 
     def call(self) -> MethodCall:
-        """Return a complete request; raises `WireError` where it is an answer."""
+        """Return a complete request; raises `WireError` if it is an answer."""
         message = self.close()
         if not isinstance(message, MethodCall):
             raise WireError(Outcome.SYNTAX, "<methodResponse> where <methodCall> is expected")
@@ -114,7 +114,7 @@ class Decoder:
 
 
 def decode_response(body: bytes, limits: Limits = DEFAULT_LIMITS) -> Value:
-    """Return the value of an answer; raises `WireError`, and `FaultError` where it is a fault."""
+    """Return an answer's value; raises `WireError`, and `FaultError` if it is a fault."""
     return _decoded(body, limits).response()
 
 
@@ -142,8 +142,8 @@ _DEPTH: Final = Limits().depth
 class CallTemplate:
     """A request without its article: the body is `prefix`, the escaped text, `suffix`.
 
-    A text escaped once (`escape_text`) is shared by all servers and attempts, and the length of a
-    body is known before the body is built.
+    A text escaped once (`escape_text`) is shared by all servers and attempts, and a body's length
+    is known before it is built.
     """
 
     prefix: bytes
@@ -169,9 +169,11 @@ def call_template(
 
 
 def escape_text(text: str) -> bytes:
-    """Return an article's text as it is sent in a request: UTF-8, escaped.
+    """Return an article's text as sent in a request: UTF-8, escaped.
 
-    A character that XML forbids becomes U+FFFD, one code point for one, so that offsets hold.
+    A character that XML forbids becomes U+FFFD, a single code point, so that offsets hold.
+
+    Example: `escape_text("p < 0.05")` returns `b"p &lt; 0.05"`.
     """
     return _escaped(FORBIDDEN.sub("\ufffd", text)).encode()
 
@@ -270,7 +272,7 @@ _SCALARS: Final[Mapping[type, Callable[[Any], str]]] = {
 
 
 class _Encoder:
-    """An encoder of one value and its members; member names are kept with their markup."""
+    """An encoder for a value and its members; member names are kept with their markup."""
 
     def __init__(self, write: Callable[[str], None], nil: bool) -> None:
         self._write = write
@@ -340,10 +342,10 @@ def _scalar_of_subclass(value: object) -> str:
 # -- decompression of answers in bounded steps: a decompression bomb stops at the limit ------------
 
 ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
-"""The values of Content-Encoding that `Inflater` decompresses (RFC 9110, section 8.4.1)."""
+"""The Content-Encoding values that `Inflater` decompresses (RFC 9110, section 8.4.1)."""
 
 MAX_STREAMS = 1_000
-"""The most gzip streams in a body: millions of streams without content would fit into one."""
+"""The maximum number of gzip streams in a body: millions of empty streams would fit."""
 
 _GZIP = b"\x1f\x8b"
 _ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
@@ -351,12 +353,12 @@ _RAW = -zlib.MAX_WBITS
 
 
 class Inflater:
-    """A decompressor of a gzip or zlib stream; `feed` yields at most `CHUNK` bytes at a time.
+    """A decompressor for a gzip or zlib stream; `feed` yields at most `CHUNK` bytes at a time.
 
     A `deflate` stream is also read without its zlib header: RFC 9110, section 8.4.1.2, notes that
     servers omit it. The caller counts the bytes (as `Decoder` does) and stops; nothing is
-    decompressed ahead. Raises `WireError`: `syntax` on a broken stream, and in `close` on one that
-    ends early; `too_large` on too many streams.
+    decompressed ahead. Raises `WireError`: `syntax` on a broken stream, and in `close` on a
+    truncated stream; `too_large` on too many streams.
     """
 
     def __init__(self, encoding: str = "gzip") -> None:
@@ -403,7 +405,7 @@ class Inflater:
         self._stream = zlib.decompressobj(self._format or _ZLIB_OR_GZIP)
 
     def close(self) -> None:
-        """Check that the stream is complete; raises `WireError` where it is not."""
+        """Check that the stream is complete; raises `WireError` if not."""
         if self._started and not self._stream.eof:
             raise WireError(Outcome.SYNTAX, "the compressed body ends early")
 

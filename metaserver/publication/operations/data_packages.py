@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A data package to be made and released.
 
-    That of a training phase has the gold that there is, that of a test phase only with `gold`.
+    A training phase's package has any gold that there is, a test phase's only with `gold`.
     """
 
     phase: PhaseField
@@ -64,12 +64,11 @@ class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The data package of a phase; only what is `released` can be read.
+    """A phase's data package; readable only if `released`.
 
-    `size` is that of its zip in bytes, `sha256` the checksum of the zip, `gold` the version of each
-    task's gold in it; `outdated` says what changed since, or to organisers that
-    its file is gone. `job` is the last release that
-    was begun since the hub was started, for organisers alone.
+    `size` is its zip's size in bytes, `sha256` the zip's checksum, `gold` each task's gold version
+    in it; `outdated` says what changed since, or to organisers that its file is gone. `job` is the
+    last release job since the hub was started, for organisers only.
     """
 
     phase: str
@@ -90,8 +89,8 @@ class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
 async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobDetail:
     """Make a phase's data package, and release it to teams: texts, BioC, gold, checksums.
 
-    It replaces the phase's last one. The gold of a test phase is released from its freeze on, its
-    articles before that only where this is confirmed.
+    It replaces the phase's last one. A test phase's gold is released from its freeze on, its
+    articles before that only with confirmation.
     """
     running = hub.phase(request.phase)
     if request.gold and request.without_gold:
@@ -221,7 +220,7 @@ async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
 
 
 def _lost(hub: HubContext, running: RunningPhase) -> str:
-    """Return that a release has no file, empty where it has one or there is none."""
+    """Return that a release has no file; empty if it has a file or there is no release."""
     package = running.data
     if package is None or data_file(hub, package.sha256).is_file():
         return ""
@@ -251,7 +250,7 @@ async def read(hub: HubContext, caller: Caller, request: PackagePart) -> Package
 
 
 def data_of(hub: HubContext, caller: Caller, phase: str) -> Path:
-    """Return the file of a package; `RefusedError` for who may not read it, or where none is."""
+    """Return a package's file; `RefusedError` if it is not there or may not be read."""
     hub.require_announced(caller, phase)
     running = hub.phase(phase)
     package = offered(hub, running)
@@ -299,7 +298,7 @@ async def _share_data(hub: HubContext) -> None:
 
 
 async def _share_one(hub: HubContext, checksum: str, shared: set[str]) -> None:
-    """Fetch a package from the store, or put one there that a hub of one process has released."""
+    """Fetch a package from the store, or put it there if a single-process hub released it."""
     name, path = DATA + checksum, data_file(hub, checksum)
     is_here = path.is_file()
     if is_here and checksum in shared:
@@ -317,7 +316,7 @@ async def _share_one(hub: HubContext, checksum: str, shared: set[str]) -> None:
 
 
 async def sweep_data(hub: HubContext) -> None:
-    """Delete the files of packages that no release has."""
+    """Delete package files that no release has."""
     async with hub.store.reading() as connection:
         checksums = await data_packages.checksums(connection)
     await asyncio.to_thread(data_maker(hub).keep, set(checksums))

@@ -33,7 +33,7 @@ def check_release(
     gold: bool,
     confirmed: bool,
 ) -> None:
-    """Raise `RefusedError` where a package may not be released; slow for large gold.
+    """Raise `RefusedError` if a package may not be released; slow for large gold.
 
     `others` are the other phases, `confirmed` that teams would have test articles beforehand.
     """

@@ -30,7 +30,7 @@ from metaserver.store.kept_files import KeptFile
 
 KIND = "results-package.make"
 MOST_READ = 2**20
-"""The bytes of a package that one answer has."""
+"""The maximum package bytes in an answer."""
 
 License = Annotated[
     str,
@@ -50,7 +50,7 @@ class PublicationParts:
 
 
 class NewPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A results package to be made."""
+    """A results package to make."""
 
     phase: PhaseField
     gold: Annotated[bool, Meta(description="With the gold, and what reveals it")] = False
@@ -65,9 +65,9 @@ class PackagePart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class PackageDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The results package of a phase that was begun last; `job` is null before the first.
+    """A phase's latest results package; `job` is null before the first.
 
-    `size` is that of its zip in bytes, 0 while there is none.
+    `size` is its zip's size in bytes, 0 without a zip.
     """
 
     phase: str
@@ -76,7 +76,7 @@ class PackageDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PackageContent(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of a package's zip from `offset` on; `size` is that of the whole zip."""
+    """Bytes from a package's zip, beginning at `offset`; `size` is the whole zip's size."""
 
     phase: str
     offset: int
@@ -91,10 +91,10 @@ class PackageContent(msgspec.Struct, frozen=True, kw_only=True):
     report=PackageReport,
 )
 async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetail:
-    """Make the results package of a phase that is frozen or closed.
+    """Make the results package for a frozen or closed phase.
 
     It has tables, figures, pairwise tests, response statistics, runs, signatures and a report; the
-    gold only where it is asked for. It replaces the phase's last package.
+    gold only on request. It replaces the phase's last package.
     """
     running = hub.phase(request.phase)
     if running.state not in OVER:
@@ -190,19 +190,19 @@ def _read(place: Path, offset: int) -> tuple[bytes, int]:
 
 
 async def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None:
-    """Return the file of a package, None where there is none; `RefusedError` for non-organisers.
+    """Return a package's file, None without a package; `RefusedError` for non-organisers.
 
-    It is for pages alone, which send it in one piece.
+    It is only for pages, which send it in one piece.
     """
     caller.require_role(Role.ORGANISER)
     return await _place(hub, hub.phase(phase).name)
 
 
 class KeptPackages(AbstractAsyncContextManager[None]):
-    """The context for the length of which packages are kept; at its end jobs are cancelled.
+    """The context within which packages are kept; at its end jobs are cancelled.
 
-    It is no generator: a hub that is stopped while it starts closes all of these at once, the
-    inner before the outer.
+    It is not a generator: a hub stopped while it starts closes all of them at once, inner before
+    outer.
     """
 
     def __init__(self, hub: HubContext) -> None:

@@ -1,4 +1,4 @@
-"""The data package of a phase: released to teams, looked at, withdrawn."""
+"""A phase's data package: released to teams, viewed, withdrawn."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WORDING = {
 
 @dataclass(frozen=True, kw_only=True)
 class DataPages(PackagePages):
-    """The handlers of data packages."""
+    """The handlers for data packages."""
 
     kind = "data"
     job_kind = data_packages.KIND
@@ -55,7 +55,7 @@ class DataPages(PackagePages):
         return KeptData(self.console.hub)
 
     def _form(self, phase: PhaseDetail) -> OperationForm:
-        """Return the form of a phase: gold is asked about where it is not as usual."""
+        """Return a phase's form: gold is asked about if it is not as usual."""
         gold = "without_gold" if phase.kind is PhaseState.TRAINING else "gold"
         names = (gold, "test_articles", "public", "license", "terms")
         return OperationForm(request=DataRelease, names=names, wording=WORDING)

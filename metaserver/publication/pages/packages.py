@@ -1,4 +1,4 @@
-"""The base of the pages of phases' packages: what there is, and a form that begins another."""
+"""The base for package pages: what there is, and a form that begins another package."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PackagePages(ABC):
             yield
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with the state of a phase's package, and the form."""
+        """Answer with a phase's package state, and the form."""
         return await self._show(request)
 
     async def _show(
@@ -66,7 +66,7 @@ class PackagePages(ABC):
         )
 
     async def begin(self, request: web.Request) -> web.Response:
-        """Begin to make a package, and lead to where its job is shown."""
+        """Begin to make a package, and redirect to the page that shows its job."""
         form_values = await posted(request)
         phase = await self._phase(request)
         values = {**self._form(phase).values(form_values), "phase": phase.phase}
@@ -86,11 +86,11 @@ class PackagePages(ABC):
 
     @abstractmethod
     def _kept(self) -> AbstractAsyncContextManager[None]:
-        """Return the context for the length of which packages are kept."""
+        """Return the context within which packages are kept."""
 
     @abstractmethod
     def _form(self, phase: PhaseDetail) -> OperationForm:
-        """Return the form of a phase."""
+        """Return a phase's form."""
 
     @abstractmethod
     async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
@@ -102,4 +102,4 @@ class PackagePages(ABC):
 
     @abstractmethod
     def _after(self, job: JobDetail) -> str:
-        """Return the address where a job is shown."""
+        """Return the address that shows a job."""

@@ -1,4 +1,4 @@
-"""The released data of a phase: what they are, and the zip itself."""
+"""A phase's released data: what they are, and the zip itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PublicDataPages:
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes of a phase's data."""
+        """Return the routes for a phase's data."""
         return [web.get("/data", self.show), web.get("/data/package", self.fetch)]
 
     async def show(self, request: web.Request) -> web.Response:
@@ -44,7 +44,7 @@ class PublicDataPages:
         )
 
     async def fetch(self, request: web.Request) -> web.StreamResponse:
-        """Answer with the package; parts of it can be asked for (Range)."""
+        """Answer with the package; parts can be requested (Range)."""
         phase = site_of(request).phase
         package = data_of(self.hub, caller_of(request), phase)
         return await stored_zip(request, package, f"data-{phase}.zip", kept=True)

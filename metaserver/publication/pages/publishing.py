@@ -1,4 +1,4 @@
-"""The publication of a phase's results: what it shows, an announcement, its package, one button."""
+"""Publishing a phase's results: what they show, an announcement, the package, a single button."""
 
 from __future__ import annotations
 

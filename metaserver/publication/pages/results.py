@@ -1,4 +1,4 @@
-"""The results package of a phase: asked for, watched, fetched."""
+"""A phase's results package: requested, watched, fetched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FORM = OperationForm(
 
 @dataclass(frozen=True, kw_only=True)
 class ResultsPages(PackagePages):
-    """The handlers of results packages."""
+    """The handlers for results packages."""
 
     kind = "results"
     job_kind = results.KIND

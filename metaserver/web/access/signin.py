@@ -92,7 +92,7 @@ class SignIn:
             token,
             self.gate.now(),
             seconds=self.gate.settings.session_hours * 3600,
-            old=request.cookies.get(self.gate.cookie_name(visitor.origin)),
+            earlier=request.cookies.get(self.gate.cookie_name(visitor.origin)),
             request_id=visitor.caller.request_id,
         )
 

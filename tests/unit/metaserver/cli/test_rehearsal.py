@@ -88,7 +88,7 @@ def test_some_servers_are_away_and_some_answers_are_faulty() -> None:
 
 def test_time_is_divided_by_the_speed() -> None:
     server = planned()[0]
-    fast = scaled(server, 200.0, most=1)
+    fast = scaled(server, 200.0, limit=1)
     assert fast.concurrency == 1
     assert fast.away == server.away / 200
     name = "article0001"

@@ -120,6 +120,6 @@ def test_a_server_without_a_team_is_owned_by_organisers_alone() -> None:
 
 
 def test_notes_that_quote_errors_are_for_their_team() -> None:
-    assert seen_note(ServerState.DOWN, "refused by 10.0.0.7", own=False) == ""
-    assert seen_note(ServerState.DOWN, "refused by 10.0.0.7", own=True) == "refused by 10.0.0.7"
-    assert seen_note(ServerState.SLOW, "takes 60 s", own=False) == "takes 60 s"
+    assert seen_note(ServerState.DOWN, "refused by 10.0.0.7", is_own=False) == ""
+    assert seen_note(ServerState.DOWN, "refused by 10.0.0.7", is_own=True) == "refused by 10.0.0.7"
+    assert seen_note(ServerState.SLOW, "takes 60 s", is_own=False) == "takes 60 s"
