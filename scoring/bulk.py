@@ -32,6 +32,9 @@ _FOLD = np.uint64(0xD6E8FEB86659FD93)
 _SHORT = 16
 """Bytes of an accession that are compared as they are; a longer one gets a number."""
 _NUMBERED = 0xFF << 56  # no text has 0xFF as its sixteenth byte
+_MOST_BITS = 24
+_SORTED = 1 << 15
+"""Rows that are sorted at a time to find items that come twice: all those of some articles."""
 _ROWS_AGAIN = 50_000
 """Rows that are looked at again at a time, at least, because something may be wrong with them."""
 _FEW = 4
@@ -81,8 +84,11 @@ class GoldIndex:
         self.ambiguous = _any_equal(hashes)  # two items with one hash: cannot be looked up
         self._articles = articles[order]
         self._members = [member.at(order) for member in members]
-        self._known = np.zeros(1 << 16, dtype=bool)  # by the hashes' upper bits
-        self._known[self._hashes >> np.uint64(48)] = True
+        # Of the hashes' upper bits, so many that one in sixty of other items has those of one here.
+        bits = min(_MOST_BITS, 6 + len(hashes).bit_length())
+        self._shift = np.uint64(64 - bits)
+        self._known = np.zeros(1 << bits, dtype=bool)
+        self._known[self._hashes >> self._shift] = True
 
     def _members_of(self, accessions: Iterable[str]) -> Members:
         texts = [accession.encode() for accession in accessions]
@@ -92,7 +98,7 @@ class GoldIndex:
 
     def find(self, articles: Places, members: Sequence[Members], hashes: Words) -> Places:
         """Return the rows whose item is in the gold of their article."""
-        rows = np.flatnonzero(self._known[hashes >> np.uint64(48)])
+        rows = np.flatnonzero(self._known[hashes >> self._shift])
         found = np.searchsorted(self._hashes, hashes[rows])
         found = np.minimum(found, len(self._hashes) - 1)
         same = self._articles[found] == articles[rows]
@@ -265,8 +271,10 @@ class _Parts:
         """Take note of a block that was added; there is nothing more to take from it."""
 
     def members(self) -> list[Members]:
-        """Return a whole-file column for each accession of an item."""
-        return [_joined(column) for column in zip(*self._members, strict=True)]
+        """Return a whole-file column for each accession of an item, once."""
+        columns = list(zip(*self._members, strict=True))
+        self._members.clear()
+        return [_joined(column) for column in columns]
 
     def _numbered(self, article: ByteColumn) -> Places:
         """Return the articles' numbers; the text of an article is looked at as rarely as can be."""
@@ -332,14 +340,17 @@ class _PartsWithHits(_Parts):
 
 
 class _Rows:
-    """The rows of a file in such an order that articles are together and their ranks rise."""
+    """The rows of a file in such an order that articles are together and their ranks rise.
+
+    The columns of the parts are taken over.
+    """
 
     def __init__(self, parts: _Parts) -> None:
         self._names = list(parts.article_numbers)
-        articles, ranks = np.concatenate(parts.articles), np.concatenate(parts.ranks)
+        articles, ranks = _whole(parts.articles), _whole(parts.ranks)
         self._order = _order(articles, ranks)
         self.articles, self._ranks = self.ordered(articles), self.ordered(ranks)
-        self._confidences = self.ordered(np.concatenate(parts.confidences))
+        self._confidences = self.ordered(_whole(parts.confidences))
         self._starts = _changes(self.articles)
         self._lengths = np.diff(self._starts, append=len(ranks))
 
@@ -361,7 +372,9 @@ class _Rows:
             wrong = np.flatnonzero(same & (self._ranks[1:] == self._ranks[:-1]))
         else:
             wrong = np.flatnonzero(self._ranks != _counted(self._lengths))
-        twice = _repeated(hashes)
+        cuts = np.searchsorted(self._starts, np.arange(0, len(hashes), _SORTED))
+        starts = [*np.unique(self._starts[np.minimum(cuts, len(self._starts) - 1)]), len(hashes)]
+        twice = np.concatenate([_repeated(hashes[at:end]) for at, end in pairwise(starts)])
         alike = np.flatnonzero(np.isin(hashes, twice)) if len(twice) else twice.astype(np.int64)
         return np.unique(self.articles[np.concatenate([wrong, alike])])
 
@@ -403,6 +416,13 @@ class _Rows:
         _, firsts = np.unique(self.articles[rows], return_index=True)
         lines = rows if self._order is None else self._order[rows]
         return [(int(lines[at]) + 1, int(self._ranks[rows[at]])) for at in firsts]
+
+
+def _whole(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """Return the parts of a column as one, and empty the list, so that both are never kept."""
+    whole: NDArray[Number] = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def _changes(column: Places) -> Places:
