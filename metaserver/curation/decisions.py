@@ -17,6 +17,13 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.publications import Publication
 from metaserver.base.publications import normal as normal_publication
 from metaserver.curation import psi_mi
+from metaserver.curation.experiments import (
+    MOST_EXPERIMENTS,
+    UNSAID,
+    Experiment,
+    Place,
+    check,
+)
 from scoring import Task, pair
 
 MOST_EVENTS = 10_000
@@ -32,11 +39,9 @@ Key: TypeAlias = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
 Accession: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
 Items: TypeAlias = Annotated[tuple[Accession, ...], msgspec.Meta(max_length=2)]
 Short: TypeAlias = Annotated[str, msgspec.Meta(max_length=200)]
-Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Probability: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Moment: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
-Place: TypeAlias = tuple[Offset, Offset]
 ItemKey: TypeAlias = tuple[Task, tuple[str, ...]]
 """A task and an item of it; a pair is sorted."""
 
@@ -51,7 +56,8 @@ class DecisionKind(StrEnum):
     SPECIES = "species"  # `item` in the place of `detail.replaced`: another species
     EVIDENCE = "evidence"  # the passages of an item; none takes them away
     PAIR = "pair"  # two proteins that were marked; it is accepted
-    METHOD = "method"  # the detection method and the interaction type of a pair
+    METHOD = "method"  # detection method and interaction type of a pair's first experiment
+    EXPERIMENTS = "experiments"  # all experiments of a pair
     RELEVANT = "relevant"  # the article's class; None takes it away
     PUBLICATION = "publication"  # the article's identifiers, journal, first author and year
     NOTE = "note"  # a remark on an item, or on the article where `item` is empty
@@ -73,6 +79,7 @@ class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     relevant: bool | None = None
     note: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
     publication: Publication | None = None
+    experiments: Annotated[tuple[Experiment, ...], msgspec.Meta(max_length=MOST_EXPERIMENTS)] = ()
     undoes: Annotated[str, msgspec.Meta(max_length=64)] = ""
     seen_rank: Count | None = None
     seen_probability: Probability | None = None
@@ -86,6 +93,7 @@ _OF_ARTICLE = {
     DecisionKind.NOTE,
     DecisionKind.UNDO,
 }
+_OF_PAIR = {DecisionKind.PAIR, DecisionKind.METHOD, DecisionKind.EXPERIMENTS}
 _SIZES = {Task.INT: 1, Task.IPT: 2}
 
 
@@ -124,10 +132,24 @@ class ItemDecision:
     reason: str = ""
     replaced: tuple[str, ...] = ()
     evidence: tuple[Place, ...] = ()
-    method: str = ""
-    type: str = ""
+    experiments: tuple[Experiment, ...] = ()
     note: str = ""
     detail: DecisionDetail = _NO_DETAIL
+
+    @property
+    def method(self) -> str:
+        """The detection method of its first experiment."""
+        return self.experiments[0].method if self.experiments else ""
+
+    @property
+    def type(self) -> str:
+        """The interaction type of its first experiment."""
+        return self.experiments[0].type if self.experiments else ""
+
+    def observed(self, method: str, type_: str) -> tuple[Experiment, ...]:
+        """Return its experiments, the first of them with this method and type."""
+        first, *others = self.experiments or (UNSAID,)
+        return (msgspec.structs.replace(first, method=method, type=type_), *others)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,7 +245,7 @@ def normal(event: CurationEvent, length: int) -> CurationEvent:
     """Return an event in its one stored form, its pair sorted; raises `RefusedError`."""
     kind, item, detail = event.kind, event.item, event.detail
     size = _SIZES.get(event.task, 0) if event.task else 0
-    if kind in (DecisionKind.PAIR, DecisionKind.METHOD) and event.task is not Task.IPT:
+    if kind in _OF_PAIR and event.task is not Task.IPT:
         raise RefusedError(Refusal.INVALID, f"{kind} is for a pair", field="task")
     if not size and kind not in _OF_ARTICLE:
         raise RefusedError(Refusal.INVALID, f"{kind} needs a task and an item", field="task")
@@ -234,6 +256,8 @@ def normal(event: CurationEvent, length: int) -> CurationEvent:
         raise RefusedError(Refusal.INVALID, f"{detail.method} is no known method", field="method")
     if detail.type and detail.type not in psi_mi.types():
         raise RefusedError(Refusal.INVALID, f"{detail.type} is no known type", field="type")
+    for experiment in detail.experiments:
+        check(experiment, item, length)
     if not all(start < end <= length for start, end in detail.evidence):
         raise RefusedError(Refusal.INVALID, "a passage is not in the article", field="evidence")
     publication = None if detail.publication is None else normal_publication(detail.publication)
@@ -314,7 +338,9 @@ def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent)
         case DecisionKind.EVIDENCE:
             one = replace(one, evidence=detail.evidence)
         case DecisionKind.METHOD:
-            one = replace(one, method=detail.method, type=detail.type)
+            one = replace(one, experiments=one.observed(detail.method, detail.type))
+        case DecisionKind.EXPERIMENTS:
+            one = replace(one, experiments=detail.experiments)
         case DecisionKind.NOTE:
             one = replace(one, note=detail.note)
         case _:
@@ -323,8 +349,9 @@ def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent)
                 decision="accepted",
                 replaced=detail.replaced or one.replaced,
                 evidence=detail.evidence or one.evidence,
-                method=detail.method or one.method,
-                type=detail.type or one.type,
+                experiments=one.observed(detail.method or one.method, detail.type or one.type)
+                if detail.method or detail.type
+                else one.experiments,
                 by_hand=one.by_hand or event.kind in (DecisionKind.ADD, DecisionKind.PAIR),
             )
     items[key] = one

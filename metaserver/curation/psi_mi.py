@@ -13,7 +13,9 @@ from metaserver.curation import vocabulary
 from metaserver.curation.vocabulary import METHOD, TYPE, Term, Vocabulary
 
 UNSPECIFIED_METHOD = Term("MI:0686", "unspecified method")
-UNSPECIFIED_ROLE = Term("MI:0499", "unspecified role")
+BAIT = Term("MI:0496", "bait")
+ENZYME = Term("MI:0501", "enzyme")
+SPOKE = Term("MI:1060", "spoke expansion")
 PHYSICAL_ASSOCIATION = Term("MI:0915", "physical association")
 PROTEIN = Term("MI:0326", "protein")
 UNIPROT = Term("MI:0486", "uniprotkb")
@@ -25,6 +27,7 @@ IDENTITY = Term("MI:0356", "identity")
 PRIMARY_REFERENCE = Term("MI:0358", "primary-reference")
 GENE_NAME = Term("MI:0301", "gene name")
 GENE_SYNONYM = Term("MI:0302", "gene name synonym")
+FIGURE = Term("MI:0599", "figure legend")
 COMMENT = Term("MI:0612", "comment")
 AUTHORS = Term("MI:0636", "author-list")
 JOURNAL = Term("MI:0885", "journal")

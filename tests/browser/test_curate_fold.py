@@ -15,11 +15,13 @@ ITEMS = {"INT": [("P04637",), ("Q00987",), ("P38398",)], "IPT": [("P04637", "Q00
 FOLD = """async ({ address, logs }) => {
   const { fold, nextRedo, nextUndo } = await import(address);
   const one = ({ task, item, decision, implied, byHand, reason, replaced, evidence, method, type,
-    note }) => [task, item, decision, implied, byHand, reason, replaced, evidence, method, type,
-    note];
+    note, experiments }) => [task, item, decision, implied, byHand, reason, replaced, evidence,
+    method, type, note,
+    experiments.map(({ method = "", type = "", host = null }) => [method, type, host])];
   return logs.map((log) => {
-    const { items, relevant, note } = fold(log);
-    return [[...items.values()].map(one), relevant, note, nextUndo(log), nextRedo(log)];
+    const { items, relevant, note, publication } = fold(log);
+    return [[...items.values()].map(one), relevant, note, publication?.pmid,
+      nextUndo(log), nextRedo(log)];
   });
 }"""
 
@@ -31,8 +33,9 @@ def log_of(seed: int) -> list[CurationEvent]:
     for number in range(chance.randint(1, 40)):
         task = chance.choice(["INT", "INT", "IPT"])
         kinds = ["accept", "reject", "undecide", "evidence", "note", "species", "relevant"]
+        kinds.append("publication")
         kind = chance.choice(
-            [*kinds, "undo", "undo", "undo", *(["pair", "method"] * (task == "IPT"))]
+            [*kinds, "undo", "undo", "undo", *(["pair", "method", "experiments"] * (task == "IPT"))]
         )
         detail: dict[str, Any] = {
             "accept": {"evidence": chance.choice([[], [[1, 5]]])},
@@ -41,7 +44,14 @@ def log_of(seed: int) -> list[CurationEvent]:
             "note": {"note": f"note {number}"},
             "species": {"replaced": chance.choice(ITEMS[task])},
             "relevant": {"relevant": chance.choice([True, False, None])},
+            "publication": {"publication": {"pmid": f"{number + 1}"}},
             "pair": {"method": "MI:0096"},
+            "experiments": {
+                "experiments": [
+                    {"method": method, "type": "MI:0407", "host": number or None}
+                    for method in ("MI:0018", "MI:0019")[: chance.randint(0, 2)]
+                ]
+            },
             "method": {"method": chance.choice(["MI:0096", ""]), "type": "MI:0915"},
         }.get(kind, {})
         if kind == "undo":
@@ -49,7 +59,7 @@ def log_of(seed: int) -> list[CurationEvent]:
                 continue
             detail = {"undoes": chance.choice(log[-6:]).key}
         event: dict[str, Any] = {"key": f"event-{number:04}", "kind": kind, "detail": detail}
-        if kind not in ("undo", "relevant"):
+        if kind not in ("undo", "relevant", "publication"):
             event |= {"task": task, "item": chance.choice(ITEMS[task])}
         log.append(normal(msgspec.convert(event, CurationEvent), 1_000))
     return log
@@ -61,10 +71,12 @@ def by_hub(log: list[CurationEvent]) -> list[Any]:
         [
             *(task, item, one.decision, one.implied, one.by_hand, one.reason, one.replaced),
             *(one.evidence, one.method, one.type, one.note),
+            [(each.method, each.type, each.host) for each in one.experiments],
         ]
         for (task, item), one in state.items.items()
     ]
-    found = [items, state.relevant, state.note, next_undo(log), next_redo(log)]
+    pmid = state.publication and state.publication.pmid
+    found = [items, state.relevant, state.note, pmid, next_undo(log), next_redo(log)]
     made: list[Any] = msgspec.json.decode(msgspec.json.encode(found))
     return made
 

@@ -181,11 +181,14 @@ def _relations(
     first: dict[str, str] = {}
     for one in found:
         first.setdefault(one.accession, one.id)
-    for number, item in enumerate(curation.pairs(), start=1):
-        infons = {"type": "PPI", "method": f"{item.detection.id} {item.detection.name}"}
-        infons |= {"interaction": f"{item.interaction.id} {item.interaction.name}"}
+    for number, item, experiment in curation.observations():
+        method, kind = experiment.detection, experiment.interaction
+        infons = {"type": "PPI", "method": f"{method.id} {method.name}"}
+        infons |= {"interaction": f"{kind.id} {kind.name}"}
+        if experiment.negative:
+            infons["negative"] = "yes"
         infons |= _particulars(curation, item)
-        if evidence := " … ".join(curation.evidence_of(item)):
+        if evidence := " … ".join(curation.evidence_of(item, experiment)):
             infons["evidence"] = evidence
         yield {
             "id": f"R{number}",

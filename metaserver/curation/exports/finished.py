@@ -7,12 +7,14 @@ the export may see: whoever makes the model replaces them by aliases where teams
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.curation import psi_mi
 from metaserver.curation.decisions import CurationEvent
+from metaserver.curation.experiments import UNSAID, Experiment
 from metaserver.curation.vocabulary import Term
 from scoring import Task
 
@@ -74,11 +76,10 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
     """A decided item: one accession (INT) or two, sorted (IPT).
 
     `probability` is None for a score that is no probability and for an item added without a
-    proposal; `method` and `type` are ids of PSI-MI, "" where the curator chose none; `servers` is
-    empty for an item that no server had proposed; `decided_at` is in seconds since the epoch.
-    `request_version`, `consensus` and `model` say with which candidates it was shown, how these
-    were found and by which model; `by_hand` is an item that the curator added, and no server had
-    proposed.
+    proposal; `servers` is empty for an item that no server had proposed; `decided_at` is in seconds
+    since the epoch. `request_version`, `consensus` and `model` say with which candidates it was
+    shown, how these were found and by which model; `by_hand` is an item that the curator added, and
+    no server had proposed.
     """
 
     task: Task
@@ -87,8 +88,7 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
     probability: float | None = None
     servers: tuple[ProposedBy, ...] = ()
     evidence: tuple[Passage, ...] = ()
-    method: str = ""
-    type: str = ""
+    experiments: tuple[Experiment, ...] = ()
     reason: str = ""
     note: str = ""
     curator: str = ""
@@ -98,20 +98,22 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
     consensus: str = ""
     model: str = ""
 
-    @property
-    def detection(self) -> Term:
-        """The detection method, "unspecified method" where none was chosen."""
-        return psi_mi.methods().get(self.method, psi_mi.UNSPECIFIED_METHOD)
+    def observations(self) -> tuple[Experiment, ...]:
+        """Return the experiments of a pair; one of which nothing is said where it has none."""
+        return self.experiments or (UNSAID,)
 
     @property
-    def interaction(self) -> Term:
-        """The interaction type, by the rule of its method where none was chosen."""
-        return psi_mi.types().get(self.type) or psi_mi.type_by_rule(self.detection.id)
+    def is_negative(self) -> bool:
+        """True for a pair whose every experiment showed that it does not interact."""
+        return bool(self.experiments) and all(one.negative for one in self.experiments)
 
-    @property
-    def type_is_by_rule(self) -> bool:
-        """The answer to whether the curator left the type to the rule."""
-        return self.type not in psi_mi.types()
+
+class Observation(NamedTuple):
+    """A pair in one experiment; `number` counts those of a curation, from 1."""
+
+    number: int
+    pair: CuratedItem
+    experiment: Experiment
 
 
 class CurationOrigin(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,13 +156,28 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
         """Return the accepted items of a task, in their order."""
         return [item for item in self.items if item.task == task and item.accepted]
 
+    def found(self, task: Task) -> list[CuratedItem]:
+        """Return the accepted items of a task without the pairs that do not interact."""
+        return [item for item in self.accepted(task) if not item.is_negative]
+
     def pairs(self) -> list[CuratedItem]:
         """Return the accepted pairs, in their order."""
         return self.accepted(Task.IPT)
 
+    def observations(self) -> list[Observation]:
+        """Return the accepted pairs, each once for every experiment."""
+        found = ((pair, one) for pair in self.pairs() for one in pair.observations())
+        return [Observation(number, pair, one) for number, (pair, one) in enumerate(found, start=1)]
+
     def protein(self, accession: str) -> CuratedProtein:
-        """Return the protein of an accession, with its accession alone where nothing is known."""
-        return self.proteins.get(accession) or CuratedProtein(accession=accession)
+        """Return the protein of an accession, with its accession alone where nothing is known.
+
+        An isoform or a chain (`P35968-2`) has the names of its entry.
+        """
+        known = self.proteins.get(accession) or self.proteins.get(accession.partition("-")[0])
+        if known is None:
+            return CuratedProtein(accession=accession)
+        return msgspec.structs.replace(known, accession=accession)
 
     def accessions(self) -> list[str]:
         """Return the accepted accessions: those of INT, then others of accepted pairs."""
@@ -173,13 +190,16 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
         found = {one for one in self.mentions.get(accession, ()) if 0 <= one.start < one.end <= end}
         return sorted(found)
 
-    def evidence_of(self, item: CuratedItem) -> Iterator[str]:
-        """Yield the item's evidence as text, those parts that lie within the article.
+    def evidence_of(self, item: CuratedItem, experiment: Experiment = UNSAID) -> Iterator[str]:
+        """Yield the evidence as text, those parts that lie within the article.
+
+        It is that of the experiment, of the item where the experiment has none.
 
         It ends after `MOST_QUOTED` characters: each of many passages may be the whole article.
         """
         text, left = self.article.text, MOST_QUOTED
-        for one in item.evidence:
+        own = tuple(Passage(start=start, end=end) for start, end in experiment.evidence)
+        for one in own or item.evidence:
             if left > 0 and 0 <= one.start < one.end <= len(text):
                 words = text[one.start : min(one.end, one.start + left)]
                 left -= len(words)

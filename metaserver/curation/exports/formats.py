@@ -63,6 +63,12 @@ FORMATS: Mapping[str, ExportFormat] = {
     "psi-xml": ExportFormat(
         title="PSI-MI XML 2.5.4", suffix=".psi.xml", media_type=_XML, write=psi_xml.write_psi_xml
     ),
+    "psi-xml-3": ExportFormat(
+        title="PSI-MI XML 3.0",
+        suffix=".psi30.xml",
+        media_type=_XML,
+        write=lambda curations: psi_xml.write_psi_xml(curations, psi_xml.PSI_30),
+    ),
     "sda": ExportFormat(
         title="Structured Digital Abstract",
         suffix=".sda.txt",

@@ -1,4 +1,4 @@
-"""PSI-MI TAB 2.7 (MITAB): a line an accepted pair, 42 columns.
+"""PSI-MI TAB 2.7 (MITAB): a line an experiment of an accepted pair, 42 columns.
 
 A column has fields between bars, each `database:value(text)`; a part with a reserved character is
 in quotes (HUPO-PSI/miTab, PSI-MITAB27Format).
@@ -10,10 +10,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from metaserver.base.publications import Publication
+from metaserver.curation import psi_mi
+from metaserver.curation.experiments import HOSTS, Experiment, Participant
 from metaserver.curation.exports.characters import date, one_line
-from metaserver.curation.exports.finished import CuratedItem, CuratedProtein, FinishedCuration
-from metaserver.curation.psi_mi import PROTEIN, UNSPECIFIED_ROLE
-from metaserver.curation.vocabulary import Term
+from metaserver.curation.exports.finished import (
+    CuratedItem,
+    CuratedProtein,
+    FinishedCuration,
+    Observation,
+)
+from metaserver.curation.psi_mi import BAIT, PROTEIN, SPOKE
+from metaserver.curation.vocabulary import (
+    BIOLOGICAL_ROLE,
+    EXPERIMENTAL_ROLE,
+    IDENTIFICATION,
+    Term,
+)
 
 COLUMNS = (
     "ID(s) interactor A", "ID(s) interactor B",
@@ -42,13 +54,27 @@ _COMMON_NAME = re.compile(r"(.+) \(([^()]+)\)")
 
 
 def write_mitab(curations: Sequence[FinishedCuration]) -> bytes:
-    """Return the accepted pairs, with a header line."""
+    """Return the experiments of accepted pairs, with a header line.
+
+    One of more than two participants is written as the pairs of its bait, else of its first
+    participant, with each other one (spoke expansion).
+    """
     lines = ["#" + "\t".join(COLUMNS)]
     for curation in curations:
-        for number, item in enumerate(curation.pairs(), start=1):
-            found = _columns(curation, item, number)
-            lines.append("\t".join(found.get(name, EMPTY) or EMPTY for name in COLUMNS))
+        for observation in curation.observations():
+            for sides in _sides(observation):
+                found = _columns(curation, observation, sides)
+                lines.append("\t".join(found.get(name, EMPTY) or EMPTY for name in COLUMNS))
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _sides(observation: Observation) -> Iterator[tuple[Participant, Participant]]:
+    taking_part = observation.experiment.taking_part(observation.pair.item)
+    roles = [one.experimental_role for one in taking_part]
+    hub = roles.index(BAIT.id) if len(taking_part) > 2 and BAIT.id in roles else 0
+    for place, other in enumerate(taking_part):
+        if place != hub:
+            yield taking_part[hub], other
 
 
 def field(database: str, value: str, text: str = "") -> str:
@@ -68,37 +94,55 @@ def _term(term: Term) -> str:
     return field("psi-mi", term.id, term.name)
 
 
-def _columns(curation: FinishedCuration, item: CuratedItem, number: int) -> Mapping[str, str]:
-    first, second = (curation.protein(accession) for accession in item.item)
-    same = HOMO_OLIGOMER if first.accession == second.accession else ""
+def _chosen(root: str, key: str) -> str:
+    term = psi_mi.terms().under(root).get(key)
+    return "" if term is None else _term(term)
+
+
+def _host(taxon: int | None) -> str:
+    return "" if taxon is None else field("taxid", str(taxon), HOSTS.get(taxon, ""))
+
+
+def _columns(
+    curation: FinishedCuration, observation: Observation, sides: tuple[Participant, Participant]
+) -> Mapping[str, str]:
+    item, experiment = observation.pair, observation.experiment
+    several = len(experiment.participants) > 2
+    same = HOMO_OLIGOMER if sides[0].accession == sides[1].accession else ""
     origin = curation.origin
-    identifier = f"{curation.id}-{number}"
+    identifier = f"{curation.id}-{observation.number}"
     source = field("metaserver", origin.source, origin.source) if origin.source else ""
     if origin.source and origin.source_id:
         source = field("psi-mi", origin.source_id, origin.source)
     article = curation.article
     published = [field(database.name, value) for database, value in article.references()]
-    told = list(comments(curation, item))
+    told = list(comments(curation, item, experiment))
     if not published:
         told.append(f"article {article.id}")
-    both = {
-        "Biological role(s)": _term(UNSPECIFIED_ROLE),
-        "Experimental role(s)": _term(UNSPECIFIED_ROLE),
-        "Type(s)": _term(PROTEIN),
-        "Stoichiometry(s)": same,
-    }
-    found = {f"{name} interactor {side}": text for name, text in both.items() for side in "AB"}
-    for side, protein in (("A", first), ("B", second)):
-        found[f"ID(s) interactor {side}"] = field("uniprotkb", protein.accession)
+    found: dict[str, str] = {}
+    for side, participant in zip("AB", sides, strict=True):
+        protein = curation.protein(participant.accession)
         others = [field("uniprotkb", accession) for accession in protein.sent_as]
-        found[f"Alt. ID(s) interactor {side}"] = "|".join(others)
-        found[f"Alias(es) interactor {side}"] = "|".join(_aliases(protein))
-        found[f"Taxid interactor {side}"] = "|".join(_taxa(protein))
+        of_side = {
+            "ID(s)": field("uniprotkb", protein.accession),
+            "Alt. ID(s)": "|".join(others),
+            "Alias(es)": "|".join(_aliases(protein)),
+            "Taxid": "|".join(_taxa(protein)),
+            "Biological role(s)": _chosen(BIOLOGICAL_ROLE, participant.biological_role),
+            "Experimental role(s)": _chosen(EXPERIMENTAL_ROLE, participant.experimental_role),
+            "Type(s)": _term(PROTEIN),
+            "Annotation(s)": field("comment", participant.feature) if participant.feature else "",
+            "Stoichiometry(s)": same,
+        }
+        found |= {f"{name} interactor {side}": text for name, text in of_side.items()}
+        found[f"Identification method participant {side}"] = _chosen(
+            IDENTIFICATION, participant.identification
+        )
     return found | {
-        "Interaction detection method(s)": _term(item.detection),
+        "Interaction detection method(s)": _term(experiment.detection),
         "Publication 1st author(s)": _first_author(article.publication),
         "Publication Identifier(s)": "|".join(published),
-        "Interaction type(s)": _term(item.interaction),
+        "Interaction type(s)": _term(experiment.interaction),
         "Source database(s)": source,
         "Interaction identifier(s)": field(origin.hub or "metaserver", identifier),
         "Confidence value(s)": ""
@@ -107,16 +151,24 @@ def _columns(curation: FinishedCuration, item: CuratedItem, number: int) -> Mapp
         "Interaction annotation(s)": "|".join(field("comment", text) for text in told),
         "Creation date": date(item.decided_at or curation.submitted_at, "%Y/%m/%d"),
         "Update date": date(curation.submitted_at, "%Y/%m/%d"),
-        "Negative": "false",
+        "Negative": str(experiment.negative).lower(),
+        "Host organism(s)": _host(experiment.host),
+        "Expansion method(s)": _term(SPOKE) if several else "",
     }
 
 
-def comments(curation: FinishedCuration, item: CuratedItem) -> Iterator[str]:
+def comments(
+    curation: FinishedCuration, item: CuratedItem, experiment: Experiment
+) -> Iterator[str]:
     """Yield what a reader must know of an interaction that has no column of its own."""
-    yield from curation.evidence_of(item)
+    yield from curation.evidence_of(item, experiment)
+    if experiment.figure:
+        yield f"figure: {experiment.figure}"
+    if experiment.note:
+        yield experiment.note
     if item.note:
         yield item.note
-    if item.type_is_by_rule:
+    if experiment.type_is_by_rule:
         yield "type by rule"
     if not item.servers:
         yield "proposed by no server"

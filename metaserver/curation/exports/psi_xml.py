@@ -1,18 +1,21 @@
-"""PSI-MI XML 2.5.4 in its compact form: experiments and interactors once, then interactions.
+"""PSI-MI XML 2.5.4 and 3.0, compact: experiments and interactors once, then interactions.
 
-Kerrien et al. 2007, doi:10.1186/1741-7007-5-44; the schema is MIF254.xsd (HUPO-PSI/miXML).
+Kerrien et al. 2007, doi:10.1186/1741-7007-5-44; the schemas are MIF254.xsd and MIF300.xsd
+(HUPO-PSI/miXML).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import cast
+from typing import NamedTuple, TypeAlias, cast
 
 from lxml import etree
 from lxml.etree import _Element
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.curation import psi_mi
+from metaserver.curation.experiments import HOSTS, Experiment, Participant
 from metaserver.curation.exports.characters import date, one_line, xml_text
 from metaserver.curation.exports.finished import (
     CuratedArticle,
@@ -24,6 +27,7 @@ from metaserver.curation.exports.mitab import comments
 from metaserver.curation.psi_mi import (
     AUTHORS,
     COMMENT,
+    FIGURE,
     GENE_NAME,
     GENE_SYNONYM,
     IDENTITY,
@@ -32,23 +36,41 @@ from metaserver.curation.psi_mi import (
     PROTEIN,
     PSI_MI,
     UNIPROT,
-    UNSPECIFIED_ROLE,
     YEAR,
 )
-from metaserver.curation.vocabulary import Term
+from metaserver.curation.vocabulary import (
+    BIOLOGICAL_ROLE,
+    EXPERIMENTAL_ROLE,
+    IDENTIFICATION,
+    Term,
+)
 
 _NAMESPACE = "http://psi.hupo.org/mi/mif"
+
 _MOST_TAXON = 2**31 - 1
 
 
-def write_psi_xml(curations: Sequence[FinishedCuration]) -> bytes:
-    """Return the accepted pairs, an entry an article that has any.
+class Form(NamedTuple):
+    """A version of the format: its namespace and its level."""
+
+    namespace: str
+    level: Mapping[str, str]
+
+
+PSI_25 = Form("http://psi.hupo.org/mi/mif", {"level": "2", "version": "5", "minorVersion": "4"})
+PSI_30 = Form("http://psi.hupo.org/mi/mif300", {"level": "3", "version": "0", "minorVersion": "0"})
+_Setting: TypeAlias = tuple[Term, int | None]
+"""What an experiment's description says: its detection method, and its host organism."""
+
+
+def write_psi_xml(curations: Sequence[FinishedCuration], form: Form = PSI_25) -> bytes:
+    """Return the experiments of accepted pairs, an entry an article that has any.
 
     Raises `RefusedError` where no pair is accepted: the schema requires an interaction.
     """
     root = etree.Element(
         _name("entrySet"),
-        {"level": "2", "version": "5", "minorVersion": "4"},
+        dict(form.level),
         nsmap=cast("dict[str, str]", {None: _NAMESPACE}),  # the stubs know no default namespace
     )
     numbers = count(1)
@@ -59,36 +81,44 @@ def write_psi_xml(curations: Sequence[FinishedCuration]) -> bytes:
         raise RefusedError(Refusal.STATE, "no pair is accepted; PSI-MI XML requires one")
     etree.indent(root)
     written: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
-    return written + b"\n"
+    return written.replace(_NAMESPACE.encode(), form.namespace.encode(), 1) + b"\n"
 
 
 def _add_entry(root: _Element, curation: FinishedCuration, number: Callable[[], str]) -> None:
     entry = _add(root, "entry")
     _add_source(entry, curation)
-    pairs = curation.pairs()
-    methods = list(dict.fromkeys(item.detection for item in pairs))
-    experiments = {method: number() for method in methods}
+    observations = curation.observations()
+    settings = dict.fromkeys(_setting(one.experiment) for one in observations)
+    experiments = {setting: number() for setting in settings}
     listed = _add(entry, "experimentList")
-    for method, identifier in experiments.items():
-        _add_experiment(listed, curation.article, method, identifier)
-    accessions = dict.fromkeys(accession for item in pairs for accession in item.item)
+    for setting, identifier in experiments.items():
+        _add_experiment(listed, curation.article, setting, identifier)
+    taking_part = {one.number: one.experiment.taking_part(one.pair.item) for one in observations}
+    accessions = dict.fromkeys(one.accession for found in taking_part.values() for one in found)
     interactors = {accession: number() for accession in accessions}
     listed = _add(entry, "interactorList")
     for accession, identifier in interactors.items():
         _add_interactor(listed, curation.protein(accession), identifier)
     listed = _add(entry, "interactionList")
-    for place, item in enumerate(pairs, start=1):
+    for place, item, observed in observations:
         interaction = _add(listed, "interaction", id=number())
-        names = [_label(curation.protein(accession)) for accession in item.item]
+        participants = taking_part[place]
+        names = [_label(curation.protein(one.accession)) for one in participants]
         _add_names(interaction, "-".join(names).lower())
         _add_reference(interaction, _hub(curation), f"{curation.id}-{place}", IDENTITY)
         referred = _add(interaction, "experimentList")
-        _add(referred, "experimentRef", experiments[item.detection])
-        _add_participants(interaction, [interactors[one] for one in item.item], number)
-        _add_term(interaction, "interactionType", item.interaction)
-        _add(interaction, "negative", "false")
+        _add(referred, "experimentRef", experiments[_setting(observed)])
+        _add_participants(interaction, participants, interactors, number)
+        _add_term(interaction, "interactionType", observed.interaction)
+        _add(interaction, "negative", str(observed.negative).lower())
         _add_confidence(interaction, item)
-        _add_attributes(interaction, comments(curation, item))
+        attributes = _add_attributes(interaction, comments(curation, item, observed))
+        if observed.figure:
+            _add(attributes, "attribute", observed.figure, name=FIGURE.name, nameAc=FIGURE.id)
+
+
+def _setting(experiment: Experiment) -> _Setting:
+    return experiment.detection, experiment.host
 
 
 def _add_source(entry: _Element, curation: FinishedCuration) -> None:
@@ -100,8 +130,9 @@ def _add_source(entry: _Element, curation: FinishedCuration) -> None:
 
 
 def _add_experiment(
-    listed: _Element, article: CuratedArticle, method: Term, identifier: str
+    listed: _Element, article: CuratedArticle, setting: _Setting, identifier: str
 ) -> None:
+    method, host = setting
     experiment = _add(listed, "experimentDescription", id=identifier)
     _add_names(experiment, article.id, article.title)
     published = _add(experiment, "bibref")
@@ -114,6 +145,9 @@ def _add_experiment(
             _add(reference, "secondaryRef", **attributes)
     else:
         _add_attributes(published, [f"article {article.id}"])
+    if host is not None:
+        organism = _add(_add(experiment, "hostOrganismList"), "hostOrganism", ncbiTaxId=str(host))
+        _add_names(organism, HOSTS.get(host, str(host)))
     _add_term(experiment, "interactionDetectionMethod", method)
     known = article.publication
     told = {AUTHORS: known.author, JOURNAL: known.journal, YEAR: str(known.year or "")}
@@ -141,16 +175,32 @@ def _add_interactor(listed: _Element, protein: CuratedProtein, identifier: str) 
 
 
 def _add_participants(
-    interaction: _Element, interactors: Iterable[str], number: Callable[[], str]
+    interaction: _Element,
+    taking_part: Iterable[Participant],
+    interactors: Mapping[str, str],
+    number: Callable[[], str],
 ) -> None:
-    """Add both sides; a protein that meets copies of itself takes part twice."""
+    """Add all participants; a protein that meets copies of itself takes part twice."""
     participants = _add(interaction, "participantList")
-    for interactor in interactors:
+    for one in taking_part:
         participant = _add(participants, "participant", id=number())
-        _add(participant, "interactorRef", interactor)
-        _add_term(participant, "biologicalRole", UNSPECIFIED_ROLE)
-        roles = _add(participant, "experimentalRoleList")
-        _add_term(roles, "experimentalRole", UNSPECIFIED_ROLE)
+        _add(participant, "interactorRef", interactors[one.accession])
+        for wrapper, tag, root, key in (
+            (
+                "participantIdentificationMethodList",
+                "participantIdentificationMethod",
+                IDENTIFICATION,
+                one.identification,
+            ),
+            ("", "biologicalRole", BIOLOGICAL_ROLE, one.biological_role),
+            ("experimentalRoleList", "experimentalRole", EXPERIMENTAL_ROLE, one.experimental_role),
+        ):
+            term = psi_mi.terms().under(root).get(key)
+            if term is not None:
+                parent = _add(participant, wrapper) if wrapper else participant
+                _add_term(parent, tag, term)
+        if one.feature:
+            _add_attributes(participant, [one.feature])
 
 
 def _add_confidence(interaction: _Element, item: CuratedItem) -> None:
@@ -160,10 +210,11 @@ def _add_confidence(interaction: _Element, item: CuratedItem) -> None:
         _add(confidence, "value", f"{item.probability:.2f}")
 
 
-def _add_attributes(parent: _Element, texts: Iterable[str]) -> None:
+def _add_attributes(parent: _Element, texts: Iterable[str]) -> _Element:
     listed = _add(parent, "attributeList")
     for text in texts:
         _add(listed, "attribute", text, name=COMMENT.name, nameAc=COMMENT.id)
+    return listed
 
 
 def _add_names(parent: _Element, short: str, full: str = "") -> _Element:

@@ -13,6 +13,7 @@ import msgspec
 from metaserver.curation.exports.characters import unicode_tree
 from metaserver.curation.exports.finished import FinishedCuration
 from metaserver.curation.psi_mi import DOI, PUBMED, PUBMED_CENTRAL
+from scoring import Task
 
 _SOURCES = {PUBMED: "PubMed", PUBMED_CENTRAL: "PMC", DOI: "DOI"}
 _NAMESPACES = [{"prefix": "uniprot", "uri": "https://www.uniprot.org/uniprotkb/"}]
@@ -35,7 +36,7 @@ def _annotated(curation: FinishedCuration) -> Mapping[str, Any]:
             span = {"begin": place.start, "end": place.end}
             denotations.append({"id": name, "span": span, "obj": f"uniprot:{accession}"})
     relations: list[Mapping[str, Any]] = []
-    for item in curation.pairs():
+    for item in curation.found(Task.IPT):
         one, other = item.item
         if one in first and other in first:
             object_ = first[other][1] if one == other else first[other][0]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from metaserver.curation.experiments import Experiment, Participant
 from metaserver.curation.exports.characters import one_line
 from metaserver.curation.exports.finished import CuratedItem, FinishedCuration
+from metaserver.curation.psi_mi import BAIT, ENZYME
 
 _VERBS = {
     "MI:0915": "physically interacts ({}) with",
@@ -21,22 +23,37 @@ _RESERVED = re.compile(r"[()]+")
 
 
 def write_sda(curations: Sequence[FinishedCuration]) -> bytes:
-    """Return the accepted pairs as sentences, sorted, each once; several articles have headings."""
+    """Return the accepted pairs as sentences, sorted, each once; several articles have headings.
+
+    Experiments that showed no interaction are left out.
+    """
     parts = []
     for one in curations:
-        lines = sorted({_sentence(one, item) for item in one.pairs()})
+        lines = sorted(
+            {
+                _sentence(one, found.pair, found.experiment)
+                for found in one.observations()
+                if not found.experiment.negative
+            }
+        )
         if len(curations) > 1:
             lines.insert(0, f"# {one_line(one.article.id)}")
         parts.append("".join(f"{line}\n" for line in lines))
     return "\n".join(parts).encode()
 
 
-def _sentence(curation: FinishedCuration, item: CuratedItem) -> str:
-    term, method = item.interaction, item.detection
+def _sentence(curation: FinishedCuration, item: CuratedItem, experiment: Experiment) -> str:
+    """Return a sentence of a pair in the order of its roles: a bait, an enzyme first."""
+    term, method = experiment.interaction, experiment.detection
     verb = _VERBS.get(term.id, f"takes part in a {term.name} ({{}}) with").format(term.id)
-    first, second = (_protein(curation, accession) for accession in item.item)
-    other = "itself" if first == second else second
-    return f"{first} {verb} {other} by {method.name} ({method.id})"
+    sides = sorted(experiment.taking_part(item.item), key=lambda one: not _acts(one))
+    first, *others = (_protein(curation, one.accession) for one in sides)
+    others = ["itself" if other == first else other for other in others]
+    return f"{first} {verb} {' and '.join(others)} by {method.name} ({method.id})"
+
+
+def _acts(participant: Participant) -> bool:
+    return participant.experimental_role == BAIT.id or participant.biological_role == ENZYME.id
 
 
 def _protein(curation: FinishedCuration, accession: str) -> str:

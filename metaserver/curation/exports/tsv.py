@@ -38,7 +38,7 @@ def gold_of(curations: Iterable[FinishedCuration], task: Task | str) -> Gold:
     items: dict[str, frozenset[Item]] = {}
     for one in curations:
         article = _column(one.article.id)
-        if found := frozenset(_item(item) for item in one.accepted(task)):
+        if found := frozenset(_item(item) for item in one.found(task)):
             items[article] = items.get(article, frozenset()) | found
     return ItemGold(task=task, items=items)
 
@@ -58,7 +58,7 @@ def run_tsv(curations: Iterable[FinishedCuration], task: Task | str) -> str:
         if task is not Task.ACT:
             answers[article] = [
                 Hit(_item(item), rank, _confidence(item.probability))
-                for rank, item in enumerate(one.accepted(task), start=1)
+                for rank, item in enumerate(one.found(task), start=1)
             ]
         elif one.relevant is not None:
             answers[article] = Classification(one.relevant, _confidence(one.relevance))

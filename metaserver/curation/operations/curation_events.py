@@ -172,6 +172,12 @@ async def _added(
 ) -> Additions:
     """Return names and places of the accessions that no candidate has; they must be valid."""
     named = [name for one in sent for name in (*one.item, *one.detail.replaced)]
+    named += [
+        participant.entry
+        for one in sent
+        for experiment in one.detail.experiments
+        for participant in experiment.participants
+    ]
     if not named:
         return Additions()
     async with hub.store.reading() as connection:

@@ -25,11 +25,11 @@ from metaserver.curation.decisions import (
     CurationState,
     Decision,
     ItemKey,
-    Place,
     fold,
     next_redo,
     next_undo,
 )
+from metaserver.curation.experiments import Experiment, Place
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.mentions import CandidateSpan, EvidenceSpan
 from metaserver.curation.pdf import NOTICE
@@ -45,7 +45,7 @@ class DecidedItem(msgspec.Struct, frozen=True, kw_only=True):
 
     `implied` is a protein that is accepted because a pair of it is; `by_hand` one that was added
     and that no server had proposed. `replaced` is the item in whose place it was accepted;
-    `evidence` are places of the text.
+    `evidence` are places of the text; `method` and `type` are those of the first experiment.
     """
 
     task: str
@@ -59,6 +59,7 @@ class DecidedItem(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Place, ...]
     method: str
     type: str
+    experiments: tuple[Experiment, ...]
     note: str
 
 
@@ -233,6 +234,7 @@ def _decisions(state: CurationState, candidates: Set[ItemKey]) -> Sequence[Decid
             evidence=one.evidence,
             method=one.method,
             type=one.type,
+            experiments=one.experiments,
             note=one.note,
         )
         for (task, item), one in state.items.items()

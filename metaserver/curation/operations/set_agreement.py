@@ -15,7 +15,8 @@ from msgspec import Meta
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
 from metaserver.curation.adjudication import Disagreement, RulingChoice, check_adjudicator
-from metaserver.curation.decisions import CurationState, Decision, ItemDecision, Place, fold
+from metaserver.curation.decisions import CurationState, Decision, ItemDecision, fold
+from metaserver.curation.experiments import Place
 from metaserver.curation.operations.curation_sets import OneSet, adjudicates, seen_set
 from metaserver.curation.operations.curation_view import dated
 from metaserver.curation.sets import (

@@ -3,7 +3,7 @@
 
 const NOTHING = {
   decision: "undecided", place: -1, at: 0, implied: false, byHand: false,
-  reason: "", replaced: [], evidence: [], method: "", type: "", note: "",
+  reason: "", replaced: [], evidence: [], method: "", type: "", experiments: [], note: "",
 };
 
 export const keyOf = (task, item) => `${task}:${item.join(",")}`;
@@ -40,14 +40,16 @@ export function fold(log) {
   const items = new Map(); // by key: the decision on an item
   let relevant = null;
   let note = "";
+  let publication = null; // as the curator mended it
   inForce(log).forEach((event, place) => {
     const detail = event.detail ?? {};
     if (event.kind === "relevant") relevant = detail.relevant ?? null;
+    else if (event.kind === "publication") publication = detail.publication ?? null;
     else if (event.kind === "note" && !event.item?.length) note = detail.note ?? "";
     else apply(items, place, event, detail);
   });
   imply(items);
-  return { items, relevant, note };
+  return { items, relevant, note, publication };
 }
 
 function apply(items, place, { kind, task, item, at = 0 }, detail) {
@@ -67,17 +69,28 @@ function changed(kind, known, decided, detail) {
   if (kind === "reject") return { ...decided, decision: "rejected", reason: detail.reason ?? "" };
   if (kind === "undecide") return { ...decided, decision: "undecided" };
   if (kind === "evidence") return { ...known, evidence: detail.evidence ?? [] };
-  if (kind === "method") return { ...known, method: detail.method ?? "", type: detail.type ?? "" };
+  if (kind === "experiments") return observed(known, detail.experiments ?? []);
+  if (kind === "method") return named(known, detail.method ?? "", detail.type ?? "");
   if (kind === "note") return { ...known, note: detail.note ?? "" };
+  const { method = "", type = "" } = detail;
   return {
-    ...decided,
+    ...(method || type ? named(decided, method || known.method, type || known.type) : decided),
     decision: "accepted",
     replaced: detail.replaced?.length ? detail.replaced : known.replaced,
     evidence: detail.evidence?.length ? detail.evidence : known.evidence,
-    method: detail.method || known.method,
-    type: detail.type || known.type,
     byHand: known.byHand || kind === "add" || kind === "pair",
   };
+}
+
+// An item with these experiments; its method and type are those of the first.
+function observed(known, experiments) {
+  const { method = "", type = "" } = experiments[0] ?? {};
+  return { ...known, experiments, method, type };
+}
+
+function named(known, method, type) {
+  const [first, ...others] = known.experiments;
+  return observed(known, [{ ...first, method, type }, ...others]);
 }
 
 // The proteins of accepted pairs are accepted, where the curator did not decide on them later.

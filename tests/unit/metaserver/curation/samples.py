@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 from hypothesis import strategies as st
 
 from metaserver.base.publications import Publication
 from metaserver.curation.decisions import CurationEvent, DecisionDetail, DecisionKind
+from metaserver.curation.experiments import Experiment, Participant
 from metaserver.curation.exports.finished import (
     CuratedArticle,
     CuratedItem,
@@ -64,6 +66,18 @@ def event(number: int, kind: str, task: str = "", *item: str, **detail: object) 
 
 
 PULLED = (TEXT.index("EGFR (α"), TEXT.index(" EGFR forms"))
+PULLED_DOWN = (
+    Experiment(
+        method="MI:0096",
+        host=-1,
+        figure="Fig. 1B",
+        participants=(
+            Participant(accession=f"{EGFR}-2", experimental_role="MI:0498", feature="Y1092F"),
+            Participant(accession=GRB2, experimental_role="MI:0496", identification="MI:0113"),
+        ),
+    ),
+    Experiment(method="MI:0018", host=4932, negative=True),
+)
 LOG = [
     event(1, "accept", "INT", EGFR, seen_rank=1, seen_probability=0.97),
     event(2, "accept", "IPT", EGFR, GRB2, evidence=(PULLED,)),
@@ -94,6 +108,15 @@ SAMPLE = finish(
     "c42", ARTICLE, "curator 1", LOG, submitted_at=SUBMITTED, opened_at=SUBMITTED - 300,
     relevance=0.88, proposed=PROPOSED, proteins=PROTEINS, spans=SPANS, origin=ORIGIN,
 )  # fmt: skip
+
+DETAILED = msgspec.structs.replace(
+    SAMPLE,
+    items=tuple(
+        msgspec.structs.replace(one, experiments=PULLED_DOWN) if one.item == (EGFR, GRB2) else one
+        for one in SAMPLE.items
+    ),
+)
+"""The sample with two experiments of its pair, one of them negative."""
 
 HOSTILE = st.text(
     st.one_of(
@@ -171,11 +194,34 @@ class _Hostile:
             if self.yes()
             else (),
             evidence=self.passages(length),
-            method=self.chance.choice(["", "MI:0096", "MI:0107", self.text()]),
-            type=self.chance.choice(["", "MI:0407", self.text()]),
+            experiments=tuple(
+                self.experiment(length)
+                for _ in range(self.chance.randint(0, 2) if size == 2 else 0)
+            ),
             reason=self.text(),
             note=self.text(),
             curator=self.text(),
+        )
+
+    def experiment(self, length: int) -> Experiment:
+        return Experiment(
+            method=self.chance.choice(["", "MI:0096", "MI:0107", self.text()]),
+            type=self.chance.choice(["", "MI:0407", self.text()]),
+            host=self.chance.choice([None, -1, 9606]),
+            figure=self.text(),
+            negative=self.yes(),
+            evidence=tuple((max(0, one.start), max(0, one.end)) for one in self.passages(length)),
+            note=self.text(),
+            participants=tuple(
+                Participant(
+                    accession=self.chance.choice(self.known),
+                    experimental_role=self.chance.choice(["", "MI:0496", self.text()]),
+                    biological_role=self.chance.choice(["", "MI:0501"]),
+                    identification=self.chance.choice(["", "MI:0113"]),
+                    feature=self.text(),
+                )
+                for _ in range(self.chance.choice([0, 2, 3]))
+            ),
         )
 
     def passages(self, length: int) -> tuple[Passage, ...]:

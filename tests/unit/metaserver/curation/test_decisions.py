@@ -1,6 +1,7 @@
 """Decisions: a log that retries do not change, undo to any depth, and the state that follows."""
 
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,9 +19,12 @@ from metaserver.curation.decisions import (
     fold,
     next_redo,
     next_undo,
+    normal,
     receive,
 )
-from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1, event
+from metaserver.curation.experiments import Experiment, Participant
+from scoring import Task
+from tests.unit.metaserver.curation.samples import EGFR, GRB2, PULLED_DOWN, SHC1, event
 
 LENGTH = 1_000
 
@@ -229,3 +233,58 @@ def test_an_event_is_read_back() -> None:
         detail=DecisionDetail(seen_rank=3, evidence=((1, 2),)),
     )  # fmt: skip
     assert msgspec.json.decode(msgspec.json.encode(one), type=CurationEvent) == one
+
+
+def test_a_pair_has_several_experiments_and_the_method_is_that_of_the_first() -> None:
+    """Events of a page without experiments read as one, and change the first of several."""
+    log = [
+        event(1, "pair", "IPT", EGFR, GRB2, method="MI:0096"),
+        event(2, "experiments", "IPT", EGFR, GRB2, experiments=PULLED_DOWN),
+        event(3, "method", "IPT", EGFR, GRB2, method="MI:0019"),
+    ]
+    states = [fold(log[:end]).items[Task("IPT"), (EGFR, GRB2)] for end in (1, 2, 3)]
+    assert states[0].experiments == (Experiment(method="MI:0096"),)
+    assert states[1].experiments == PULLED_DOWN
+    first, second = states[2].experiments
+    assert (first.method, first.host, second) == ("MI:0019", -1, PULLED_DOWN[1])
+    assert states[2].method == "MI:0019"
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("method", {"method": "MI:0407"}),
+        ("type", {"type": "MI:0096"}),
+        ("host", {"host": 0}),
+        ("evidence", {"evidence": ((0, 10_000),)}),
+        ("accession", {"participants": (Participant(accession="P00533-0"),)}),
+        ("accession", {"participants": (Participant(accession="egfr"),)}),
+        ("participants", {"participants": (Participant(accession=EGFR),)}),
+        (
+            "biological_role",
+            {
+                "participants": (
+                    Participant(accession=f"{EGFR}-PRO_0000016665", biological_role="MI:0496"),
+                    Participant(accession=f"{GRB2}-2"),
+                )
+            },
+        ),
+    ],
+)
+def test_an_experiment_that_cannot_be_is_refused_by_its_field(
+    field: str, values: dict[str, Any]
+) -> None:
+    one = event(1, "experiments", "IPT", EGFR, GRB2, experiments=(Experiment(**values),))
+    with pytest.raises(RefusedError) as caught:
+        normal(one, 100)
+    assert caught.value.field == field
+
+
+def test_an_experiment_like_another_has_its_roles_by_place() -> None:
+    new = PULLED_DOWN[0].like((SHC1, EGFR))
+    assert (new.method, new.host, new.figure, new.negative) == ("MI:0096", -1, "", False)
+    assert [(one.accession, one.experimental_role, one.feature) for one in new.participants] == [
+        (SHC1, "MI:0498", ""),
+        (EGFR, "MI:0496", ""),
+    ]
+    assert PULLED_DOWN[1].like((SHC1, EGFR)).participants == ()

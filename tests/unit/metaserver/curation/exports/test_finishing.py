@@ -20,13 +20,13 @@ def test_items_keep_the_order_of_the_candidates() -> None:
 
 def test_mentions_and_evidence_are_places_of_the_text() -> None:
     assert {TEXT[one.start : one.end] for one in SAMPLE.places(GRB2)} == {"Grb2"}
-    [pair] = [one for one in SAMPLE.accepted("IPT") if one.method]
+    [pair] = [one for one in SAMPLE.accepted("IPT") if one.experiments]
     assert [*SAMPLE.evidence_of(pair)] == ["EGFR (α-phosphorylated) was pulled down with Grb2."]
     assert Passage(start=1, end=2) < Passage(start=2, end=3)
 
 
 def test_evidence_has_an_end_however_much_of_the_article_it_is() -> None:
-    [pair] = [one for one in SAMPLE.accepted("IPT") if one.method]
+    [pair] = [one for one in SAMPLE.accepted("IPT") if one.experiments]
     article = msgspec.structs.replace(SAMPLE.article, text="x" * 1_000)
     long = msgspec.structs.replace(SAMPLE, article=article)
     all_of_it = msgspec.structs.replace(pair, evidence=(Passage(start=0, end=1_000),) * 50)

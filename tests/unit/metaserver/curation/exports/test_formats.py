@@ -9,7 +9,7 @@ from tests.shared import ROOT
 from tests.unit.metaserver.curation.samples import SAMPLE
 
 DOCUMENT = ROOT / "docs" / "curators.md"
-EXAMPLES = re.compile(r"<!-- example of ([a-z-]+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
+EXAMPLES = re.compile(r"<!-- example of ([a-z0-9-]+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -1,36 +1,61 @@
-"""PSI-MI XML 2.5.4: valid by its schema for any text, and complete."""
+"""PSI-MI XML 2.5.4 and 3.0: valid by their schemas for any text, and complete."""
 
-import os
 from functools import cache
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from lxml import etree
 
 from metaserver.base.errors import RefusedError
-from metaserver.curation.exports.psi_xml import write_psi_xml
+from metaserver.curation.exports.psi_xml import PSI_25, PSI_30, Form, write_psi_xml
 from tests.conformance.foreign import CACHE, missing
-from tests.unit.metaserver.curation.samples import EGFR, GRB2, SAMPLE, curations
+from tests.unit.metaserver.curation.samples import DETAILED, EGFR, GRB2, SAMPLE, curations
 
 MI = {"m": "http://psi.hupo.org/mi/mif"}
-SCHEMA = CACHE / "python" / "pymex" / "mif" / "MIF254.xsd"
-"""The schema as the package pymex ships it; `.ci/peers` installs it."""
+ROLE = "m:experimentalRoleList/m:experimentalRole/m:names/m:shortLabel"
+SCHEMAS = {PSI_25.namespace: "MIF254.xsd", PSI_30.namespace: "MIF300.xsd"}
+"""The schemas as the package pymex ships them; `.ci/peers` installs it."""
 
 
 @cache
-def schema() -> etree.XMLSchema:
-    path = Path(os.environ.get("MIF254_XSD", SCHEMA))
+def schema(namespace: str = PSI_25.namespace) -> etree.XMLSchema:
+    path = CACHE / "python" / "pymex" / "mif" / SCHEMAS[namespace]
     if not path.exists():
-        missing("MIF254.xsd")
+        missing(path.name)
     return etree.XMLSchema(etree.parse(path))
 
 
+@pytest.mark.parametrize("form", [PSI_25, PSI_30], ids=["2.5.4", "3.0"])
+def test_a_curation_is_valid(form: Form) -> None:
+    written = write_psi_xml([SAMPLE, DETAILED], form)
+    schema(form.namespace).assertValid(etree.fromstring(written))
+
+
 @settings(max_examples=50)
-@given(curations().filter(lambda one: one.accepted("IPT")))
-def test_any_curation_is_valid(curation) -> None:
-    schema().assertValid(etree.fromstring(write_psi_xml([curation])))
+@given(curations().filter(lambda one: one.accepted("IPT")), st.sampled_from([PSI_25, PSI_30]))
+def test_any_curation_is_valid(curation, form: Form) -> None:
+    schema(form.namespace).assertValid(etree.fromstring(write_psi_xml([curation], form)))
+
+
+def test_an_experiment_has_its_host_participants_and_sign() -> None:
+    root = etree.fromstring(write_psi_xml([DETAILED]))
+    hosts = [one.get("ncbiTaxId") for one in root.iterfind(".//m:hostOrganism", MI)]
+    assert hosts == ["-1", "4932"]
+    pulled, hybrid, _ = root.iterfind(".//m:interaction", MI)
+    assert [one.findtext("m:negative", "", MI) for one in (pulled, hybrid)] == ["false", "true"]
+    known = {
+        one.get("id"): one.find("m:xref/m:primaryRef", MI).get("id")
+        for one in root.iterfind(".//m:interactor", MI)
+    }
+    taking_part = [
+        (known[one.findtext("m:interactorRef", "", MI)], one.findtext(ROLE, "", MI))
+        for one in pulled.iterfind(".//m:participant", MI)
+    ]
+    assert taking_part == [(f"{EGFR}-2", "prey"), (GRB2, "bait")]
+    texts = {one.get("name"): one.text for one in pulled.iterfind("m:attributeList/*", MI)}
+    assert texts["figure legend"] == "Fig. 1B"
 
 
 def test_the_schema_refuses_what_is_not_valid() -> None:

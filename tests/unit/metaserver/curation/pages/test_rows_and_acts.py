@@ -46,7 +46,8 @@ def candidate(task: str, *item: str, **values: Any) -> ShownCandidate:
 def decided(task: str, *item: str, **values: Any) -> DecidedItem:
     given: dict[str, Any] = {
         "decision": "accepted", "at": 1.0, "implied": False, "by_hand": False, "reason": "",
-        "replaced": (), "evidence": ((0, 7),), "method": "", "type": "", "note": "",
+        "replaced": (), "evidence": ((0, 7),), "method": "", "type": "",
+        "note": "", "experiments": (),
     }  # fmt: skip
     return DecidedItem(task=task, item=item, **given | values)
 
