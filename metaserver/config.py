@@ -347,12 +347,12 @@ def read_settings(path: Path) -> Settings:
         what = getattr(error, "problem", None) or "not YAML"
         raise InputError(path, str(what), line=mark.line + 1 if mark else None) from error
     except msgspec.ValidationError as error:
-        line = _line(yaml.compose(text, _Loader), str(error))
+        line = line_of(yaml.compose(text, _Loader), str(error))
         raise InputError(path, str(error), line=line) from error
 
 
-def _line(node: Any, problem: str) -> int | None:
-    """Return the setting's line that a problem names ("... - at `$.limits.timeout`")."""
+def line_of(node: Any, problem: str) -> int | None:
+    """Return the line of a YAML document that a problem names ("... - at `$.limits.timeout`")."""
     steps = re.findall(r"\.(\w+)|\[(\d+)\]", problem.partition("at `$")[2])
     unknown = re.search(r"unknown field `(.*?)`", problem)
     if unknown:

@@ -20,6 +20,7 @@ from metaserver.operations import (
     annotations,
     attempts,
     boards,
+    bundles,
     callbacks,
     challenge_pages,
     challenges,
@@ -56,6 +57,7 @@ MODULES = tuple(
     for module in (
         challenges,
         challenge_pages,
+        bundles,
         sign_ups,
         sign_up_links,
         phases,

@@ -119,6 +119,16 @@ def read_upload(
     else:
         paths = [folder / name]
         paths[0].write_bytes(content)
+    yield from read_unpacked(paths, folder, name, problems)
+
+
+def read_unpacked(
+    paths: Sequence[Path], folder: Path, name: str, problems: list[InputError]
+) -> Iterator[Article]:
+    """Yield the articles of files that are not trusted, below a folder, as `read_upload` does.
+
+    `name` is what they came in.
+    """
     sources: dict[ArticleId, str] = {}
     size = 0
     for path in paths:

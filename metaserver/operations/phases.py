@@ -267,23 +267,7 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
         raise RefusedError(Refusal.STATE, message, field="phase")
     corpus = await known_corpus(hub, request.corpus)
     require_release(hub, request.release)
-    plan = checked(
-        PhasePlan(
-            title=request.title,
-            kind=PhaseState(request.kind),
-            opens=moment_in(request.opens, challenge.timezone, "opens"),
-            freezes=moment_in(request.freezes, challenge.timezone, "freezes"),
-            closes=moment_in(request.closes, challenge.timezone, "closes"),
-            tasks=request.tasks,
-            limits=request.limits,
-            visibility=request.visibility,
-            ranking=request.ranking,
-            team_names=request.team_names,
-            public_share=request.public_share,
-            usage=request.usage,
-            answers=request.answers,
-        )
-    )
+    plan = planned(request, challenge.timezone)
     async with hub.store.writing() as connection:
         await phases.add(
             connection,
@@ -298,6 +282,27 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
             connection, caller, "phases.create", request.phase, **_audit_details(request)
         )
     return _warned(detail(hub, await reopened(hub, request.phase)))
+
+
+def planned(request: NewPhase, zone: str) -> PhasePlan:
+    """Return the plan of a new phase, whose dates are in a zone; `RefusedError` if it is none."""
+    return checked(
+        PhasePlan(
+            title=request.title,
+            kind=PhaseState(request.kind),
+            opens=moment_in(request.opens, zone, "opens"),
+            freezes=moment_in(request.freezes, zone, "freezes"),
+            closes=moment_in(request.closes, zone, "closes"),
+            tasks=request.tasks,
+            limits=request.limits,
+            visibility=request.visibility,
+            ranking=request.ranking,
+            team_names=request.team_names,
+            public_share=request.public_share,
+            usage=request.usage,
+            answers=request.answers,
+        )
+    )
 
 
 @operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER)

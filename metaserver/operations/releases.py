@@ -24,7 +24,7 @@ from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NamedEntry, N
 @operation("Releases.list", "GET /releases", Role.ORGANISER)
 async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[str]:
     """Return the built UniProt releases' names, the newest name first."""
-    return _built(Path(hub.settings.uniprot.releases))
+    return built(hub)
 
 
 class EntrySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,6 +88,11 @@ def _search(release: Path, request: EntrySearch) -> Sequence[FoundEntry]:
     with closing(directory):
         entries = directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
     return [FoundEntry.of(entry) for entry in entries]
+
+
+def built(hub: HubContext) -> Sequence[str]:
+    """Return the built releases' names, the newest name first."""
+    return _built(Path(hub.settings.uniprot.releases))
 
 
 def _built(folder: Path) -> Sequence[str]:

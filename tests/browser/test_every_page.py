@@ -59,6 +59,8 @@ ORGANISER = {
     "control room": "/organise/phases/test/watch", "extended": "/organise/phases/test/extend",
     "changed": "/organise/phases/test/edit", "closed": "/organise/phases/test/close",
     "published": "/organise/phases/over/publish",
+    "bundle": "/organise/bundle", "cloned": "/organise/challenges/bc/clone",
+    "challenge, changed": "/organise/challenges/bc",
     "deleted": "/organise/phases/test/delete", "data": "/organise/phases/test/data",
     "data, withdrawn": "/organise/phases/test/data/withdraw",
     "results": "/organise/phases/over/results", "page": "/organise/challenges/bc/page",

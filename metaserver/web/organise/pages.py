@@ -10,6 +10,7 @@ from metaserver.base.states import Role
 from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
 from metaserver.web.organise.audit import AuditPage
+from metaserver.web.organise.bundles import BundlePages
 from metaserver.web.organise.challenges import ChallengePages
 from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
@@ -52,6 +53,7 @@ class OrganiserPages:
             web.get("/organise", self.overview),
             web.get("/organise/events", self.events, allow_head=False),
             *ChallengePages(console=console).routes(),
+            *BundlePages(console=console).routes(),
             *TextPages(console=console).routes(),
             *SignUpDesk(console=console).routes(),
             *NewPhasePages(console=console, refused=refused).routes(),

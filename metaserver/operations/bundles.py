@@ -1,0 +1,487 @@
+"""Bundles of challenges: checked, made into a challenge at once, exported again."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.phases import SECTIONS, Challenge, SignUpMode
+from metaserver.base.plans import DATES, PhasePlan
+from metaserver.base.records import Article, ArticleId, PhaseName, ServerName, TaskName, TeamName
+from metaserver.base.states import Role
+from metaserver.boards.gold import no_accession, read_gold, unanswerable
+from metaserver.corpus.writing import bioc_collections
+from metaserver.operations.bundle_files import (
+    PLAN,
+    ChallengeDraft,
+    PhaseDraft,
+    read_bundle,
+    unzipped_content,
+    written_plan,
+    zip_of,
+)
+from metaserver.operations.caller import Caller
+from metaserver.operations.challenges import seen_challenge
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import END, NAME, ChallengeField
+from metaserver.operations.phases import planned
+from metaserver.operations.planning import require_release
+from metaserver.operations.releases import built
+from metaserver.operations.table import operation
+from metaserver.operations.text_files import unpacked
+from metaserver.phases.restore import vocabulary_of
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import articles, phases, runs, teams
+from metaserver.tasks.plugin import (
+    FiledTask,
+    OfflineTask,
+    RunFile,
+    TaskPlugin,
+    installed_tasks,
+)
+
+MOST_REPORTED = 20
+SAMPLES = Path(__file__).with_name("samples")
+TEXTS_AT_ONCE = 50  # articles that are read at once for an export
+
+Content = Annotated[bytes, Meta(description="The bundle: a zip (docs/organisers.md)")]
+Named = Annotated[
+    str,
+    Meta(pattern=rf"^([A-Za-z0-9][A-Za-z0-9._-]{{0,63}})?{END}", description="Another name for it"),
+]
+Suffix = Annotated[
+    str,
+    Meta(
+        pattern=rf"^[A-Za-z0-9._-]{{0,32}}{END}",
+        description="What is added to the names of its phases, such as -2027",
+    ),
+]
+
+
+class BundleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bundle, or the name of one that ships with the hub, and other names for its contents.
+
+    `release`: of phases that name none; by default the newest that was built.
+    """
+
+    content: Content = b""
+    sample: Annotated[
+        Literal["", "interactions", "names", "biotopes"],
+        Meta(description="In place of a bundle: a small one that ships with the hub"),
+    ] = ""
+    challenge: Named = ""
+    suffix: Suffix = ""
+    release: Annotated[str, Meta(description="The UniProt release of phases without one")] = ""
+
+
+class BundleOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A challenge to be exported: its definition and gold; `answers`: with uploaded runs too."""
+
+    challenge: ChallengeField
+    answers: Annotated[bool, Meta(description="With the uploaded runs")] = False
+
+
+class ChallengeCopy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A challenge to be made again under another name: without dates, runs and teams."""
+
+    challenge: ChallengeField
+    name: Annotated[str, Meta(pattern=NAME, description="The name of the new one")]
+    suffix: Suffix
+
+
+class BundleFault(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is wrong in a bundle: its file, with the line where it is known."""
+
+    place: str
+    message: str
+
+
+class BundledPhase(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase of a bundle: its name, its articles, the tasks of its gold, its runs."""
+
+    phase: str
+    articles: int
+    gold: tuple[str, ...]
+    runs: int
+
+
+class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The effects of a bundle, or all that is wrong with it: then nothing is made."""
+
+    challenge: str
+    phases: tuple[BundledPhase, ...]
+    faults: tuple[BundleFault, ...] = ()
+
+
+class BundleContent(msgspec.Struct, frozen=True, kw_only=True):
+    """A challenge as a bundle: a zip."""
+
+    challenge: str
+    content: bytes
+
+
+@operation("Challenges.check", "POST /bundles/check", Role.ORGANISER)
+async def check(hub: HubContext, _caller: Caller, request: BundleFile) -> BundleReport:
+    """Say what a bundle would make, or all that is wrong with it; nothing is made."""
+    draft, _ = await _draft(hub, request)
+    return _report(draft)
+
+
+@operation("Challenges.make", "POST /bundles", Role.ORGANISER)
+async def make(hub: HubContext, caller: Caller, request: BundleFile) -> BundleReport:
+    """Make a challenge of a bundle: page, phases, articles, gold, uploaded runs.
+
+    Everything is checked before anything is made, and all of it is made at once, or nothing.
+    """
+    draft, read = await _draft(hub, request)
+    return await _made(hub, caller, draft, read)
+
+
+@operation("Challenges.export", "GET /challenges/{challenge}/bundle", Role.ORGANISER)
+async def export(hub: HubContext, caller: Caller, request: BundleOrder) -> BundleContent:
+    """Return a challenge as a bundle, of which another hub makes the same challenge.
+
+    Answers of servers are not in it: results packages have them.
+    """
+    challenge = await seen_challenge(hub, caller, request.challenge)
+    content = await _exported(hub, challenge, answers=request.answers)
+    async with hub.store.writing() as connection:
+        await audit_log(
+            connection, caller, "challenges.export", challenge.name, answers=request.answers
+        )
+    return BundleContent(challenge=challenge.name, content=content)
+
+
+@operation("Challenges.clone", "POST /challenges/{challenge}/clone", Role.ORGANISER)
+async def clone(hub: HubContext, caller: Caller, request: ChallengeCopy) -> BundleReport:
+    """Make a challenge again: its page, phases, articles and gold, without dates and runs."""
+    challenge = await seen_challenge(hub, caller, request.challenge)
+    content = await _exported(hub, challenge, dated=False)
+    asked = BundleFile(content=content, challenge=request.name, suffix=request.suffix)
+    draft, read = await _draft(hub, asked)
+    return await _made(hub, caller, draft, read)
+
+
+# -- check and make --------------------------------------------------------------------------------
+
+ReadRuns = Mapping[tuple[str, int], RunFile]
+"""The runs of a bundle as they were read, by phase and place."""
+
+
+async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, ReadRuns]:
+    """Read a bundle and check it against the hub; faults are in the draft."""
+    release = request.release or next(iter(built(hub)), "")
+    content = await asyncio.to_thread(_shipped, request.sample) if request.sample else b""
+    if bool(request.content) == bool(content):
+        message = "is needed, or a sample: one of them"
+        raise RefusedError(Refusal.INVALID, message, field="content")
+    content = content or request.content
+    draft = await asyncio.to_thread(read_bundle, content, release, request.challenge)
+    for place, phase in enumerate(draft.phases):
+        name = f"{phase.plan.phase}{request.suffix}"
+        if not re.fullmatch(NAME, name):
+            draft.fault(PLAN, f"{name!r} is not a name", phase.line)
+        plan = msgspec.structs.replace(phase.plan, phase=name)
+        draft.phases[place] = _renamed(phase, plan)
+    read: dict[tuple[str, int], RunFile] = {}
+    if draft.challenge is not None:
+        async with hub.store.reading() as connection:
+            known = await phases.get_challenge(connection, draft.challenge.challenge)
+            retired = {
+                team.name
+                for team in await teams.list_all(connection)
+                if team.retired_at is not None
+            }
+        if known is not None:
+            draft.fault(PLAN, f"there is a challenge {known.name!r} already: give another name")
+        for phase in draft.phases:
+            if phase.plan.phase in hub.phases.scheduler.phases:
+                message = f"there is a phase {phase.plan.phase!r} already: add a suffix"
+                draft.fault(PLAN, message, phase.line)
+            for run, _ in phase.runs:
+                if run.team in retired:
+                    draft.fault(PLAN, f"team {run.team!r} is retired on this hub", phase.line)
+            await _check_phase(hub, draft, phase, read)
+    return draft, read
+
+
+def _shipped(sample: str) -> bytes:
+    """Return a bundle that ships with the hub."""
+    folder = SAMPLES / sample
+    files = sorted(one for one in folder.rglob("*") if one.is_file())
+    return zip_of((one.relative_to(folder).as_posix(), one.read_bytes()) for one in files)
+
+
+def _renamed(phase: PhaseDraft, plan: Any) -> PhaseDraft:
+    return PhaseDraft(
+        plan=plan,
+        line=phase.line,
+        corpus=phase.corpus,
+        articles=phase.articles,
+        gold=phase.gold,
+        runs=phase.runs,
+    )
+
+
+async def _check_phase(
+    hub: HubContext, draft: ChallengeDraft, phase: PhaseDraft, read: dict[tuple[str, int], RunFile]
+) -> None:
+    """Check a phase's release, its gold against that, and read its runs."""
+    try:
+        require_release(hub, phase.plan.release)
+    except RefusedError as error:
+        draft.fault(PLAN, f"phase {phase.plan.phase}: {error.message}", phase.line)
+        return
+    known: set[str] = set()
+    for place, (run, _) in enumerate(phase.runs):
+        async with hub.store.reading() as connection:
+            if run.run in known or await runs.is_server(connection, ServerName(run.run)):
+                message = f"the name {run.run!r} is taken by another run or a server"
+                draft.fault(PLAN, message, phase.line)
+        known.add(run.run)
+        try:
+            read[phase.plan.phase, place] = await asyncio.to_thread(_read_run, hub, phase, place)
+        except (InputError, RefusedError) as error:
+            draft.fault(run.file, error.message)
+    for file, message in await asyncio.to_thread(_unanswerable, hub, phase):
+        draft.fault(file, message)
+
+
+def _unanswerable(hub: HubContext, phase: PhaseDraft) -> Sequence[tuple[str, str]]:
+    """Return the golds that no answer can match, as they are of another task or release."""
+    found = []
+    vocabulary = vocabulary_of(hub.settings, phase.plan.release)
+    for task, (name, content) in phase.gold.items():
+        gold = read_gold(task, unpacked(content), name)
+        if unanswerable(installed_tasks()[task], gold, vocabulary).is_all:
+            found.append((name, no_accession(phase.plan.release)))
+    return found
+
+
+def _read_run(hub: HubContext, phase: PhaseDraft, place: int) -> RunFile:
+    """Read an uploaded run; raises `RefusedError` for one with faults. Slow: for a thread."""
+    run, content = phase.runs[place]
+    task: TaskPlugin | None = installed_tasks().get(TaskName(run.task))
+    if not isinstance(task, FiledTask | OfflineTask):
+        raise RefusedError(Refusal.INVALID, f"{run.task!r} takes no result files")
+    if phase.plan.tasks and run.task not in phase.plan.tasks:
+        raise RefusedError(Refusal.INVALID, f"{run.task} is no task of phase {phase.plan.phase}")
+    with tempfile.TemporaryDirectory(prefix="metaserver-run-") as folder:
+        path = Path(folder) / "run.tsv"
+        path.write_bytes(unpacked(content))
+        if isinstance(task, OfflineTask):
+            if task.name not in phase.gold:
+                raise RefusedError(
+                    Refusal.INVALID, f"there is no gold of {task.name} to read it by"
+                )
+            name, gold = phase.gold[task.name]
+            found = task.read_upload(path, read_gold(task.name, unpacked(gold), name))
+        else:
+            ids = [ArticleId(row["article_id"]) for row in phase.articles.rows]
+            found = task.read_run(path, ids, vocabulary_of(hub.settings, phase.plan.release))
+    if found.faults or not found.payloads:
+        said = "; ".join(map(str, (found.faults or found.problems)[:MOST_REPORTED]))
+        raise RefusedError(Refusal.INVALID, said or "it has no valid answer")
+    return found
+
+
+def _report(draft: ChallengeDraft) -> BundleReport:
+    return BundleReport(
+        challenge=draft.challenge.challenge if draft.challenge else "",
+        phases=tuple(
+            BundledPhase(
+                phase=one.plan.phase,
+                articles=len(one.articles.rows),
+                gold=tuple(one.gold),
+                runs=len(one.runs),
+            )
+            for one in draft.phases
+        ),
+        faults=tuple(BundleFault(place=one.place, message=one.message) for one in draft.faults),
+    )
+
+
+async def _made(
+    hub: HubContext, caller: Caller, draft: ChallengeDraft, read: ReadRuns
+) -> BundleReport:
+    """Make a challenge of a draft without faults, in one transaction."""
+    if draft.faults or draft.challenge is None:
+        more = len(draft.faults) - MOST_REPORTED
+        said = "; ".join(map(str, draft.faults[:MOST_REPORTED]))
+        message = f"{said} (and {more} more)" if more > 0 else said
+        raise RefusedError(Refusal.INVALID, message, field="content")
+    made, now = draft.challenge, hub.clock()
+    async with hub.store.writing() as connection:
+        if await phases.get_challenge(connection, made.challenge) is not None:
+            message = f"there is a challenge {made.challenge!r} by now"
+            raise RefusedError(Refusal.STATE, message, field="challenge")
+        await phases.set_challenge(connection, made.challenge, made.title, made.timezone)
+        await phases.change_challenge(connection, made.challenge, page=draft.page)
+        challenge = await phases.get_challenge(connection, made.challenge)
+        assert challenge is not None
+        for phase in draft.phases:
+            name = PhaseName(phase.plan.phase)
+            if await phases.get(connection, name) is not None:
+                raise RefusedError(Refusal.STATE, f"there is a phase {name!r} by now")
+            corpus = await articles.store_articles(connection, phase.articles)
+            await phases.add_corpus_version(connection, phase.corpus, corpus.id, "bundle")
+            phase_id = await phases.add(
+                connection,
+                name,
+                challenge.id,
+                planned(phase.plan, made.timezone),
+                corpus_id=corpus.id,
+                release=phase.plan.release,
+                after=hub.phases.scheduler.last_id,
+            )
+            for task, (source, content) in phase.gold.items():
+                await phases.set_gold(connection, phase_id, task, source, content)
+            for place, (run, content) in enumerate(phase.runs):
+                team = await teams.get(connection, TeamName(run.team))
+                team_id = (
+                    await teams.add(connection, TeamName(run.team), "", "")
+                    if team is None
+                    else team.id
+                )
+                found = read[phase.plan.phase, place]
+                await runs.put(
+                    connection,
+                    phase_id,
+                    team_id,
+                    TaskName(run.task),
+                    ServerName(run.run),
+                    content=unpacked(content),
+                    payloads=found.payloads,
+                    problems=found.problems,
+                    at=now,
+                )
+        names = [phase.plan.phase for phase in draft.phases]
+        await audit_log(connection, caller, "challenges.make", made.challenge, phases=names)
+    for phase in draft.phases:
+        async with hub.store.reading() as connection:
+            stored = await phases.get(connection, PhaseName(phase.plan.phase))
+        if stored is not None:
+            await hub.phases.scheduler.take_over(stored)
+    return _report(draft)
+
+
+# -- export ----------------------------------------------------------------------------------------
+
+
+async def _exported(
+    hub: HubContext, challenge: Challenge, *, answers: bool = False, dated: bool = True
+) -> bytes:
+    """Return the bundle of a challenge."""
+    page = challenge.page
+    mode = SignUpMode.APPROVE if page.sign_up is SignUpMode.CODE else page.sign_up
+    head = {
+        "challenge": challenge.name,
+        "title": challenge.title,
+        "timezone": challenge.timezone,
+        "sign_up": mode.value,
+        "terms_version": page.terms_version,
+    }
+    files: dict[str, bytes] = {
+        f"texts/{name}.md": text.encode()
+        for name in (*(section.name for section in SECTIONS), "terms")
+        if (text := getattr(page, name))
+    }
+    plans = [
+        await _phase(hub, running, files, answers=answers, dated=dated)
+        for running in sorted(hub.phases.scheduler.phases.values(), key=lambda one: one.phase.id)
+        if running.phase.challenge == challenge.name
+    ]
+    files = {PLAN: written_plan(head, plans)} | files
+    return await asyncio.to_thread(zip_of, files.items())
+
+
+async def _phase(
+    hub: HubContext,
+    running: RunningPhase,
+    files: dict[str, bytes],
+    *,
+    answers: bool,
+    dated: bool,
+) -> Mapping[str, Any]:
+    """Return a phase as the plan has it, and add its files."""
+    phase = running.phase
+    async with hub.store.reading() as connection:
+        named = [
+            one.name
+            for one in await phases.list_corpora(connection)
+            if one.corpus_id == phase.corpus_id
+        ]
+        golds = await phases.newest_gold(connection, phase.id)
+    place = f"articles/{named[0] if named else phase.name}"
+    if not any(name.startswith(f"{place}/") for name in files):
+        listed = await _articles(hub, running)
+        parts = await asyncio.to_thread(lambda: [b"".join(one) for one in bioc_collections(listed)])
+        files |= {f"{place}/{n:04}.json": part for n, part in enumerate(parts, start=1)}
+    gold = {
+        task: _filed(files, f"phases/{phase.name}/gold_{task}", one.source, unpacked(one.content))
+        for task, one in golds.items()
+    }
+    plan, usual = (msgspec.to_builtins(one) for one in (phase.plan, PhasePlan()))
+    plan |= {name: _date(running, name) if dated else None for name in DATES}
+    values = {key: value for key, value in plan.items() if value != usual[key]}
+    found: dict[str, Any] = {"phase": phase.name, **values, "release": phase.release}
+    found |= {"articles": place} | ({"gold": gold} if gold else {})
+    if answers and (uploaded := [one async for one in _runs(hub, running, files)]):
+        found["runs"] = uploaded
+    return found
+
+
+def _date(running: RunningPhase, name: str) -> str | None:
+    """Return when a phase reached a state manually, or else reaches it by its plan."""
+    manual, planned_at = (getattr(one, name) for one in (running.phase.moments, running.phase.plan))
+    at = planned_at if manual is None else datetime.fromtimestamp(manual, UTC)
+    return at.astimezone(UTC).isoformat() if at else None
+
+
+async def _articles(hub: HubContext, running: RunningPhase) -> Sequence[Article]:
+    ids, corpus_id = running.corpus.ids, running.phase.corpus_id
+    found: list[Article] = []
+    for start in range(0, len(ids), TEXTS_AT_ONCE):
+        places = range(start, min(start + TEXTS_AT_ONCE, len(ids)))
+        texts = await hub.store.article_texts(corpus_id, places)
+        async with hub.store.reading() as connection:
+            listed = await articles.list_page(connection, corpus_id, start, len(places))
+        for one, text in zip(listed, texts, strict=True):
+            article = Article(
+                id=ArticleId(one.article), title=one.title, text=text, source=one.source
+            )
+            found.append(article)
+    return found
+
+
+async def _runs(
+    hub: HubContext, running: RunningPhase, files: dict[str, bytes]
+) -> AsyncIterator[Mapping[str, str]]:
+    for run in running.offline.values():
+        async with hub.store.reading() as connection:
+            content = await runs.content(connection, running.phase.id, run.name)
+        if content is not None:
+            place = f"phases/{running.name}/runs/{run.team}/{run.task}/{run.name}"
+            filed = _filed(files, place, "run.tsv", unpacked(content))
+            yield {"run": run.name, "team": run.team, "task": run.task, "file": filed}
+
+
+def _filed(files: dict[str, bytes], place: str, source: str, content: bytes) -> str:
+    """Add a file to a bundle, a zip as a folder; return its place."""
+    with unzipped_content(content) as inner:
+        if inner is not None:
+            files |= {f"{place}/{name}": data for name, data in inner.items()}
+            return place
+    suffix = PurePath(source.removesuffix(".gz")).suffix
+    name = f"{place}{suffix if re.fullmatch(r'[.][A-Za-z0-9]{1,8}', suffix) else '.tsv'}"
+    files[name] = content
+    return name

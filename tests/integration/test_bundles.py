@@ -1,0 +1,191 @@
+"""Bundles of challenges: whole or nothing, every fault with its line, there and back again."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.operations.bundle_files import read_bundle, zip_of
+from metaserver.operations.bundles import SAMPLES
+from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.sites import organiser_token, visiting
+
+PLAN = (SAMPLES / "interactions" / "challenge.yaml").read_text()
+RUN = b"pathway1\tP04637\t1\t0.9\npathway1\tQ00987\t2\t0.8\n"
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    """A hub with nothing in it but a release."""
+    async with at_work(await settings(tmp_path)) as running:
+        yield running
+
+
+def bundle(**changes: str | bytes | None) -> bytes:
+    """Return the sample of interactions with other files, by name: `__` stands for `/`."""
+    folder = SAMPLES / "interactions"
+    files = {
+        one.relative_to(folder).as_posix(): one.read_bytes()
+        for one in sorted(folder.rglob("*"))
+        if one.is_file()
+    }
+    for name, content in changes.items():
+        place = name.replace("__", "/") if "/" not in name else name
+        files[place] = content.encode() if isinstance(content, str) else content or b""
+    return zip_of(files.items())
+
+
+def plan(text: str) -> dict[str, str]:
+    return {"challenge.yaml": text}
+
+
+def faults(content: bytes) -> list[str]:
+    return list(map(str, read_bundle(content, "test").faults))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (
+            plan(PLAN.replace("kind: training", "kind: tranining")),
+            "challenge.yaml:10: kind: Invalid",
+        ),
+        (
+            plan(PLAN.replace("    title: Test\n", "    titel: Test\n")),
+            "challenge.yaml:19: Object con",
+        ),
+        (
+            plan(PLAN.replace("timezone: UTC", "timezone: Mars")),
+            "challenge.yaml:5: this machine does not know",
+        ),
+        (
+            plan(PLAN.replace("articles/interactions-test", "../etc")),
+            "challenge.yaml:18: '../etc' is",
+        ),
+        (plan(PLAN.replace("bundle: 1", "bundle: 2")), "challenge.yaml:2: bundle: Expected"),
+        (plan("a: &a [1]\nb: *a\n"), "challenge.yaml:2: refers to another part of itself"),
+        (plan("a: [1\n"), "challenge.yaml:2: "),
+        (plan("[" * 9_000 + "]" * 9_000), "challenge.yaml: nested too deeply"),
+        (plan("#" * 300_000), "challenge.yaml: larger than 256 KiB"),
+        ({"gold/test_INT.tsv": "pathway3\tP01112\nbad\n"}, "gold/test_INT.tsv:2: "),
+        ({"gold/test_INT.tsv": "elsewhere\tP01112\n"}, "gold/test_INT.tsv: none of its articles"),
+        ({"articles/interactions-test/x.xml": "<a>"}, "articles/interactions-test/x.xml:1: "),
+    ],
+)
+def test_every_fault_has_its_file_and_line(files: dict[str, str], said: str) -> None:
+    [found] = faults(bundle(**files))
+    assert found.startswith(said)
+
+
+def test_all_faults_are_said_at_once() -> None:
+    found = faults(
+        bundle(
+            **plan(
+                PLAN.replace("kind: training", "kind: x").replace(
+                    "tasks: [ACT, INT, IPT]", "tasks: [NO]"
+                )
+            ),
+            **{"texts/description.md": b"\xff"},
+        )
+    )
+    assert [one.partition(":")[0] for one in found] == ["texts/description.md"] + 2 * [
+        "challenge.yaml"
+    ]
+
+
+def test_hostile_zips_are_refused_before_they_are_unpacked() -> None:
+    bomb = zip_of([("challenge.yaml", b"\0" * 2**24)])
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("../challenge.yaml", PLAN)
+    assert "honest zip" in faults(bomb)[0]
+    assert "not a plain name" in faults(out.getvalue())[0]
+    assert "not a complete zip" in faults(b"no zip")[0]
+
+
+async def test_the_bundles_that_ship_make_challenges(running: Running) -> None:
+    for sample in ("interactions", "names", "biotopes"):
+        made = await running.do("challenges.make", sample=sample)
+        assert (made.challenge, made.faults) == (sample, ())
+        for phase in made.phases:
+            shown = await running.do("phases.get", phase=phase.phase)
+            assert set(shown.gold) == set(phase.gold) == set(shown.tasks)
+            assert not (await running.do("phases.plan", phase=phase.phase)).outside
+
+
+async def test_nothing_is_made_of_a_bundle_with_a_fault(running: Running) -> None:
+    wrong = bundle(**{"gold/test_INT.tsv": "bad\n"})
+    report = await running.do("challenges.check", content=wrong)
+    assert [one.place for one in report.faults] == ["gold/test_INT.tsv:1"]
+    with pytest.raises(RefusedError) as refused:
+        await running.do("challenges.make", content=wrong)
+    assert (refused.value.refusal, refused.value.field) == (Refusal.INVALID, "content")
+    assert await running.do("challenges.list") == []
+    assert await running.do("corpora.list") == []
+    await running.do("challenges.make", content=bundle())
+    again = await running.do("challenges.check", content=bundle())
+    assert [one.message.partition(":")[0] for one in again.faults] == [
+        "there is a challenge 'interactions' already",
+        "there is a phase 'interactions-training' already",
+        "there is a phase 'interactions-test' already",
+    ]
+
+
+async def boards(running: Running) -> Any:
+    """Return the rows of the training phase's boards."""
+    return {
+        task: (await running.do("boards.get", phase="interactions-training", task=task)).rows
+        for task in ("ACT", "INT", "IPT")
+    }
+
+
+async def test_an_exported_challenge_is_made_again_with_equal_boards(
+    running: Running, tmp_path: Path
+) -> None:
+    await running.do("challenges.make", sample="interactions")
+    await running.do("challenges.edit", challenge="interactions", rules="Be *fair*.")
+    await running.do("phases.open", phase="interactions-training")
+    await running.do("teams.create", team="blue")
+    file = {"phase": "interactions-training", "task": "INT", "run": "blue-1", "content": RUN}
+    await running.do("runs.upload", running.team("blue"), **file)
+    corpus = await running.do("corpora.articles", corpus="interactions-test")
+    exported = await running.do("challenges.export", challenge="interactions", answers=True)
+    before = await boards(running)
+    assert before["INT"]
+    assert any(before["INT"][0].values.values())
+    alone = await running.do("challenges.export", challenge="interactions")
+    assert b"runs/" not in alone.content
+    async with at_work(await settings(tmp_path / "other")) as other:
+        await other.do("challenges.make", content=exported.content)
+        await other.caught_up()
+        assert await boards(other) == before
+        kept = await other.do("corpora.articles", corpus="interactions-test")
+        assert [one.article for one in kept] == [one.article for one in corpus]
+        texts = await other.do("challenges.get", challenge="interactions")
+        assert texts.rules == "Be *fair*."
+        again = await other.do("challenges.export", challenge="interactions", answers=True)
+        assert again.content == exported.content
+
+
+async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) -> None:
+    async with visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        page = await ana.send("/organise/bundle", {"content": ("b.zip", bundle(**plan("a: 1")))})
+        assert page.status == 422
+        assert "challenge.yaml:1" in page.said
+        page = await ana.send("/organise/bundle", {"content": ("b.zip", bundle())})
+        assert (page.status, page.path) == (200, "/organise")
+        path = "/organise/challenges/interactions/bundle"
+        page = await ana.get(f"{path}?answers=1")
+        assert page.headers["Content-Type"] == "application/zip"
+        page = await ana.post(
+            "/organise/challenges/interactions/clone", name="next", suffix="-2027"
+        )
+        assert (page.status, page.path) == (200, "/organise")
+        assert (await running.do("phases.get", phase="interactions-test-2027")).challenge == "next"
