@@ -46,18 +46,18 @@ async def serve_app(app: web.Application, settings: WebSettings) -> AsyncIterato
 
 
 async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
-    most = files.current().clients
+    limit = files.current().clients
 
     def answer() -> asyncio.Protocol:
-        full = most is not None and len(server.connections) >= most
+        full = limit is not None and len(server.connections) >= limit
         return _Refusing() if full else server()
 
     try:
         listener = await asyncio.get_running_loop().create_server(
             answer, host, port, backlog=ACCEPTED
         )
-        for one in listener.sockets:
-            with one.dup() as listening:  # asyncio has one number for both
+        for sock in listener.sockets:
+            with sock.dup() as listening:  # asyncio has one number for both
                 listening.listen(WAITING)
         return listener
     except OSError as error:

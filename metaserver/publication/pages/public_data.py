@@ -47,4 +47,4 @@ class PublicDataPages:
         """Answer with the package; parts can be requested (Range)."""
         phase = site_of(request).phase
         package = data_of(self.hub, caller_of(request), phase)
-        return await stored_zip(request, package, f"data-{phase}.zip", kept=True)
+        return await stored_zip(request, package, f"data-{phase}.zip", cacheable=True)

@@ -67,8 +67,8 @@ class Proxies:
 
     def trusts(self, address: str | None) -> bool:
         """Return whether an address is one of a proxy."""
-        read = read_address(address)
-        return read is not None and any(read in network for network in self._networks)
+        ip = read_address(address)
+        return ip is not None and any(ip in network for network in self._networks)
 
 
 def read_address(text: str | None) -> Address | None:

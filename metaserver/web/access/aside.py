@@ -27,11 +27,11 @@ class TimedWork(Generic[P, T]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Do it."""
-        begun = time.thread_time()
+        start = time.thread_time()
         try:
             return self._work(*args, **kwargs)
         finally:
-            self.seconds = time.thread_time() - begun
+            self.seconds = time.thread_time() - start
 
 
 async def aside(

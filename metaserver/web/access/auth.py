@@ -100,9 +100,11 @@ class Gate:
         self._wrong = Buckets(anonymous, clock=clock, sharers=sharers)
         self._workbenches: WeakValueDictionary[Hashable, ClientWorkbench] = WeakValueDictionary()
         self._streams = Slots(settings.streams_an_address, settings.streams)
-        self.uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS, kept=bodies.UPLOADS_KEPT)
+        self.uploads = Slots(
+            bodies.UPLOADS_OF_ONE, bodies.UPLOADS, reserved_slots=bodies.UPLOADS_KEPT
+        )
         self.downloads = Slots(
-            bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS, kept=bodies.DOWNLOADS_KEPT
+            bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS, reserved_slots=bodies.DOWNLOADS_KEPT
         )
         self._sign_ins = Failures(Delays(), clock=clock, sharers=sharers)
         self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock, sharers=sharers)
@@ -278,9 +280,9 @@ def identified(proxies: Proxies) -> Middleware:
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        given = request.headers.get(REQUEST_ID_HEADER, "")
-        sane = proxies.trusts(request.remote) and _SANE_ID.fullmatch(given)
-        request[REQUEST_ID] = given if sane else uuid.uuid4().hex
+        header_value = request.headers.get(REQUEST_ID_HEADER, "")
+        sane = proxies.trusts(request.remote) and _SANE_ID.fullmatch(header_value)
+        request[REQUEST_ID] = header_value if sane else uuid.uuid4().hex
         with structlog.contextvars.bound_contextvars(request_id=request[REQUEST_ID]):
             return await handler(request)
 
@@ -348,7 +350,7 @@ async def token_caller(request: web.Request, secret: str) -> Caller:
     visitor = gate.with_workbench(Visitor(caller=caller, origin=origin, payer=_payer(token)))
     gate.count(visitor)
     payers = request[PAYERS]
-    if all(known.payer != visitor.payer for known in payers):
+    if all(other_visitor.payer != visitor.payer for other_visitor in payers):
         payers.append(visitor)
     return visitor.caller
 
@@ -420,13 +422,13 @@ class _OtherSessionError(RefusedError):
 
 async def _check_sent_by_page(request: web.Request, session: Session) -> None:
     check_same_site(request)
-    given = request.headers.get(CSRF_HEADER, "")
-    if not given and not request.path.startswith(PROGRAMS):
-        given = await first_text(request, CSRF_FIELD)
-        if not given:
-            given = await first_text(request, AGAIN_FIELD)
-            request[AGAIN] = bool(given)
-    if not csrf.matches(given, session.csrf):
+    csrf_value = request.headers.get(CSRF_HEADER, "")
+    if not csrf_value and not request.path.startswith(PROGRAMS):
+        csrf_value = await first_text(request, CSRF_FIELD)
+        if not csrf_value:
+            csrf_value = await first_text(request, AGAIN_FIELD)
+            request[AGAIN] = bool(csrf_value)
+    if not csrf.matches(csrf_value, session.csrf):
         raise _OtherSessionError
 
 

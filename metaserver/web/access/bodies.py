@@ -136,15 +136,15 @@ async def received(request: web.Request) -> bytes:
     return body.getvalue()
 
 
-async def pieces(request: web.Request, most: int, *, read: int = 0) -> AsyncIterator[bytes]:
+async def pieces(request: web.Request, limit: int, *, bytes_read: int = 0) -> AsyncIterator[bytes]:
     """Give a body's bytes as they come, once `read` of them were read; 413 beyond `most`."""
     check_plain(request)
-    if (request.content_length or 0) > most:
-        raise web.HTTPRequestEntityTooLarge(most)
+    if (request.content_length or 0) > limit:
+        raise web.HTTPRequestEntityTooLarge(limit)
     while data := await request.content.readany():
-        read += len(data)
-        if read > most:
-            raise web.HTTPRequestEntityTooLarge(most)
+        bytes_read += len(data)
+        if bytes_read > limit:
+            raise web.HTTPRequestEntityTooLarge(limit)
         yield data
 
 

@@ -29,18 +29,18 @@ def key_of(request: web.Request) -> str:
     """Return the key that a callback brings: `apikey`, Bearer, or either half of Basic."""
     if "apikey" in request.query:
         return request.query["apikey"][:_MOST]
-    kind, _, given = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+    kind, _, credentials = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
     match kind.lower():
         case "bearer":
-            return given.strip()[:_MOST]
+            return credentials.strip()[:_MOST]
         case "basic":
-            user, _, password = _decoded(given).partition(":")
+            user, _, password = _decoded(credentials).partition(":")
             return (password or user)[:_MOST]
     return ""
 
 
-def _decoded(given: str) -> str:
+def _decoded(credentials: str) -> str:
     try:
-        return base64.b64decode(given.strip()[: 2 * _MOST], validate=True).decode()
+        return base64.b64decode(credentials.strip()[: 2 * _MOST], validate=True).decode()
     except (binascii.Error, ValueError):
         return ""

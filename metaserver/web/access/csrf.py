@@ -19,17 +19,17 @@ def masked(value: str) -> str:
     return base64.urlsafe_b64encode(mask + _xor(mask, plain)).decode()
 
 
-def matches(given: str, value: str) -> bool:
+def matches(masked: str, value: str) -> bool:
     """Return whether `given` is a masked `value`."""
     try:
-        both = base64.b64decode(given.encode(), altchars=b"-_", validate=True)
+        raw = base64.b64decode(masked.encode(), altchars=b"-_", validate=True)
     except (binascii.Error, UnicodeEncodeError):
         return False
-    half = len(both) // 2
-    return hmac.compare_digest(_xor(both[:half], both[half:]), value.encode())
+    half = len(raw) // 2
+    return hmac.compare_digest(_xor(raw[:half], raw[half:]), value.encode())
 
 
-def _xor(one: bytes, other: bytes) -> bytes:
-    if len(one) != len(other):
+def _xor(first: bytes, second: bytes) -> bytes:
+    if len(first) != len(second):
         return b""
-    return bytes(a ^ b for a, b in zip(one, other, strict=True))
+    return bytes(a ^ b for a, b in zip(first, second, strict=True))

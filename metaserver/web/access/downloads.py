@@ -50,7 +50,7 @@ async def in_turn(request: web.Request, make: Callable[[], Awaitable[R]]) -> R:
 
 
 async def stored_zip(
-    request: web.Request, path: Path, name: str, *, kept: bool = False
+    request: web.Request, path: Path, name: str, *, cacheable: bool = False
 ) -> web.StreamResponse:
     """Answer with a zip of the hub's, whole or in parts (Range), in its asker's turn.
 
@@ -59,7 +59,7 @@ async def stored_zip(
     headers = {
         hdrs.CONTENT_TYPE: "application/zip",
         hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
-        hdrs.CACHE_CONTROL: "private, no-cache" if kept else "private, no-store",
+        hdrs.CACHE_CONTROL: "private, no-cache" if cacheable else "private, no-store",
     }
 
     async def make() -> web.StreamResponse:

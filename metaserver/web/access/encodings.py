@@ -41,22 +41,22 @@ PACKERS: Mapping[Encoding, Callable[[bytes], bytes]] = {Encoding.ZSTD: pack, Enc
 
 def preferred(request: web.BaseRequest, offered: Sequence[Encoding] = tuple(PACKERS)) -> Encoding:
     """Return the encoding of `offered` that a client takes, in that order; else `IDENTITY`."""
-    taken = _taken(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
-    everything = taken.get("*", False)
+    accepted = _taken(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
+    everything = accepted.get("*", False)
     for encoding in offered:
-        if taken.get(encoding, everything):
+        if accepted.get(encoding, everything):
             return encoding
     return Encoding.IDENTITY
 
 
 def _taken(header: str) -> Mapping[str, bool]:
     """Return which encodings an `Accept-Encoding` takes and refuses (RFC 9110, 12.5.3)."""
-    taken = {}
+    accepted = {}
     for choice in header.lower().split(",")[:MOST_CHOICES]:
         name, _, weight = choice.partition(";")
         key, _, value = weight.strip().partition("=")
-        taken[name.strip()] = not (key.strip() == "q" and _is_zero(value.strip()))
-    return taken
+        accepted[name.strip()] = not (key.strip() == "q" and _is_zero(value.strip()))
+    return accepted
 
 
 def _is_zero(text: str) -> bool:

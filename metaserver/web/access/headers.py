@@ -93,8 +93,8 @@ def error_pages(templates: Templates) -> Middleware:
                 response.headers["Allow"] = error.headers["Allow"]
             return response
         except UnsentError as error:
-            known = visitor()
-            if known and known.session:
+            current = visitor()
+            if current and current.session:
                 return unsent_page(templates, error.unsent, error.message, error.refusal)
             headers = refusal_headers(error)
             return sign_in_page(templates, "/", error.unsent, "", error.refusal, headers)
@@ -123,15 +123,15 @@ def sign_in_page(
 ) -> web.Response:
     """Answer with the form of a sign-in, which keeps another that was not sent."""
     page = templates.page("signin.html", after=after, unsent=unsent, wrong=wrong)
-    kept = {hdrs.CACHE_CONTROL: "no-store", **headers}
-    return web.Response(text=page, status=status, content_type="text/html", headers=kept)
+    all_headers = {hdrs.CACHE_CONTROL: "no-store", **headers}
+    return web.Response(text=page, status=status, content_type="text/html", headers=all_headers)
 
 
 def unsent_page(templates: Templates, unsent: Unsent, why: str, status: int = 200) -> web.Response:
     """Answer who is signed in with the way back to a form that was not sent."""
     page = templates.page("unsent.html", unsent=unsent, why=sentence(why))
-    kept = {hdrs.CACHE_CONTROL: "no-store"}
-    return web.Response(text=page, status=status, content_type="text/html", headers=kept)
+    no_store = {hdrs.CACHE_CONTROL: "no-store"}
+    return web.Response(text=page, status=status, content_type="text/html", headers=no_store)
 
 
 def _place(request: web.Request) -> str:

@@ -30,20 +30,20 @@ class Measured(Generic[T]):
         """Do it, a step at a time as the event loop does."""
         steps = self._awaited.__await__()
         step: Callable[[Any], Any] = steps.send
-        given: Any = None
+        thrown: Any = None
         while True:
-            begun = self._clock()
+            start = self._clock()
             try:
-                awaited = step(given)
+                awaited = step(thrown)
             except StopIteration as end:
-                done: T = end.value
-                return done
+                returned: T = end.value
+                return returned
             finally:
-                given = None  # an error's traceback leads here: it must not lead back to the error
-                taken = self._clock() - begun
-                self.seconds += taken
-                self._spend(taken)
+                thrown = None  # an error's traceback leads here: it must not lead back to the error
+                elapsed = self._clock() - start
+                self.seconds += elapsed
+                self._spend(elapsed)
             try:
-                step, given = steps.send, (yield awaited)
+                step, thrown = steps.send, (yield awaited)
             except BaseException as error:  # it is cancelled: that is for what is awaited
-                step, given = steps.throw, error
+                step, thrown = steps.throw, error

@@ -66,17 +66,17 @@ class SentForm:
 
     async def first(self) -> Field | None:
         """Return the first field and read no further; None where it is too long, or missing."""
-        while (found := self._body.first) is None and self._read < FIRST_BYTES:
+        while (field := self._body.first) is None and self._read < FIRST_BYTES:
             data = await self._request.content.read(FIRST_BYTES - self._read)
             if not data:
                 return next(iter((await self.fields(FIRST_BYTES)).items()), None)
             await self._feed(data)
-        return found
+        return field
 
-    async def fields(self, most: int) -> Form:
+    async def fields(self, limit: int) -> Form:
         """Return all fields of a form of at most so many bytes."""
         if self._fields is None:
-            async for data in pieces(self._request, most, read=self._read):
+            async for data in pieces(self._request, limit, bytes_read=self._read):
                 await self._feed(data)
             self._fields = await aside(self._request, self._read > LARGE, self._body.close)
         return self._fields
@@ -93,15 +93,15 @@ async def first_text(request: web.Request, name: str) -> str:
     """Return a form's first field, if it is a text of this name; else an empty text."""
     with _refusing():
         form = _form_of(request)
-        found = None if form is None else await form.first()
-    return found[1] if found and found[0] == name and isinstance(found[1], str) else ""
+        field = None if form is None else await form.first()
+    return field[1] if field and field[0] == name and isinstance(field[1], str) else ""
 
 
-async def fields(request: web.Request, most: int) -> Form:
+async def fields(request: web.Request, limit: int) -> Form:
     """Return the fields of the form that a request carries, of at most so many bytes."""
     with _refusing():
         form = _form_of(request)
-        return MultiDict() if form is None else await form.fields(most)
+        return MultiDict() if form is None else await form.fields(limit)
 
 
 async def unsent_form(request: web.Request) -> Unsent:

@@ -34,8 +34,8 @@ def in_words(refused: RefusedError) -> str:
 def sentence(text: str) -> str:
     """Return a message as a sentence."""
     for pattern, words in WORDS:
-        if (found := pattern.fullmatch(text)) is not None:
-            text = found.expand(words)
+        if (match := pattern.fullmatch(text)) is not None:
+            text = match.expand(words)
             break
     if re.match(r"[a-z]+\b(?![-._])", text):  # not a name
         text = text[0].upper() + text[1:]

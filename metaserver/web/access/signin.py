@@ -53,9 +53,9 @@ class SignIn:
         A form that came without a session is shown again then, not sent.
         """
         check_same_site(request)
-        sent = await fields(request, FORM_BYTES)
-        after, unsent = own_path(str(sent.get("next", ""))), _unsent(sent)
-        secret = str(sent.get("token", "")).strip()
+        submitted = await fields(request, FORM_BYTES)
+        after, unsent = own_path(str(submitted.get("next", ""))), _unsent(submitted)
+        secret = str(submitted.get("token", "")).strip()
         form = partial(sign_in_page, self.templates, after, unsent)
         if not secret:
             return form(wrong="Enter your token.", status=422)
@@ -109,16 +109,16 @@ class SignIn:
         )
 
 
-def _unsent(sent: Form) -> Unsent | None:
+def _unsent(submitted: Form) -> Unsent | None:
     """Return the form that is to be shown again after a sign-in, None where there is none."""
-    if not sent.get("action"):
+    if not submitted.get("action"):
         return None
-    kept = [
+    pairs = [
         (name.removeprefix(KEPT), value)
-        for name, value in sent.items()
+        for name, value in submitted.items()
         if name.startswith(KEPT) and isinstance(value, str)
     ]
-    return Unsent(own_path(str(sent["action"])), kept)
+    return Unsent(own_path(str(submitted["action"])), pairs)
 
 
 def own_path(path: str) -> str:
@@ -127,5 +127,5 @@ def own_path(path: str) -> str:
     Browsers read two slashes as the start of a host's name, a backslash as a slash, and pass over
     tabs and line ends.
     """
-    own = path.startswith("/") and not path.startswith("//")
-    return path if own and path.isprintable() and "\\" not in path else HOME
+    is_local = path.startswith("/") and not path.startswith("//")
+    return path if is_local and path.isprintable() and "\\" not in path else HOME

@@ -90,10 +90,10 @@ class Buckets:
         return wait
 
     def _level(self, key: Hashable) -> float:
-        known = self._levels.get(key)
-        if known is None:
+        level_at = self._levels.get(key)
+        if level_at is None:
             return self._capacity
-        level, at = known
+        level, at = level_at
         return min(self._capacity, level + (self._clock() - at) * self._rate)
 
 
@@ -215,10 +215,10 @@ class Slots:
     has gone, so that is asked when one is missing.
     """
 
-    def __init__(self, each: int, total: int, *, kept: int = 0) -> None:
+    def __init__(self, each: int, total: int, *, reserved_slots: int = 0) -> None:
         self._each = each
         self._total = total
-        self._open = total - kept  # to all
+        self._open = total - reserved_slots  # to all
         self._held: set[Slot] = set()
         self._counts: Counter[Hashable] = Counter()
 

@@ -43,8 +43,8 @@ _current: ContextVar[Visitor | None] = ContextVar("visitor", default=None)
 
 def caller_of(request: web.Request) -> Caller:
     """Return who asks; nobody known where the application has no gate."""
-    known = request.get(VISITOR)
-    return Caller() if known is None else known.caller
+    current = request.get(VISITOR)
+    return Caller() if current is None else current.caller
 
 
 def visitor() -> Visitor | None:
@@ -55,8 +55,8 @@ def visitor() -> Visitor | None:
     return _current.get()
 
 
-def remember(request: web.Request, known: Visitor) -> None:
+def remember(request: web.Request, current: Visitor) -> None:
     """Keep who asks, for the handlers of a request and for its pages."""
-    request[VISITOR] = known
-    request[VIEWER] = known.caller.viewer
-    _current.set(known)
+    request[VISITOR] = current
+    request[VIEWER] = current.caller.viewer
+    _current.set(current)

@@ -35,11 +35,11 @@ class ClientWorkbench:
         await self._places.acquire()
         timed = TimedWork(work)
 
-        def end(done: asyncio.Future[T]) -> None:
+        def end(future: asyncio.Future[T]) -> None:
             self._places.release()
             self._charge(timed.seconds)
-            if not done.cancelled():
-                done.exception()  # perhaps nobody else asks for it
+            if not future.cancelled():
+                future.exception()  # perhaps nobody else asks for it
 
         try:
             self._require_share()

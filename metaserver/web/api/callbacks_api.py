@@ -92,21 +92,21 @@ class CallbackApi:
     async def document(self, request: web.Request) -> web.Response:
         """Answer with an article, to the server that was asked about it, as long as it is."""
         server, article = request[CALLING], request.match_info["article"]
-        named = _communication_id(request)
-        return _sent(await self.callbacks.document(server, named, article), 200)
+        number = _communication_id(request)
+        return _sent(await self.callbacks.document(server, number, article), 200)
 
     async def save(self, request: web.Request) -> web.Response:
         """Take an answer; nothing of the body is read before its communication is known."""
         server, form = request[CALLING], request.match_info["format"].lower()
         if form not in FORMATS:
-            known = ", ".join(sorted(one.upper() for one in FORMATS))
-            return _refused(FORMAT, f"expected one of {known} after saveAnnotations/")
+            formats = ", ".join(sorted(name.upper() for name in FORMATS))
+            return _refused(FORMAT, f"expected one of {formats} after saveAnnotations/")
         communication = await self.callbacks.find(server, _communication_id(request))
         with self.callbacks.receiving(communication):
             check = await self.callbacks.checker(server, communication)
             body = bytearray()
-            most = self.callbacks.limits(communication).bytes
-            async for piece in pieces(request, most):
+            limit = self.callbacks.limits(communication).bytes
+            async for piece in pieces(request, limit):
                 body += piece
             callback = Callback(format=form, body=bytes(body))
             try:
@@ -126,31 +126,31 @@ async def callback_errors(request: web.Request, handler: Handler) -> web.StreamR
     try:
         return await handler(request)
     except CallbackError as error:
-        found = FAULTS[error.fault]
-        return _refused(found, error.message, AGAIN if found is NOT_SAVED else None)
+        code = FAULTS[error.fault]
+        return _refused(code, error.message, AGAIN if code is NOT_SAVED else None)
     except PeerError as error:
         return _refused(CONTENTS.get(error.outcome, FORMAT), error.message)
     except RefusedError as error:
-        found = BecalmCode(int(error.refusal), UNKNOWN_ERROR.name, UNKNOWN_ERROR.code)
-        return _refused(found, error.message, refusal_headers(error))
+        code = BecalmCode(int(error.refusal), UNKNOWN_ERROR.name, UNKNOWN_ERROR.code)
+        return _refused(code, error.message, refusal_headers(error))
     except UnavailableError as error:
         message = f"the hub's store takes no change now: {error.reason}"
         return _refused(NOT_SAVED, message, AGAIN)
     except web.HTTPException as error:
         if error.status not in STATUSES:
             raise
-        found, message = STATUSES[error.status]
-        return _refused(found, message)
+        code, message = STATUSES[error.status]
+        return _refused(code, message)
     except Exception:
         log.exception("a callback failed")
         return _refused(UNKNOWN_ERROR, "the hub failed to do this; the reason is in its log")
 
 
 def _communication_id(request: web.Request) -> int:
-    named = request.query.get("communicationId", "")
-    if not _ID.fullmatch(named):
+    text = request.query.get("communicationId", "")
+    if not _ID.fullmatch(text):
         raise CallbackError(CallbackFault.NO_ID, "communicationId is missing, or no number")
-    return int(named)
+    return int(text)
 
 
 def _refused(

@@ -47,8 +47,10 @@ class Api:
 
     def routes(self) -> list[web.RouteDef]:
         """Return a route for each operation; of two that fit an address the plainer goes first."""
-        known = sorted(self.operations.values(), key=lambda one: _variables(one.path))
-        return [self._route(operation) for operation in known]
+        in_order = sorted(
+            self.operations.values(), key=lambda operation: _variables(operation.path)
+        )
+        return [self._route(operation) for operation in in_order]
 
     def _route(self, operation: Operation) -> web.RouteDef:
         outline = Outline.of(operation)
@@ -95,17 +97,17 @@ async def read_values(request: web.Request, outline: Outline) -> dict[str, Any]:
 
 
 def _query(request: web.Request, outline: Outline) -> dict[str, Any]:
-    known = {parameter.name: parameter for parameter in outline.by_name}
+    parameters = {parameter.name: parameter for parameter in outline.by_name}
     given: dict[str, Any] = {}
     for name in dict.fromkeys(request.query):
-        if name not in known:
+        if name not in parameters:
             message = "is not a parameter of this operation"
             raise RefusedError(Refusal.INVALID, message, field=name[:NAME_LENGTH])
         texts = request.query.getall(name)
-        values = [read_text(known[name], text) for text in texts]
-        if len(values) > 1 and not known[name].many:
+        values = [read_text(parameters[name], text) for text in texts]
+        if len(values) > 1 and not parameters[name].many:
             raise RefusedError(Refusal.INVALID, "is given more than once", field=name)
-        given[name] = values if known[name].many else values[0]
+        given[name] = values if parameters[name].many else values[0]
     return given
 
 

@@ -31,12 +31,12 @@ def read_object(body: bytes, outline: Outline) -> dict[str, Any]:
     """
     check_count(body)
     try:
-        given = _OBJECT.decode(body)
+        raw_members = _OBJECT.decode(body)
     except msgspec.ValidationError as error:
         message = "expected a JSON object with the parameters by name"
         raise RefusedError(Refusal.INVALID, message) from error
-    kinds = _kinds(given, outline)
-    return {name: _read(name, kinds[name], raw) for name, raw in given.items()}
+    kinds = _kinds(raw_members, outline)
+    return {name: _read(name, kinds[name], raw) for name, raw in raw_members.items()}
 
 
 def check_count(body: bytes) -> None:
@@ -52,11 +52,11 @@ def bounded(value: Any) -> Any:
     """Return a value read from JSON or text; `ValueError` where it has a number no store keeps."""
     match value:
         case dict():
-            for one in value.values():
-                bounded(one)
+            for item in value.values():
+                bounded(item)
         case list():
-            for one in value:
-                bounded(one)
+            for item in value:
+                bounded(item)
         case int() if not -(2**63) <= value < 2**63:
             raise ValueError("an integer beyond 64 bits")
         case float() if not math.isfinite(value):
@@ -64,15 +64,15 @@ def bounded(value: Any) -> Any:
     return value
 
 
-def _kinds(given: Mapping[str, object], outline: Outline) -> Mapping[str, ValueKind]:
-    known = {parameter.name: parameter for parameter in outline.parameters}
-    for name in given:
-        if name not in known:
+def _kinds(members: Mapping[str, object], outline: Outline) -> Mapping[str, ValueKind]:
+    parameters = {parameter.name: parameter for parameter in outline.parameters}
+    for name in members:
+        if name not in parameters:
             message = "is not a parameter of this operation"
             raise RefusedError(Refusal.INVALID, message, field=name[:NAME_LENGTH])
-        if known[name].in_path:
+        if parameters[name].in_path:
             raise RefusedError(Refusal.INVALID, "is in the path already", field=name)
-    return {name: parameter.kind for name, parameter in known.items()}
+    return {name: parameter.kind for name, parameter in parameters.items()}
 
 
 def _read(name: str, kind: ValueKind, raw: msgspec.Raw) -> Any:

@@ -50,10 +50,10 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
 
 def document(operations: Mapping[str, Operation], server: str = "/") -> dict[str, Any]:
     """Return the document; `server` is where the hub is."""
-    known = list(operations.values())
-    schemas, components = _schemas(known)
+    all_operations = list(operations.values())
+    schemas, components = _schemas(all_operations)
     paths: dict[str, dict[str, Any]] = {}
-    for operation in known:
+    for operation in all_operations:
         item = paths.setdefault(PREFIX + operation.path, {})
         item[operation.method.lower()] = _operation(operation, schemas, components)
     return {
@@ -64,7 +64,10 @@ def document(operations: Mapping[str, Operation], server: str = "/") -> dict[str
             "description": "The same operations are XML-RPC methods at /xmlrpc/ and commands.",
         },
         "servers": [{"url": server}],
-        "tags": [{"name": noun} for noun in sorted({Outline.of(one).noun for one in known})],
+        "tags": [
+            {"name": noun}
+            for noun in sorted({Outline.of(operation).noun for operation in all_operations})
+        ],
         "paths": paths,
         "components": {
             "schemas": components,
@@ -81,9 +84,11 @@ def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Any], dict[str,
         used = (operation.request, operation.result, operation.report)
         types += [kind for kind in used if kind not in types]
     types = [kind for kind in types if kind not in (None, type(None))]
-    made, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
-    made, components = msgspec.to_builtins((made, components))  # defaults that are tuples, enums
-    return dict(zip(types, made, strict=True)), _without_false(components)
+    schemas, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
+    schemas, components = msgspec.to_builtins(
+        (schemas, components)
+    )  # defaults that are tuples, enums
+    return dict(zip(types, schemas, strict=True)), _without_false(components)
 
 
 def _without_false(value: Any) -> Any:
@@ -92,13 +97,13 @@ def _without_false(value: Any) -> Any:
     It ends a tuple, of which `maxItems` says that already.
     """
     if isinstance(value, list):
-        return [_without_false(one) for one in value]
+        return [_without_false(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: _without_false(one)
-        for name, one in value.items()
-        if not (name == "items" and one is False and "maxItems" in value)
+        name: _without_false(item)
+        for name, item in value.items()
+        if not (name == "items" and item is False and "maxItems" in value)
     }
 
 
@@ -106,13 +111,13 @@ def _operation(
     operation: Operation, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
     outline = Outline.of(operation)
-    given = components[_name(schemas[operation.request])]
+    request_schema = components[_name(schemas[operation.request])]
     described: dict[str, Any] = {
         "operationId": outline.rpc,
         "summary": outline.summary,
         "description": outline.doc,
         "tags": [outline.noun],
-        "parameters": [*_parameters(outline, given)],
+        "parameters": [*_parameters(outline, request_schema)],
         "responses": _responses(operation, schemas),
         "security": [{"token": []}] if outline.role else [{}, {"token": []}],
         "x-role": outline.role or "none",
@@ -122,14 +127,14 @@ def _operation(
     if operation.report is not None:
         described["x-job-report"] = schemas[operation.report]
     if outline.method != hdrs.METH_GET and outline.by_name:
-        described["requestBody"] = _body(outline, given)
+        described["requestBody"] = _body(outline, request_schema)
     return described
 
 
-def _parameters(outline: Outline, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+def _parameters(outline: Outline, request_schema: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     in_query = outline.by_name if outline.method == hdrs.METH_GET else ()
     for parameter in (*outline.in_path, *in_query):
-        schema = dict(given["properties"][parameter.name])
+        schema = dict(request_schema["properties"][parameter.name])
         described = {
             "name": parameter.name,
             "in": "path" if parameter.in_path else "query",
@@ -148,32 +153,36 @@ def _placed(parameter: Parameter, schema: Any) -> dict[str, Any]:
 def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a text in an address: what is null there is left out."""
     kinds = schema.get("anyOf", ())
-    left = [kind for kind in kinds if kind != {"type": "null"}]
-    if len(left) == 1:
-        schema = {name: value for name, value in schema.items() if name != "anyOf"} | left[0]
+    non_null = [kind for kind in kinds if kind != {"type": "null"}]
+    if len(non_null) == 1:
+        schema = {name: value for name, value in schema.items() if name != "anyOf"} | non_null[0]
     if schema.get("default", "") is None:
         del schema["default"]
     return schema
 
 
-def _body(outline: Outline, given: Mapping[str, Any]) -> dict[str, Any]:
+def _body(outline: Outline, request_schema: Mapping[str, Any]) -> dict[str, Any]:
     in_path = {parameter.name for parameter in outline.in_path}
-    required = [name for name in given["required"] if name not in in_path]
+    required = [name for name in request_schema["required"] if name not in in_path]
     properties = {
-        name: schema for name, schema in given["properties"].items() if name not in in_path
+        name: schema for name, schema in request_schema["properties"].items() if name not in in_path
     }
-    schema = dict(given) | {"properties": properties, "required": required}
+    schema = dict(request_schema) | {"properties": properties, "required": required}
     return {"required": bool(required), "content": {"application/json": {"schema": schema}}}
 
 
 def _responses(operation: Operation, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     schema = schemas.get(operation.result)
-    done: dict[str, Any] = {"204": {"description": "Done"}}
+    responses: dict[str, Any] = {"204": {"description": "Done"}}
     if schema is not None:
-        done = {"200": {"description": "Done", "content": {"application/json": {"schema": schema}}}}
+        responses = {
+            "200": {"description": "Done", "content": {"application/json": {"schema": schema}}}
+        }
     body = operation.method != hdrs.METH_GET
     statuses = [status for status in ERRORS if body or status not in WITH_BODY]
-    return done | {status: {"$ref": f"#/components/responses/Error{status}"} for status in statuses}
+    return responses | {
+        status: {"$ref": f"#/components/responses/Error{status}"} for status in statuses
+    }
 
 
 def _error(text: str) -> dict[str, Any]:
@@ -187,8 +196,8 @@ def _name(schema: Mapping[str, str]) -> str:
 
 @functools.cache
 def _encoded(operations: tuple[Operation, ...]) -> bytes:
-    known = {operation.name: operation for operation in operations}
-    return msgspec.json.format(msgspec.json.encode(document(known)))
+    by_name = {operation.name: operation for operation in operations}
+    return msgspec.json.format(msgspec.json.encode(document(by_name)))
 
 
 class Document:
@@ -204,8 +213,8 @@ class Document:
 
     async def serve(self, request: web.Request) -> web.Response:
         """Answer with the document, or 304 where the client has it."""
-        known = {tag.value for tag in request.if_none_match or ()}
-        response = web.Response(status=304) if self._tag in known else self._whole()
+        tags = {tag.value for tag in request.if_none_match or ()}
+        response = web.Response(status=304) if self._tag in tags else self._whole()
         response.etag = self._tag
         response.headers[hdrs.CACHE_CONTROL] = "no-cache"
         return response

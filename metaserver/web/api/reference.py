@@ -58,17 +58,23 @@ class ReferencePages:
 
     @cached_property
     def _nouns(self) -> list[tuple[str, list[Outline]]]:
-        outlines = sorted(map(Outline.of, self.operations.values()), key=lambda one: one.noun)
-        return [(noun, list(known)) for noun, known in groupby(outlines, lambda one: one.noun)]
+        outlines = sorted(
+            map(Outline.of, self.operations.values()), key=lambda outline: outline.noun
+        )
+        return [
+            (noun, list(group)) for noun, group in groupby(outlines, lambda outline: outline.noun)
+        ]
 
     @cached_property
     def _methods(self) -> list[Method]:
-        outlines = sorted(map(Outline.of, self.operations.values()), key=lambda one: one.rpc)
-        known = [
-            Method(name=one.rpc, help=method_help(one), signatures=signatures(one))
-            for one in outlines
+        outlines = sorted(
+            map(Outline.of, self.operations.values()), key=lambda outline: outline.rpc
+        )
+        own_methods = [
+            Method(name=outline.rpc, help=method_help(outline), signatures=signatures(outline))
+            for outline in outlines
         ]
-        return known + [
-            Method(name=name, help=one.help, signatures=[list(one.signature)])
-            for name, one in self.rpc.system.items()
+        return own_methods + [
+            Method(name=name, help=method.help, signatures=[list(method.signature)])
+            for name, method in self.rpc.system.items()
         ]

@@ -81,8 +81,8 @@ class Rpc:
 
     @cached_property
     def _methods(self) -> Mapping[str, tuple[Operation, Outline]]:
-        known = sorted(self.operations.values(), key=lambda operation: operation.rpc)
-        return {operation.rpc: (operation, Outline.of(operation)) for operation in known}
+        in_order = sorted(self.operations.values(), key=lambda operation: operation.rpc)
+        return {operation.rpc: (operation, Outline.of(operation)) for operation in in_order}
 
     @cached_property
     def system(self) -> Mapping[str, SystemMethod]:
@@ -115,9 +115,9 @@ class Rpc:
         if len(body) > BODY_BYTES and not self._takes_file(call):
             raise web.HTTPRequestEntityTooLarge(BODY_BYTES)
 
-        known = self._methods.get(call.method)
-        files = call.method == MULTICALL if known is None else known[1].gives_file
-        large = files or (known is not None and known[1].gives_rows)
+        method = self._methods.get(call.method)
+        files = call.method == MULTICALL if method is None else method[1].gives_file
+        large = files or (method is not None and method[1].gives_rows)
 
         async def make() -> web.Response:
             value = await self._answer(request, call)
@@ -127,9 +127,9 @@ class Rpc:
 
     def _takes_file(self, call: MethodCall) -> bool:
         if call.method == MULTICALL:
-            return any(self._takes_file(one) for one in _calls_in(call))
-        known = self._methods.get(call.method)
-        return known is not None and known[1].takes_file
+            return any(self._takes_file(inner) for inner in _calls_in(call))
+        method = self._methods.get(call.method)
+        return method is not None and method[1].takes_file
 
     async def _answer(self, request: web.Request, call: MethodCall) -> Value:
         if call.method in self.system:
@@ -187,13 +187,13 @@ class Rpc:
             size += len(await aside(request, True, msgspec.json.encode, answers[-1]))
         return answers
 
-    async def _one_of_many(self, request: web.Request, given: Value, size: int) -> Value:
+    async def _one_of_many(self, request: web.Request, inner_call: Value, size: int) -> Value:
         try:
             if size > MAX_ANSWERS:
                 message = f"the answers before are larger than {MAX_ANSWERS >> 20} MiB: ask apart"
                 raise RefusedError(Refusal.TOO_LARGE, message)
             self.count_call(request)
-            return [await self._answer(request, _call_in(given))]
+            return [await self._answer(request, _call_in(inner_call))]
         except Exception as error:
             code, string = fault_of(error)
             return {"faultCode": code, "faultString": string}
@@ -204,14 +204,14 @@ _TYPES = {"string": str, "array": list}
 
 def _calls_in(call: MethodCall) -> Iterator[MethodCall]:
     """Give the calls of a multicall, as far as they are calls."""
-    for given in call.params[0] if call.params and isinstance(call.params[0], list) else ():
+    for inner_call in call.params[0] if call.params and isinstance(call.params[0], list) else ():
         with suppress(CallError):
-            yield _call_in(given)
+            yield _call_in(inner_call)
 
 
-def _call_in(given: Value) -> MethodCall:
+def _call_in(inner_call: Value) -> MethodCall:
     """Read one call of a multicall."""
-    match given:
+    match inner_call:
         case {"methodName": str(name), "params": list(params)}:
             if name == MULTICALL:
                 raise CallError(Code.INVALID, "a multicall in a multicall")

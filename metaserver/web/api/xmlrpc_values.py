@@ -33,29 +33,29 @@ class CallError(MetaserverError):
         super().__init__(message)
 
 
-def read_parameters(outline: Outline, given: Sequence[Value]) -> dict[str, Any]:
+def read_parameters(outline: Outline, arguments: Sequence[Value]) -> dict[str, Any]:
     """Return what a call gives an operation, by field; `given` is without the token.
 
     The fields that the path names come first, each in its place. The others follow as a struct, or
     one by one in their order, or so with a struct at the end.
     """
-    places, rest = outline.in_path, list(given[len(outline.in_path) :])
+    places, rest = outline.in_path, list(arguments[len(outline.in_path) :])
     struct = _taken_struct(outline, rest)
-    if len(given) < len(places) or len(rest) > len(outline.by_name):
+    if len(arguments) < len(places) or len(rest) > len(outline.by_name):
         raise CallError(Code.PARAMETERS, f"expected {outline.call}")
     values = {
-        place.name: _placed(place, value) for place, value in zip(places, given, strict=False)
+        place.name: _placed(place, value) for place, value in zip(places, arguments, strict=False)
     }
     values |= {
         field.name: loosened(field, value)
         for field, value in zip(outline.by_name, rest, strict=False)
     }
-    known = {field.name: field for field in outline.by_name}
+    parameters = {field.name: field for field in outline.by_name}
     for name, value in struct.items():
         if name in values:
             raise CallError(Code.PARAMETERS, f"{name} is given twice: expected {outline.call}")
         if value is not None:
-            values[name] = loosened(known[name], value) if name in known else value
+            values[name] = loosened(parameters[name], value) if name in parameters else value
     return values
 
 
@@ -115,9 +115,9 @@ def _carried(value: Any) -> Any:
         case str():
             return FORBIDDEN.sub("\ufffd", value)
         case dict():
-            return {_carried(name): _carried(one) for name, one in value.items() if _is(one)}
+            return {_carried(name): _carried(item) for name, item in value.items() if _is(item)}
         case list() | tuple():
-            return [_carried(one) for one in value]
+            return [_carried(item) for item in value]
     return value
 
 
@@ -143,7 +143,7 @@ def method_help(outline: Outline) -> str:
     lines = [outline.call, "", outline.doc]
     if outline.role:
         lines += ["", f"token: an API token of role {outline.role}, or of one that includes it"]
-    lines += [f"{given.name}: {description_of(given)}" for given in outline.parameters]
+    lines += [f"{parameter.name}: {description_of(parameter)}" for parameter in outline.parameters]
     return "\n".join(lines)
 
 

@@ -56,14 +56,14 @@ class Library:
     @classmethod
     def of(cls, folder: Path) -> Library:
         """Return the documentation in a folder."""
-        found = [name for name in ROOT_PAGES if (folder / name).is_file()]
+        names_found = [name for name in ROOT_PAGES if (folder / name).is_file()]
         inner = folder / "docs"
         names = [path.relative_to(folder).as_posix() for path in sorted(inner.rglob("*.*"))]
-        found += [name for name in names if not name.startswith(SITE)]
+        names_found += [name for name in names if not name.startswith(SITE)]
         return cls(
             folder=folder,
-            pages={address(name): name for name in found if name.endswith(".md")},
-            files={address(name): name for name in found if Path(name).suffix in TYPES},
+            pages={address(name): name for name in names_found if name.endswith(".md")},
+            files={address(name): name for name in names_found if Path(name).suffix in TYPES},
         )
 
     def read(self, url: str) -> str:
@@ -84,11 +84,13 @@ class Library:
         """Return title and address of the pages in a page's folder, such as the decisions."""
         if not self.pages[url].endswith("README.md") or url == PREFIX:
             return []
-        return [(title_of(self.read(one)), one) for one in self.pages if one.startswith(f"{url}/")]
+        return [
+            (title_of(self.read(page)), page) for page in self.pages if page.startswith(f"{url}/")
+        ]
 
     def sections(self) -> Sequence[ManualSection]:
         """Return all sections of all pages; a page's first has its title."""
-        return [one for url in self.pages for one in split(url, self.read(url))]
+        return [section for url in self.pages for section in split(url, self.read(url))]
 
 
 def address(name: str) -> str:
@@ -97,11 +99,11 @@ def address(name: str) -> str:
     return f"{PREFIX}/{inner}" if inner else PREFIX
 
 
-def anchor_of(heading: str, taken: Counter[str]) -> str:
+def anchor_of(heading: str, anchors: Counter[str]) -> str:
     """Return a heading's anchor, as GitHub makes it, and count it among those of its page."""
     anchor = re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
-    taken[anchor] += 1
-    return anchor if taken[anchor] == 1 else f"{anchor}-{taken[anchor] - 1}"
+    anchors[anchor] += 1
+    return anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor] - 1}"
 
 
 def split(url: str, text: str) -> list[ManualSection]:
@@ -115,13 +117,13 @@ def split(url: str, text: str) -> list[ManualSection]:
         else:
             parts[-1][1].append(line)
     headed = [(heading, lines) for heading, lines in parts if heading]
-    taken = Counter[str]()
+    anchors = Counter[str]()
     return [
         ManualSection(
             page=url,
             title=headed[0][0],
             heading=heading,
-            anchor=anchor_of(heading, taken) if lines is not headed[0][1] else "",
+            anchor=anchor_of(heading, anchors) if lines is not headed[0][1] else "",
             text=plain("\n".join(lines)).strip(),
         )
         for heading, lines in headed

@@ -56,7 +56,7 @@ class ManualPages:
         return web.FileResponse(self._library.folder / name, headers=headers)
 
     def _draw(self, url: str, words: str) -> str:
-        found = self._search.find(words) if words else []
+        matches = self._search.find(words) if words else []
         return self._templates.page(
             "manual.html",
             page=self._render(url),
@@ -64,7 +64,7 @@ class ManualPages:
             below=self._library.below(url),
             doors=self._doors,
             words=words,
-            found=found,
+            found=matches,
         )
 
     @cached_property

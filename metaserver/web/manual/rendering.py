@@ -54,15 +54,17 @@ def render(library: Library, url: str) -> ManualPage:
 def doors(library: Library) -> Sequence[Door]:
     """Return the parts of the front page, each with its links to pages of the documentation."""
     front = library.pages[PREFIX]
-    found: list[Door] = []
+    doors_found: list[Door] = []
     tokens = _parser().parse(library.read(PREFIX), {"library": library, "page": front})
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag == "h2":
-            found.append(Door(heading=plain(tokens[index + 1].content), links=[]))
-        elif found and token.type == "inline":
-            links = [*found[-1].links, *_links(token.children or [])]
-            found[-1] = Door(heading=found[-1].heading, links=list(dict.fromkeys(links)))
-    return [door for door in found if door.links]
+            doors_found.append(Door(heading=plain(tokens[index + 1].content), links=[]))
+        elif doors_found and token.type == "inline":
+            links = [*doors_found[-1].links, *_links(token.children or [])]
+            doors_found[-1] = Door(
+                heading=doors_found[-1].heading, links=list(dict.fromkeys(links))
+            )
+    return [door for door in doors_found if door.links]
 
 
 def _links(children: Sequence[Token]) -> list[tuple[str, str]]:
@@ -92,15 +94,15 @@ def _resolve(state: StateCore) -> None:
     """
     library: Library = state.env["library"]
     for token in state.tokens:
-        kept: list[bool] = []
+        link_kept: list[bool] = []
         for child, after in zip_longest(token.children or [], (token.children or [])[1:]):
             if child.type == "link_open":
                 url = library.resolve(state.env["page"], str(child.attrs["href"]))
-                kept.append(url is not None)
+                link_kept.append(url is not None)
                 _set(child, "href", url)
                 if url and url in library.pages and after.content.endswith(".md"):
                     after.content = title_of(library.read(url))
-            elif child.type == "link_close" and not kept.pop():
+            elif child.type == "link_close" and not link_kept.pop():
                 _set(child, "href", None)
             elif child.type == "image":
                 url = library.resolve(state.env["page"], str(child.attrs["src"]))
@@ -117,11 +119,11 @@ def _set(token: Token, name: str, value: str | None) -> None:
 
 def _anchors(state: StateCore) -> None:
     """Give each heading the anchor that GitHub gives it."""
-    taken = Counter[str]()
+    anchors = Counter[str]()
     for token, inline in zip(state.tokens, state.tokens[1:], strict=False):
         if token.type == "heading_open":
             text = plain(inline.content)
-            anchor = anchor_of(text, taken)
+            anchor = anchor_of(text, anchors)
             token.attrSet("id", anchor)
             state.env.setdefault("headings", []).append((int(token.tag[1]), text, anchor))
 

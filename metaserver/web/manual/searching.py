@@ -30,21 +30,22 @@ class Search:
 
     def __init__(self, sections: Sequence[ManualSection]) -> None:
         self._folded = [
-            (one, one.title.casefold(), one.heading.casefold(), one.text.casefold())
-            for one in sections
+            (section, section.title.casefold(), section.heading.casefold(), section.text.casefold())
+            for section in sections
         ]
 
     def find(self, query: str) -> list[FoundSection]:
         """Return the sections that have all words of a query, at most `MOST`."""
         words = list(dict.fromkeys(query.casefold()[:LENGTH].split()))
         scored = [
-            (score, one)
-            for one, *texts in self._folded
+            (score, section)
+            for section, *texts in self._folded
             if words and (score := _score(words, texts))
         ]
         scored.sort(key=lambda pair: (pair[1].page.startswith(RECORDS), -pair[0]))
         return [
-            FoundSection(section=one, parts=_passage(one.text, words)) for _, one in scored[:MOST]
+            FoundSection(section=section, parts=_passage(section.text, words))
+            for _, section in scored[:MOST]
         ]
 
 

@@ -32,18 +32,18 @@ class AlertPages:
             operation=alerts.add_channel,
             fields=("kind", "address"),
             show=self._show,
-            then=lambda request, made: self._show(request, made=made),
+            then=lambda request, created: self._show(request, created=created),
             wording={"kind": KINDS},
         )
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = r"/organise/alerts/{id:\d+}"
+        path = r"/organise/alerts/{id:\d+}"
         return [
             web.get("/organise/alerts", self._show),
             self._new.route(),
-            web.post(f"{one}/test", self.test),
-            web.post(f"{one}/delete", self.delete),
+            web.post(f"{path}/test", self.test),
+            web.post(f"{path}/delete", self.delete),
         ]
 
     async def _show(
@@ -51,7 +51,7 @@ class AlertPages:
         request: web.Request,
         form: Form | None = None,
         *,
-        made: ChannelDetail | None = None,
+        created: ChannelDetail | None = None,
         tested: int = 0,
         refused: RefusedError | None = None,
     ) -> web.Response:
@@ -65,7 +65,7 @@ class AlertPages:
             alerts=await self.console.ask(request, alerts.list_alerts, AlertQuery()),
             mails=mails,
             form=form,
-            made=made,
+            made=created,
             tested=tested,
             refused=str(refused or ""),
         )
@@ -73,16 +73,16 @@ class AlertPages:
     async def test(self, request: web.Request) -> web.Response:
         """Send a channel a message now, and say whether it was taken."""
         number = request.match_info["id"]
-        asked = self.console.submit(request, alerts.test_channel, {"channel": number})
-        done = await tried(asked, ("channel",))
-        if isinstance(done, RefusedError):
-            return await self._show(request, refused=done)
+        query = self.console.submit(request, alerts.test_channel, {"channel": number})
+        result = await tried(query, ("channel",))
+        if isinstance(result, RefusedError):
+            return await self._show(request, refused=result)
         return await self._show(request, tested=int(number))
 
     async def delete(self, request: web.Request) -> web.Response:
         """Delete a channel."""
         values = {"channel": request.match_info["id"]}
-        done = await tried(self.console.submit(request, alerts.delete_channel, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, refused=done)
+        result = await tried(self.console.submit(request, alerts.delete_channel, values))
+        if isinstance(result, RefusedError):
+            return await self._show(request, refused=result)
         raise web.HTTPSeeOther("/organise/alerts")

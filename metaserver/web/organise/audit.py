@@ -27,8 +27,8 @@ class AuditFilter:
 
     def query(self, **changes: str) -> str:
         """Return the filter as an address has it, with some of it otherwise."""
-        given = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in given.items() if value})
+        parameters = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in parameters.items() if value})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,16 +49,16 @@ class AuditPage:
             subject=query.get("subject", "").strip(),
             before=query.get("before", "") if number(query.get("before", "")) else "",
         )
-        given = {name: getattr(chosen, name) for name in chosen.__slots__}
-        asked = {name: value for name, value in given.items() if value}
-        found = await self.console.submit(
-            request, monitoring.list_audit, {**asked, "limit": PAGE + 1}
+        chosen_values = {name: getattr(chosen, name) for name in chosen.__slots__}
+        criteria = {name: value for name, value in chosen_values.items() if value}
+        entries = await self.console.submit(
+            request, monitoring.list_audit, {**criteria, "limit": PAGE + 1}
         )
         return self.console.answer(
             "organise_audit.html",
             chosen=chosen,
-            entries=found[:PAGE],
-            older=str(found[PAGE - 1].id) if len(found) > PAGE else "",
+            entries=entries[:PAGE],
+            older=str(entries[PAGE - 1].id) if len(entries) > PAGE else "",
             written=written,
         )
 

@@ -54,18 +54,18 @@ class ChallengePages:
 
     async def make(self, request: web.Request) -> web.Response:
         """Make a challenge, and show the overview, which has the next step."""
-        sent = await posted(request)
-        values = MADE.values(sent)
+        submitted = await posted(request)
+        values = MADE.values(submitted)
         listed = await self.console.ask(request, challenges.list_challenges, Nothing())
-        done: ChallengeDetail | RefusedError
+        result: ChallengeDetail | RefusedError
         name = values.get("challenge")
-        if name in [one.challenge for one in listed]:  # the operation would change that one
+        if name in [detail.challenge for detail in listed]:  # the operation would change that one
             message = f"there is a challenge {name!r} already"
-            done = RefusedError(Refusal.STATE, message, field="challenge")
+            result = RefusedError(Refusal.STATE, message, field="challenge")
         else:
-            done = await tried(self.console.submit(request, challenges.set_challenge, values))
-        if isinstance(done, RefusedError):
-            return self._answer(MADE.form(sent, done))
+            result = await tried(self.console.submit(request, challenges.set_challenge, values))
+        if isinstance(result, RefusedError):
+            return self._answer(MADE.form(submitted, result))
         raise web.HTTPSeeOther("/organise")
 
     async def _edit(self, request: web.Request, form: Form) -> web.Response:
@@ -75,7 +75,7 @@ class ChallengePages:
         return msgspec.structs.asdict(await self._known(request))
 
     async def _known(self, request: web.Request) -> ChallengeDetail:
-        for one in await self.console.ask(request, challenges.list_challenges, Nothing()):
-            if one.challenge == request.match_info["challenge"]:
-                return one
+        for detail in await self.console.ask(request, challenges.list_challenges, Nothing()):
+            if detail.challenge == request.match_info["challenge"]:
+                return detail
         raise web.HTTPNotFound(text="There is no challenge of that name.")

@@ -163,30 +163,30 @@ class ControlRoomPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = "/organise/phases/{phase}"
+        path = "/organise/phases/{phase}"
         return [
-            web.get(f"{one}/watch", self.show),
-            web.get(f"{one}/extend", self.ask_extension),
-            web.post(f"{one}/extend", self.extend),
+            web.get(f"{path}/watch", self.show),
+            web.get(f"{path}/extend", self.ask_extension),
+            web.post(f"{path}/extend", self.extend),
         ]
 
     async def _shown(self, request: web.Request, phase: str) -> Shown:
         chosen = or_400(lambda: WatchChoice.parse(request.query))
-        asked = WatchQuery(
+        query = WatchQuery(
             phase=phase,
             verdict=chosen.verdict,
             start=(chosen.rows - 1) // ROWS * ROWS,
             team_start=(chosen.teams - 1) // ROWS * ROWS,
             limit=ROWS,
         )
-        room = await self.console.ask(request, control_room.watch_phase, asked)
+        room = await self.console.ask(request, control_room.watch_phase, query)
         detail = await self.console.ask(request, phases.get, OnePhase(phase=phase))
         return Shown(room=room, chosen=chosen, phase=detail)
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the control room."""
-        shown = await self._shown(request, request.match_info["phase"])
-        return self.console.answer("organise_watch.html", shown=shown, words=WORDS)
+        shown_room = await self._shown(request, request.match_info["phase"])
+        return self.console.answer("organise_watch.html", shown=shown_room, words=WORDS)
 
     def key(self, request: web.Request) -> str:
         """Return the name of the stream that all who watch the same part of a phase share."""
@@ -195,19 +195,20 @@ class ControlRoomPages:
 
     async def parts(self, request: web.Request) -> LiveParts:
         """Return the live parts of the page."""
-        shown = await self._shown(request, phase_named(self.console, request) or "")
+        shown_room = await self._shown(request, phase_named(self.console, request) or "")
         part = self.console.templates.part
         blocks = (
             "facts", "acts", "totals", "findings", "verdicts", "methods", "errors", "uploads",
         )  # fmt: skip
         rows = {
-            server_id(one.server): part(PARTS, "server_row", shown, one, WORDS)
-            for one in shown.room.servers
+            server_id(server.server): part(PARTS, "server_row", shown_room, server, WORDS)
+            for server in shown_room.room.servers
         }
         teams = {
-            team_id(one.team): part(PARTS, "team_row", shown, one) for one in shown.room.coverage
+            team_id(team.team): part(PARTS, "team_row", shown_room, team)
+            for team in shown_room.room.coverage
         }
-        html = {f"watch-{name}": part(PARTS, name, shown, WORDS) for name in blocks}
+        html = {f"watch-{name}": part(PARTS, name, shown_room, WORDS) for name in blocks}
         return LiveParts(
             html=html | rows | teams,
             lists={"watch-servers": list(rows), "watch-teams": list(teams)},
@@ -217,45 +218,48 @@ class ControlRoomPages:
 
     async def ask_extension(self, request: web.Request) -> web.Response:
         """Ask for another deadline; one by which all servers are done is suggested."""
-        shown = await self._shown(request, request.match_info["phase"])
-        return self._extension(shown, None)
+        shown_room = await self._shown(request, request.match_info["phase"])
+        return self._extension(shown_room, None)
 
     def _extension(
         self,
-        shown: Shown,
+        shown_room: Shown,
         refused: RefusedError | None,
-        sent: MultiMapping[Any] | None = None,
+        submitted: MultiMapping[Any] | None = None,
     ) -> web.Response:
-        suggested, closes = suggestion(shown.room), shown.phase.closes
+        suggested, closes = suggestion(shown_room.room), shown_room.phase.closes
         names = ("freezes", "closes") if closes else ("freezes",)
         blank = OperationForm(request=PhaseChange, names=names)
-        if suggested and closes and shown.phase.freezes and suggested >= closes:
-            closes += suggested - shown.phase.freezes
-        freezes = suggested or shown.phase.freezes
+        if suggested and closes and shown_room.phase.freezes and suggested >= closes:
+            closes += suggested - shown_room.phase.freezes
+        freezes = suggested or shown_room.phase.freezes
         values = {"freezes": written(freezes), "closes": written(closes)}
-        form = blank.form(sent or values, refused, **date_wording(shown.phase.timezone))
+        form = blank.form(submitted or values, refused, **date_wording(shown_room.phase.timezone))
         return self.console.answer(
             "organise_extend.html",
             status=refused.refusal if refused else 200,
-            shown=shown,
+            shown=shown_room,
             suggested=suggested,
             form=form,
         )
 
     async def extend(self, request: web.Request) -> web.Response:
         """Put a phase's deadline off, and lead back to its control room."""
-        shown = await self._shown(request, request.match_info["phase"])
-        sent = await posted(request)
+        shown_room = await self._shown(request, request.match_info["phase"])
+        submitted = await posted(request)
         blank = OperationForm(request=PhaseChange, names=("freezes", "closes"))
-        before = {"freezes": written(shown.phase.freezes), "closes": written(shown.phase.closes)}
-        values = {name: at for name, at in blank.values(sent).items() if at != before[name]}
-        done: PhaseDetail | RefusedError | None = other_zone(shown.phase, sent, values)
-        if done is None:
-            asked = {**values, "phase": shown.room.phase}
-            done = await tried(self.console.submit(request, phases.update, asked))
-        if isinstance(done, RefusedError):
-            return self._extension(shown, done, sent)
-        raise web.HTTPSeeOther(shown.path)
+        before = {
+            "freezes": written(shown_room.phase.freezes),
+            "closes": written(shown_room.phase.closes),
+        }
+        values = {name: at for name, at in blank.values(submitted).items() if at != before[name]}
+        result: PhaseDetail | RefusedError | None = other_zone(shown_room.phase, submitted, values)
+        if result is None:
+            update = {**values, "phase": shown_room.room.phase}
+            result = await tried(self.console.submit(request, phases.update, update))
+        if isinstance(result, RefusedError):
+            return self._extension(shown_room, result, submitted)
+        raise web.HTTPSeeOther(shown_room.path)
 
 
 def suggestion(room: ControlRoom) -> datetime | None:

@@ -51,12 +51,12 @@ class CorpusPages:
         return await self._list(request, self._form())
 
     def _form(self, values: object = None, refused: RefusedError | None = None) -> Form:
-        most = self.console.hub.settings.web.upload_bytes >> 20
+        limit = self.console.hub.settings.web.upload_bytes >> 20
         content = Wording(
             label="File",
             kind="file",
             help="Articles as text, JATS, PMC, publishers' or PubMed XML, BioC XML or JSON, plain"
-            f" or gzip; or a zip of such files. At most {most} MiB.",
+            f" or gzip; or a zip of such files. At most {limit} MiB.",
         )
         return IMPORTED.form(values, refused, content=content)  # type: ignore[arg-type]
 
@@ -64,44 +64,50 @@ class CorpusPages:
         self,
         request: web.Request,
         form: Form,
-        done: CorpusImported | None = None,
+        imported: CorpusImported | None = None,
         status: int = 200,
     ) -> web.Response:
-        known = await self.console.ask(request, corpora.list_, Nothing())
+        versions_listed = await self.console.ask(request, corpora.list_, Nothing())
         return self.console.answer(
-            "organise_corpora.html", status=status, corpora=known, form=form, done=done
+            "organise_corpora.html",
+            status=status,
+            corpora=versions_listed,
+            form=form,
+            done=imported,
         )
 
     @upload
     async def bring(self, request: web.Request) -> web.Response:
         """Import a corpus; or show every file's fault at the field of the file."""
-        sent = await posted(request)
-        values, file = IMPORTED.values(sent), sent_file(sent)
+        submitted = await posted(request)
+        values, file = IMPORTED.values(submitted), sent_file(submitted)
         values |= {"content": file.content, "source": file.source or "-"}
-        done: CorpusImported | RefusedError = (
+        result: CorpusImported | RefusedError = (
             await tried(self.console.submit(request, corpora.import_, values), ("content",))
             if file.content
             else no_file()
         )
-        if isinstance(done, RefusedError):
-            return await self._list(request, self._form(sent, done), status=done.refusal)
-        return await self._list(request, self._form(), done)
+        if isinstance(result, RefusedError):
+            return await self._list(request, self._form(submitted, result), status=result.refusal)
+        return await self._list(request, self._form(), result)
 
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with a corpus's articles, in pages."""
         name, query = request.match_info["corpus"], request.query
-        known = await self.console.ask(request, corpora.list_, Nothing())
-        versions = [one for one in known if one.corpus == name]
+        listed = await self.console.ask(request, corpora.list_, Nothing())
+        versions = [version_detail for version_detail in listed if version_detail.corpus == name]
         newest = versions[0].version if versions else 1
         version, start = number(query.get("version", "")) or newest, number(query.get("start", ""))
-        asked = ArticlesOf(corpus=name, version=version, start=start, limit=PAGE + 1)
-        found = await self.console.ask(request, corpora.list_articles, asked)
+        request_sent = ArticlesOf(corpus=name, version=version, start=start, limit=PAGE + 1)
+        listed_articles = await self.console.ask(request, corpora.list_articles, request_sent)
         return self.console.answer(
             "organise_corpus.html",
-            corpus=next(one for one in versions if one.version == version),
+            corpus=next(
+                version_detail for version_detail in versions if version_detail.version == version
+            ),
             versions=versions,
-            articles=found[:PAGE],
+            articles=listed_articles[:PAGE],
             start=start,
             earlier=max(0, start - PAGE) if start else None,
-            later=start + PAGE if len(found) > PAGE else None,
+            later=start + PAGE if len(listed_articles) > PAGE else None,
         )

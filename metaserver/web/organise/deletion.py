@@ -44,25 +44,25 @@ class DeletionPages:
 
     async def _ask_phase(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a phase is to be deleted."""
-        asked = OnePhase(phase=request.match_info["phase"])
-        known = await self.console.ask(request, phases.get, asked)
-        title = known.title or known.phase
-        return self._answer(f"phase {known.phase}", phase_path(known.phase), title, [], form)
+        query = OnePhase(phase=request.match_info["phase"])
+        phase = await self.console.ask(request, phases.get, query)
+        title = phase.title or phase.phase
+        return self._answer(f"phase {phase.phase}", phase_path(phase.phase), title, [], form)
 
     async def _ask_challenge(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a challenge is to be deleted, with the phases that it has."""
         name = request.match_info["challenge"]
         listed = await self.console.ask(request, challenges.list_challenges, Nothing())
-        known = next((one for one in listed if one.challenge == name), None)
-        if known is None:
+        challenge = next((challenge for challenge in listed if challenge.challenge == name), None)
+        if challenge is None:
             raise web.HTTPNotFound(text="There is no challenge of that name.")
         its = [
-            one.phase
-            for one in await self.console.ask(request, phases.list_, Nothing())
-            if one.challenge == name
+            phase.phase
+            for phase in await self.console.ask(request, phases.list_, Nothing())
+            if phase.challenge == name
         ]
         path = f"/organise/challenges/{quote(name, safe='')}"
-        return self._answer(f"challenge {name}", path, known.title or name, its, form)
+        return self._answer(f"challenge {name}", path, challenge.title or name, its, form)
 
     def _answer(self, what: str, path: str, title: str, its: list[str], form: Form) -> web.Response:
         return self.console.answer(

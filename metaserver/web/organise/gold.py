@@ -120,13 +120,13 @@ class GoldPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = "/organise/phases/{phase}/gold/{task}"
+        path = "/organise/phases/{phase}/gold/{task}"
         return [
-            web.get(one, self.show),
-            web.post(one, self.preview),
-            web.get(f"{one}/previews/{{job}}", self.show_preview),
-            web.post(f"{one}/set", self.set),
-            web.get(rf"{one}/{{version:\d+}}", self.download),
+            web.get(path, self.show),
+            web.post(path, self.preview),
+            web.get(f"{path}/previews/{{job}}", self.show_preview),
+            web.post(f"{path}/set", self.set),
+            web.get(rf"{path}/{{version:\d+}}", self.download),
         ]
 
     # -- what there is ---------------------------------------------------------------------------
@@ -142,10 +142,12 @@ class GoldPages:
         status: int = 200,
     ) -> web.Response:
         phase, plugin = await self._of(request)
-        asked = OnePhase(phase=phase.phase)
-        known = await self.console.ask(request, gold.list_, asked)
-        frozen = await self.console.ask(request, boards.list_frozen, asked)
-        versions = [one for one in known if one.task == plugin.name]
+        query = OnePhase(phase=phase.phase)
+        listed = await self.console.ask(request, gold.list_, query)
+        frozen = await self.console.ask(request, boards.list_frozen, query)
+        versions = [
+            version_listed for version_listed in listed if version_listed.task == plugin.name
+        ]
         return self.console.answer(
             "organise_gold.html",
             status=status,
@@ -156,7 +158,12 @@ class GoldPages:
             boards={board.gold_version: board for board in frozen if board.task == plugin.name},
             form=form,
             just_set=next(
-                (one for one in versions if str(one.version) == request.query.get("set")), None
+                (
+                    version_listed
+                    for version_listed in versions
+                    if str(version_listed.version) == request.query.get("set")
+                ),
+                None,
             ),
         )
 
@@ -170,13 +177,13 @@ class GoldPages:
 
     async def download(self, request: web.Request) -> web.Response:
         """Answer with a version's file as it was set."""
-        asked = {name: request.match_info[name] for name in ("phase", "task", "version")}
-        found = await self.console.submit(request, gold.get, asked)
-        end = "".join(PurePath(found.gold.source).suffixes[-2:])
+        query = {name: request.match_info[name] for name in ("phase", "task", "version")}
+        version = await self.console.submit(request, gold.get, query)
+        end = "".join(PurePath(version.gold.source).suffixes[-2:])
         end = end if re.fullmatch(r"(\.[A-Za-z0-9]{1,5}){1,2}", end) else ".txt"
-        name = "gold_{phase}_{task}_v{version}".format(**asked)
+        name = "gold_{phase}_{task}_v{version}".format(**query)
         return web.Response(
-            body=found.content,
+            body=version.content,
             content_type="application/octet-stream",
             headers={
                 hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}{end}"',
@@ -190,24 +197,24 @@ class GoldPages:
     async def preview(self, request: web.Request) -> web.Response:
         """Begin to look at what a file would change, and lead there; it is kept until it is set."""
         phase, plugin = await self._of(request)
-        sent = sent_file(await posted(request))
+        file = sent_file(await posted(request))
         draft = GoldDraft(
             phase=phase.phase,
             task=plugin.name,
-            content=sent.content,
-            source=sent.source,
+            content=file.content,
+            source=file.source,
             replaces=phase.gold.get(plugin.name, 0),
         )
-        begun: JobDetail | RefusedError = (
+        job: JobDetail | RefusedError = (
             await tried(self.console.ask(request, gold.preview, _request(draft)), ("content",))
-            if sent.content
+            if file.content
             else no_file()
         )
-        if isinstance(begun, RefusedError):
-            form = LOOKED_AT.form(refused=begun)
-            return await self._show(request, form, status=begun.refusal)
-        self.drafts.keep(begun.job, draft)
-        raise web.HTTPSeeOther(await soon(self.console, request, begun))
+        if isinstance(job, RefusedError):
+            form = LOOKED_AT.form(refused=job)
+            return await self._show(request, form, status=job.refusal)
+        self.drafts.keep(job.job, draft)
+        raise web.HTTPSeeOther(await soon(self.console, request, job))
 
     async def show_preview(self, request: web.Request) -> web.Response:
         """Answer with what a file would change; one that was looked at here can be set."""
@@ -224,7 +231,7 @@ class GoldPages:
             path=gold_path(phase.phase, plugin.name),
             source=draft.source if draft else "the file",
             change=change,
-            runs=[Scored.of(plugin, one) for one in change.runs],
+            runs=[Scored.of(plugin, run_change) for run_change in change.runs],
             columns=plugin.columns,
             shown=SHOWN,
             key=job.job if draft else "",
@@ -235,12 +242,12 @@ class GoldPages:
         """Begin to set the file that was looked at; the task's page then shows its version."""
         phase, plugin = await self._of(request)
         key = str((await posted(request)).get("draft", ""))
-        begun = await self._set(request, phase, plugin, self.drafts.get(key))
-        if isinstance(begun, RefusedError):
-            return await self._show(request, LOOKED_AT.form(refused=begun), status=begun.refusal)
+        job = await self._set(request, phase, plugin, self.drafts.get(key))
+        if isinstance(job, RefusedError):
+            return await self._show(request, LOOKED_AT.form(refused=job), status=job.refusal)
         # A draft whose job fails can be set once more.
-        jobs.when_done(self.console.hub, begun.job, partial(self.drafts.drop, key))
-        raise web.HTTPSeeOther(await soon(self.console, request, begun))
+        jobs.when_done(self.console.hub, job.job, partial(self.drafts.drop, key))
+        raise web.HTTPSeeOther(await soon(self.console, request, job))
 
     async def _set(
         self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: GoldDraft | None

@@ -26,23 +26,23 @@ class HubHealth:
     @property
     def worries(self) -> Sequence[str]:
         """The problems that it has, in sentences."""
-        found, hub = [], self.hub
+        worries, hub = [], self.hub
         if hub.blocked:
             effect = "answers wait, changes are refused"
-            found.append(f"Nothing can be stored: {hub.blocked}; {effect}.")
+            worries.append(f"Nothing can be stored: {hub.blocked}; {effect}.")
         if hub.lanes_behind:
-            found.append(f"It was started again: {hub.lanes_behind} lanes are catching up.")
+            worries.append(f"It was started again: {hub.lanes_behind} lanes are catching up.")
         if hub.disk_free < SCARCE * hub.disk_size:
-            found.append(f"Little is left of its disk: {gigabytes(hub.disk_free)}.")
+            worries.append(f"Little is left of its disk: {gigabytes(hub.disk_free)}.")
         if hub.lag > LATE:
-            found.append(f"It is overloaded: its loop comes back {hub.lag:.1f} s late.")
+            worries.append(f"It is overloaded: its loop comes back {hub.lag:.1f} s late.")
         if hub.stalls:
-            times, longest = len(hub.stalls), max(one.seconds for one in hub.stalls)
-            found.append(
+            times, longest = len(hub.stalls), max(stall.seconds for stall in hub.stalls)
+            worries.append(
                 f"It stood still {times} time{'s' * (times > 1)} in the last hour, for up to"
                 f" {longest:.1f} s: what failed meanwhile is asked again, not charged."
             )
-        return found
+        return worries
 
 
 def gigabytes(size: int) -> str:

@@ -37,8 +37,8 @@ class JobPages:
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer with the jobs that are kept."""
-        known = await self.console.ask(request, jobs.list_, Nothing())
-        return self.console.answer("organise_jobs.html", jobs=known, now=time.time())
+        listed = await self.console.ask(request, jobs.list_, Nothing())
+        return self.console.answer("organise_jobs.html", jobs=listed, now=time.time())
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with how a job stands; one that is done leads to its result."""
@@ -78,9 +78,9 @@ class JobPages:
 
     async def list_parts(self, request: web.Request) -> LiveParts:
         """Return the live part of the list."""
-        known = await self.console.ask(request, jobs.list_, Nothing())
+        listed = await self.console.ask(request, jobs.list_, Nothing())
         return LiveParts(
-            html={"jobs": self.console.templates.part(PARTS, "jobs", known, time.time())}
+            html={"jobs": self.console.templates.part(PARTS, "jobs", listed, time.time())}
         )
 
 

@@ -23,5 +23,5 @@ class MachinesPage:
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the processes that the store knows."""
-        found = await self.console.ask(request, machines.machines, Nothing())
-        return self.console.answer("organise_machines.html", found=found)
+        detail = await self.console.ask(request, machines.machines, Nothing())
+        return self.console.answer("organise_machines.html", found=detail)

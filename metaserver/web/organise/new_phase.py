@@ -65,18 +65,21 @@ class NewPhasePages:
         self,
         request: web.Request,
         name: str | None,
-        sent: MultiMapping[Any] | None = None,
+        submitted: MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
         errors: Mapping[str, str] = NOTHING_SENT,
     ) -> web.Response:
         listed = await self.console.ask(request, challenges.list_challenges, Nothing())
-        challenge = next((one for one in reversed(listed) if name in (None, one.challenge)), None)
+        challenge = next(
+            (challenge for challenge in reversed(listed) if name in (None, challenge.challenge)),
+            None,
+        )
         if name is not None and challenge is None:
             raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
         built = await self.console.ask(request, releases.list_, Nothing())
         form = None
         if challenge is not None and built:
-            form = await self._form(request, challenge, built, sent, refused, errors)
+            form = await self._form(request, challenge, built, submitted, refused, errors)
         return self.console.answer(
             "organise_new_phase.html",
             status=refused.refusal if refused else 200,
@@ -93,90 +96,96 @@ class NewPhasePages:
         request: web.Request,
         challenge: ChallengeDetail,
         built: Any,
-        sent: MultiMapping[Any] | None,
+        submitted: MultiMapping[Any] | None,
         refused: RefusedError | None,
         errors: Mapping[str, str],
     ) -> Form:
         imported = await self.console.ask(request, corpora.list_, Nothing())
         choices = {"corpus": corpus_choices(imported), "release": release_choices(built)}
         blank = OperationForm(request=NewPhase, names=NAMES, wording=WORDING)
-        form = blank.form(sent, refused, **choices, **date_wording(challenge.timezone))
+        form = blank.form(submitted, refused, **choices, **date_wording(challenge.timezone))
         form = with_files(form, errors)
-        return with_questions(form, sent, challenge.timezone, self.console.hub.clock())
+        return with_questions(form, submitted, challenge.timezone, self.console.hub.clock())
 
     @upload
     async def make(self, request: web.Request) -> web.Response:
         """Plan a phase, with the files that were sent; its page shows what became of its gold."""
-        sent = await posted(request)
-        challenge = await self._challenge(request, str(sent.get("challenge", "")))
-        again = {name: AGAIN for name in GOLD_FILES if sent_file(sent, name).content}
-        values = OperationForm(request=NewPhase, names=NAMES).values(sent)
+        submitted = await posted(request)
+        challenge = await self._challenge(request, str(submitted.get("challenge", "")))
+        again = {name: AGAIN for name in GOLD_FILES if sent_file(submitted, name).content}
+        values = OperationForm(request=NewPhase, names=NAMES).values(submitted)
         values["challenge"] = challenge.challenge
         clock = self.console.hub.clock()
-        read = read_dates(values, sent, challenge.timezone, clock)
-        if isinstance(read, RefusedError):
-            if sent_file(sent, CORPUS_FILE).content:
+        dates_read = read_dates(values, submitted, challenge.timezone, clock)
+        if isinstance(dates_read, RefusedError):
+            if sent_file(submitted, CORPUS_FILE).content:
                 again[CORPUS_FILE] = AGAIN
-            return await self._new(request, challenge.challenge, sent, read, again)
-        imported = await self._import(request, sent, read)
+            return await self._new(request, challenge.challenge, submitted, dates_read, again)
+        imported = await self._import(request, submitted, dates_read)
         if isinstance(imported, RefusedError):
             again[CORPUS_FILE] = in_words(imported)
             refused = RefusedError(imported.refusal, "the corpus was not imported: see its file")
-            return await self._new(request, challenge.challenge, sent, refused, again)
+            return await self._new(request, challenge.challenge, submitted, refused, again)
         if imported:
-            read["corpus"] = imported
-            sent = MultiDict(sent)
-            sent["corpus"] = imported  # it is there, whatever becomes of the phase
-        done = await tried(self.console.submit(request, phases.create, read), FIXED)
-        if isinstance(done, RefusedError):
-            return await self._new(request, challenge.challenge, sent, done, again)
+            dates_read["corpus"] = imported
+            submitted = MultiDict(submitted)
+            submitted["corpus"] = imported  # it is there, whatever becomes of the phase
+        result = await tried(self.console.submit(request, phases.create, dates_read), FIXED)
+        if isinstance(result, RefusedError):
+            return await self._new(request, challenge.challenge, submitted, result, again)
         problems = []
         for name, task in GOLD_FILES.items():
-            if why := await self._set_gold(request, done, task, sent, name):
-                self.refused.pop((done.phase, task), None)
-                self.refused[done.phase, task] = why
+            if why := await self._set_gold(request, result, task, submitted, name):
+                self.refused.pop((result.phase, task), None)
+                self.refused[result.phase, task] = why
                 problems.append(f"gold-problem={task}")
-        for old in list(self.refused)[:-MOST_REFUSED]:
-            del self.refused[old]
+        for refused_key in list(self.refused)[:-MOST_REFUSED]:
+            del self.refused[refused_key]
         query = f"?{'&'.join(problems)}" if problems else ""
-        raise web.HTTPSeeOther(f"{phase_path(done.phase)}{query}")
+        raise web.HTTPSeeOther(f"{phase_path(result.phase)}{query}")
 
     async def _challenge(self, request: web.Request, name: str) -> ChallengeDetail:
-        for one in await self.console.ask(request, challenges.list_challenges, Nothing()):
-            if one.challenge == name:
-                return one
+        for challenge in await self.console.ask(request, challenges.list_challenges, Nothing()):
+            if challenge.challenge == name:
+                return challenge
         raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
 
     async def _import(
-        self, request: web.Request, sent: MultiMapping[Any], values: Mapping[str, Any]
+        self, request: web.Request, submitted: MultiMapping[Any], values: Mapping[str, Any]
     ) -> str | RefusedError:
         """Import the corpus that was sent, by the phase's name; return its name and version."""
-        file = sent_file(sent, CORPUS_FILE)
+        file = sent_file(submitted, CORPUS_FILE)
         if not file.content:
             return ""
         if not values.get("phase"):
             return RefusedError(Refusal.INVALID, "write the phase's name: it is the corpus's too")
-        asked = {"corpus": values["phase"], "content": file.content, "source": file.source or "-"}
-        done = await tried(self.console.submit(request, corpora.import_, asked), ("content",))
-        return done if isinstance(done, RefusedError) else f"{done.corpus}@{done.version}"
+        values_sent = {
+            "corpus": values["phase"],
+            "content": file.content,
+            "source": file.source or "-",
+        }
+        result = await tried(
+            self.console.submit(request, corpora.import_, values_sent), ("content",)
+        )
+        return result if isinstance(result, RefusedError) else f"{result.corpus}@{result.version}"
 
     async def _set_gold(
         self,
         request: web.Request,
         phase: PhaseDetail,
         task: str,
-        sent: MultiMapping[Any],
+        submitted: MultiMapping[Any],
         name: str,
     ) -> str:
         """Begin to set the gold of a task, if a file was sent; return why not, if it is refused."""
-        file = sent_file(sent, name)
+        file = sent_file(submitted, name)
         if not file.content:
             return ""
-        asked = NewGold(
+        new_gold = NewGold(
             phase=phase.phase, task=task, content=file.content, source=file.source or "-"
         )
-        done = await tried(self.console.ask(request, gold.set_, asked), ("content", "task"))
-        if isinstance(done, RefusedError):
-            return in_words(done)
-        ended = await self.console.ask(request, jobs.get, JobQuery(job=done.job, wait=SOON))
+        result = await tried(self.console.ask(request, gold.set_, new_gold), ("content", "task"))
+        if isinstance(result, RefusedError):
+            return in_words(result)
+        ended = await self.console.ask(request, jobs.get, JobQuery(job=result.job, wait=SOON))
         return sentence(ended.error) if ended.state is JobState.FAILED else ""

@@ -102,11 +102,11 @@ async def overview_of(console: ConsoleContext, request: web.Request) -> Overview
     """Ask for all that a hub has."""
     nothing = Nothing()
     planned = await console.ask(request, phases.list_, nothing)
-    found = {
-        one.phase: (
-            await console.ask(request, watch_phase, WatchQuery(phase=one.phase, limit=1))
+    findings = {
+        phase.phase: (
+            await console.ask(request, watch_phase, WatchQuery(phase=phase.phase, limit=1))
         ).findings
-        for one in planned
+        for phase in planned
     }
     return Overview(
         challenges=await console.ask(request, challenges.list_challenges, nothing),
@@ -116,51 +116,52 @@ async def overview_of(console: ConsoleContext, request: web.Request) -> Overview
         tokens=await console.ask(request, tokens.list_, TokenQuery(ended=0)),
         servers=await console.ask(request, servers.list_, nothing),
         releases=await console.ask(request, releases.list_, nothing),
-        found=found,
+        found=findings,
         now=console.hub.clock(),
     )
 
 
-def steps(known: Overview) -> Sequence[SetupStep]:
+def steps(overview: Overview) -> Sequence[SetupStep]:
     """Return the way from an empty hub to a team that can begin."""
-    newest = known.phases[-1].phase if known.phases else ""
+    newest = overview.phases[-1].phase if overview.phases else ""
     phase = f"/organise/phases/{quote(newest, safe='')}" if newest else ""
-    gold = any(one.gold for one in known.phases)
-    playing = [team for team in known.teams if team.retired_at is None]
+    gold = any(phase.gold for phase in overview.phases)
+    playing = [team for team in overview.teams if team.retired_at is None]
     return [
         SetupStep(
-            bool(known.challenges),
+            bool(overview.challenges),
             "Make a challenge",
             "Its title, and the time zone of its dates.",
             NEW_CHALLENGE,
         ),
         SetupStep(
-            bool(known.corpora),
+            bool(overview.corpora),
             "Import a corpus",
             "The articles that servers are sent: a file, or a zip of files.",
             "/organise/corpora",
         ),
         SetupStep(
-            bool(known.releases),
+            bool(overview.releases),
             "Build a UniProt release",
             "Beside the hub, once: metaserver uniprot build. Answers are checked by it.",
             "",
         ),
         SetupStep(
-            bool(known.phases),
+            bool(overview.phases),
             "Plan a phase",
             "Corpus, release, tasks, dates, limits, and who sees the scores.",
-            NEW_PHASE if known.challenges else "",
+            NEW_PHASE if overview.challenges else "",
         ),
         SetupStep(
             gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase
         ),
         SetupStep(bool(playing), "Add a team", "By its name.", "/organise/teams"),
         SetupStep(
-            len(known.tokenless) < len(playing),  # later teams without one are listed as problems
+            len(overview.tokenless)
+            < len(playing),  # later teams without one are listed as problems
             "Give it a token",
             "It is shown once; the team signs in with it.",
-            team_path(known.tokenless[0]) if known.tokenless else "",
+            team_path(overview.tokenless[0]) if overview.tokenless else "",
         ),
     ]
 
@@ -178,44 +179,44 @@ def phase_path(phase: str) -> str:
 # -- problems --------------------------------------------------------------------------------------
 
 
-def needs(known: Overview) -> Sequence[Need]:
+def needs(overview: Overview) -> Sequence[Need]:
     """Return the problems that need an organiser, the worst first."""
     return [
-        *_down(known),
-        *_unscored(known),
-        *_outside(known),
-        *_untested(known),
-        *_uploads(known),
-        *_waiting(known),
+        *_down(overview),
+        *_unscored(overview),
+        *_outside(overview),
+        *_untested(overview),
+        *_uploads(overview),
+        *_waiting(overview),
     ]
 
 
-def _open_lanes(known: Overview) -> Iterator[tuple[str, LaneProgress]]:
-    opened = {phase.phase for phase in known.phases if phase.state in OPEN_STATES}
-    for server in known.servers:
+def _open_lanes(overview: Overview) -> Iterator[tuple[str, LaneProgress]]:
+    opened = {phase.phase for phase in overview.phases if phase.state in OPEN_STATES}
+    for server in overview.servers:
         for progress in server.phases:
             if progress.phase in opened and not server.retired:
                 yield server.server, progress
 
 
-def _down(known: Overview) -> Iterator[Need]:
+def _down(overview: Overview) -> Iterator[Need]:
     for state, word in (
         (ServerState.DOWN, "answer no more"),
         (ServerState.SUSPENDED, "are suspended"),
     ):
-        names = [name for name, progress in _open_lanes(known) if progress.state == state]
+        names = [name for name, progress in _open_lanes(overview) if progress.state == state]
         if names:
             yield Need(
                 state, state, f"Servers that {word}: {_some(names)}", _servers(state=state.value)
             )
-    given_up = [name for name, progress in _open_lanes(known) if progress.given_up]
+    given_up = [name for name, progress in _open_lanes(overview) if progress.given_up]
     if given_up:
         text = f"Articles were given up for {_some(given_up)}: requeue them, or leave them"
         yield Need("slow", "given up", text, _servers(state="given up"))
 
 
-def _unscored(known: Overview) -> Iterator[Need]:
-    for phase in known.phases:
+def _unscored(overview: Overview) -> Iterator[Need]:
+    for phase in overview.phases:
         missing = [task for task in phase.tasks if task not in phase.gold]
         if phase.state is PhaseState.CLOSED or (phase.gold and not missing):
             continue
@@ -225,55 +226,55 @@ def _unscored(known: Overview) -> Iterator[Need]:
         yield Need("down" if alarming else "waiting", "no gold", text, phase_path(phase.phase))
 
 
-def _outside(known: Overview) -> Iterator[Need]:
-    for phase, found in known.found.items():
-        for one in found:
-            if one.kind is FindingKind.GOLD_OUTSIDE:
-                for subject in one.subjects:
+def _outside(overview: Overview) -> Iterator[Need]:
+    for phase, findings in overview.found.items():
+        for finding in findings:
+            if finding.kind is FindingKind.GOLD_OUTSIDE:
+                for subject in finding.subjects:
                     yield Need(
                         "waiting", "gold", f"Phase {phase}: {subject.text}", phase_path(phase)
                     )
 
 
-def _untested(known: Overview) -> Iterator[Need]:
+def _untested(overview: Overview) -> Iterator[Need]:
     failed = [
-        f"{one.server} ({tested.phase})"
-        for one in known.servers
-        for tested in one.tests
-        if tested.state is TestState.FAILED and not one.retired
+        f"{server.server} ({tested.phase})"
+        for server in overview.servers
+        for tested in server.tests
+        if tested.state is TestState.FAILED and not server.retired
     ]
     if failed:
         text = f"Servers whose last test for a phase failed: {_some(failed)}"
         yield Need("down", "test failed", text, _servers(state="test failed"))
 
 
-def _uploads(known: Overview) -> Iterator[Need]:
-    for phase, found in known.found.items():
-        for one in found:
-            if word := UPLOADS.get(one.kind):
+def _uploads(overview: Overview) -> Iterator[Need]:
+    for phase, findings in overview.found.items():
+        for finding in findings:
+            if word := UPLOADS.get(finding.kind):
                 path = f"/organise/uploads?{urlencode({'phase': phase})}"
-                text = f"Phase {phase}: {one.subjects[0].text}"
-                more = one.count - 1
+                text = f"Phase {phase}: {finding.subjects[0].text}"
+                more = finding.count - 1
                 yield Need("slow", word, f"{text}; and {more} more" if more else text, path)
 
 
-def _waiting(known: Overview) -> Iterator[Need]:
-    for one in known.challenges:
-        if one.waiting:
-            path = f"/organise/challenges/{quote(one.challenge, safe='')}/sign-ups"
-            text = f"Sign-ups for {one.challenge} that wait for approval: {one.waiting}"
+def _waiting(overview: Overview) -> Iterator[Need]:
+    for challenge in overview.challenges:
+        if challenge.waiting:
+            path = f"/organise/challenges/{quote(challenge.challenge, safe='')}/sign-ups"
+            text = f"Sign-ups for {challenge.challenge} that wait for approval: {challenge.waiting}"
             yield Need("slow", "sign-up", text, path)
-        if one.automatic >= AUTOMATIC_A_DAY:
-            path = f"/organise/challenges/{quote(one.challenge, safe='')}/sign-ups"
+        if challenge.automatic >= AUTOMATIC_A_DAY:
+            path = f"/organise/challenges/{quote(challenge.challenge, safe='')}/sign-ups"
             text = (
-                f"{one.automatic} teams came into {one.challenge} without an organiser in 24 hours,"
-                " each with uploads of its own: further ones wait for approval"
+                f"{challenge.automatic} teams came into {challenge.challenge} without an organiser"
+                " in 24 hours, each with uploads of its own: further ones wait for approval"
             )
             yield Need("slow", "sign-up", text, path)
-    if known.tokenless:
-        text = f"Teams that hold no token: {_some(known.tokenless)}"
-        yield Need("waiting", "no token", text, team_path(known.tokenless[0]))
-    for phase in known.phases:
+    if overview.tokenless:
+        text = f"Teams that hold no token: {_some(overview.tokenless)}"
+        yield Need("waiting", "no token", text, team_path(overview.tokenless[0]))
+    for phase in overview.phases:
         if phase.state is PhaseState.SETUP and phase.opens is None:
             text = f"Phase {phase.phase} has no date to open: open it yourself, or give it one"
             yield Need("waiting", "no date", text, phase_path(phase.phase))

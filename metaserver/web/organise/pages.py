@@ -49,7 +49,7 @@ class OrganiserPages:
         """Return the console's routes: all of them are for organisers alone."""
         console = self.console
         refused: GoldRefusals = {}
-        known = [
+        routes_open = [
             web.get("/organise", self.overview),
             web.get("/organise/events", self.events, allow_head=False),
             *ChallengePages(console=console).routes(),
@@ -71,16 +71,16 @@ class OrganiserPages:
             *AuditPage(console=console).routes(),
             *JobPages(console=console).routes(),
         ]
-        return reserved(Role.ORGANISER, known)
+        return reserved(Role.ORGANISER, routes_open)
 
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with the state of the hub and its phases, and the problems that there are."""
-        known = await overview_of(self.console, request)
+        overview = await overview_of(self.console, request)
         return self.console.answer(
             "organise.html",
-            known=known,
-            steps=steps(known),
-            needs=needs(known),
+            known=overview,
+            steps=steps(overview),
+            needs=needs(overview),
             health=await health(self.console, request),
         )
 
@@ -108,12 +108,12 @@ class OrganiserPages:
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
     async def _parts(self, request: web.Request) -> LiveParts:
-        known, part = await overview_of(self.console, request), self.console.templates.part
+        overview, part = await overview_of(self.console, request), self.console.templates.part
         return LiveParts(
             html={
                 "health": part(PARTS, "health", await health(self.console, request)),
-                "needs": part(PARTS, "needs", needs(known)),
-                "steps": part(PARTS, "steps", steps(known)),
-                "challenges": part(PARTS, "challenges", known),
+                "needs": part(PARTS, "needs", needs(overview)),
+                "steps": part(PARTS, "steps", steps(overview)),
+                "challenges": part(PARTS, "challenges", overview),
             }
         )

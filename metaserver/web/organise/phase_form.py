@@ -70,8 +70,8 @@ def _measures() -> Sequence[tuple[str, str]]:
         for column in task.columns:
             if not column.count:
                 tasks.setdefault(column.key, []).append(name)
-    named = [(key, f"{key} ({', '.join(names)})") for key, names in sorted(tasks.items())]
-    return [("", "each task’s first"), *named]
+    options = [(key, f"{key} ({', '.join(names)})") for key, names in sorted(tasks.items())]
+    return [("", "each task’s first"), *options]
 
 
 WORDING: Mapping[str, Wording] = {
@@ -87,7 +87,9 @@ WORDING: Mapping[str, Wording] = {
     "visibility": Wording(
         label="Who sees the scores",
         help="Organisers always see them.",
-        choices=[(seen.value, f"{seen} – {who}") for seen, who in VISIBLE.items()],
+        choices=[
+            (visibility.value, f"{visibility} – {who}") for visibility, who in VISIBLE.items()
+        ],
     ),
     "team_names": Wording(
         label="Teams' names",
@@ -223,12 +225,12 @@ STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
 
 def steps(form: Form) -> Sequence[FormStep]:
     """Return the steps of a form, without the fields that it has not."""
-    known: dict[str, list[FormField]] = {}
+    by_name: dict[str, list[FormField]] = {}
     for field in form.fields:  # a question about a field comes after it
-        known.setdefault(field.name.removesuffix(READING), []).append(field)
+        by_name.setdefault(field.name.removesuffix(READING), []).append(field)
 
     def of(names: Sequence[str]) -> Sequence[FormField]:
-        return [field for name in names for field in known.get(name, ())]
+        return [field for name in names for field in by_name.get(name, ())]
 
     return [FormStep(title, text, of(names), of(folded)) for title, text, names, folded in STEPS]
 
@@ -264,13 +266,13 @@ def _file(name: str, label: str, errors: Mapping[str, str], text: str) -> FormFi
     )
 
 
-def with_questions(form: Form, sent: MultiMapping[Any] | None, zone: str, now: float) -> Form:
+def with_questions(form: Form, submitted: MultiMapping[Any] | None, zone: str, now: float) -> Form:
     """Return the form with a question after each date that was sent and needs one.
 
     A local time that comes twice or does not exist has two readings, of which one is to be
     chosen; a date in the past is to be confirmed.
     """
-    if sent is None:
+    if submitted is None:
         return form
     fields: list[FormField] = []
     for field in form.fields:
@@ -282,9 +284,10 @@ def with_questions(form: Form, sent: MultiMapping[Any] | None, zone: str, now: f
 
 def _questions(field: FormField, zone: str, now: float) -> Iterator[FormField]:
     name, text = f"{field.name}{READING}", field.value
-    if found := zones.readings(text, zone):
+    if instants := zones.readings(text, zone):
         choices = [
-            (f"{text}|{one.isoformat()}", f"{one:%Y-%m-%d %H:%M}, UTC{one:%z}") for one in found
+            (f"{text}|{instant.isoformat()}", f"{instant:%Y-%m-%d %H:%M}, UTC{instant:%z}")
+            for instant in instants
         ]
         yield FormField(
             name=name,
@@ -304,24 +307,24 @@ def _questions(field: FormField, zone: str, now: float) -> Iterator[FormField]:
 
 
 def read_dates(
-    values: Mapping[str, Any], sent: MultiMapping[Any], zone: str, now: float
+    values: Mapping[str, Any], submitted: MultiMapping[Any], zone: str, now: float
 ) -> dict[str, Any] | RefusedError:
     """Return values with the dates that were chosen; or why a date is not clear.
 
     A date in the past is refused unless it was confirmed.
     """
-    read = dict(values)
+    with_dates = dict(values)
     for name in DATES:
-        text, answer = str(values.get(name) or ""), str(sent.get(f"{name}{READING}", ""))
+        text, answer = str(values.get(name) or ""), str(submitted.get(f"{name}{READING}", ""))
         if not text:
             continue
         written_as, _, moment = answer.partition("|")
         if moment and written_as == text:
-            read[name] = text = moment
+            with_dates[name] = text = moment
         if _is_past(text, zone, now) and not answer:
             message = f"{text.replace('T', ' ')} is past: confirm it, or write another date"
             return RefusedError(Refusal.INVALID, message, field=name)
-    return read
+    return with_dates
 
 
 def _is_past(text: str, zone: str, now: float) -> bool:
@@ -335,11 +338,11 @@ def _is_past(text: str, zone: str, now: float) -> bool:
 
 
 def other_zone(
-    phase: PhaseDetail, sent: MultiMapping[Any], values: Mapping[str, Any]
+    phase: PhaseDetail, submitted: MultiMapping[Any], values: Mapping[str, Any]
 ) -> RefusedError | None:
     """Return why dates cannot be read: the form that they were written in was of another zone."""
     dated = next((name for name in DATES if values.get(name)), None)
-    if dated is None or sent.get("timezone", phase.timezone) == phase.timezone:
+    if dated is None or submitted.get("timezone", phase.timezone) == phase.timezone:
         return None
     message = f"the challenge's time zone has been changed to {phase.timezone}: write it again"
     return RefusedError(Refusal.STATE, message, field=dated)
@@ -379,25 +382,25 @@ def date_wording(zone: str) -> dict[str, Wording]:
     }
 
 
-def corpus_choices(known: Sequence[CorpusDetail]) -> Wording:
+def corpus_choices(corpora: Sequence[CorpusDetail]) -> Wording:
     """Return the choices of a corpus."""
     return Wording(
         help="The articles, in the order in which they are sent. A phase of uploads only needs"
         " one too, and does not use it.",
         choices=[
             (
-                f"{one.corpus}@{one.version}",
-                f"{one.corpus}, version {one.version} (articles: {one.articles:,})",
+                f"{corpus.corpus}@{corpus.version}",
+                f"{corpus.corpus}, version {corpus.version} (articles: {corpus.articles:,})",
             )
-            for one in known
+            for corpus in corpora
         ],
     )
 
 
-def release_choices(known: Sequence[str]) -> Wording:
+def release_choices(releases: Sequence[str]) -> Wording:
     """Return the choices of a UniProt release."""
     return Wording(
         label="UniProt release",
         help="Accessions in answers are checked by it. A phase of uploads only does not use it.",
-        choices=[(name, name) for name in known],
+        choices=[(name, name) for name in releases],
     )

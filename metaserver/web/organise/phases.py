@@ -79,13 +79,13 @@ class PhasePages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one, advances = "/organise/phases/{phase}", "|".join(Advance)
+        path, advances = "/organise/phases/{phase}", "|".join(Advance)
         return [
-            web.get(one, self.show),
-            web.get(f"{one}/edit", self.edit),
-            web.post(f"{one}/edit", self.change),
-            web.get(f"{one}/{{advance:{advances}}}", self.confirm),
-            web.post(f"{one}/{{advance:{advances}}}", self.advance),
+            web.get(path, self.show),
+            web.get(f"{path}/edit", self.edit),
+            web.post(f"{path}/edit", self.change),
+            web.get(f"{path}/{{advance:{advances}}}", self.confirm),
+            web.post(f"{path}/{{advance:{advances}}}", self.advance),
         ]
 
     # -- one that is there -----------------------------------------------------------------------
@@ -93,8 +93,8 @@ class PhasePages:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with a phase: its plan, its gold, what can be done with it."""
         phase = await self._phase(request)
-        asked = OnePhase(phase=phase.phase)
-        plan = await self.console.ask(request, phases.get_plan, asked)
+        query = OnePhase(phase=phase.phase)
+        plan = await self.console.ask(request, phases.get_plan, query)
         return self.console.answer(
             "organise_phase.html",
             phase=phase,
@@ -102,10 +102,10 @@ class PhasePages:
             warnings=plan.warnings,
             advances=ADVANCES[phase.state],
             idle=phase.idle_dates(self.console.hub.clock()),
-            gold=await self.console.ask(request, gold.list_, asked),
+            gold=await self.console.ask(request, gold.list_, query),
             tasks=gold_tasks(phase),
             titles={name: task.title for name, task in installed_tasks().items()},
-            boards=await self.console.ask(request, boards.list_frozen, asked),
+            boards=await self.console.ask(request, boards.list_frozen, query),
             visible=VISIBLE,
             unset={
                 task: self.refused.get((phase.phase, task), "")
@@ -114,12 +114,12 @@ class PhasePages:
         )
 
     async def _phase(self, request: web.Request) -> PhaseDetail:
-        asked = OnePhase(phase=request.match_info["phase"])
-        return await self.console.ask(request, phases.get, asked)
+        query = OnePhase(phase=request.match_info["phase"])
+        return await self.console.ask(request, phases.get, query)
 
     async def _plan(self, request: web.Request) -> PhasePlanDetail:
-        asked = OnePhase(phase=request.match_info["phase"])
-        return await self.console.ask(request, phases.get_plan, asked)
+        query = OnePhase(phase=request.match_info["phase"])
+        return await self.console.ask(request, phases.get_plan, query)
 
     async def edit(self, request: web.Request) -> web.Response:
         """Answer with the form that changes a phase."""
@@ -160,23 +160,25 @@ class PhasePages:
 
     async def change(self, request: web.Request) -> web.Response:
         """Change a phase; dates that were left as shown stay the moments that they are."""
-        phase, sent = await self._phase(request), await posted(request)
+        phase, submitted = await self._phase(request), await posted(request)
         plan = await self._plan(request)
         blank = OperationForm(request=PhaseChange, names=_changed(plan))
-        before, values = form_values(phase, plan), blank.values(sent)
+        before, values = form_values(phase, plan), blank.values(submitted)
         values = {
             name: value
             for name, value in values.items()
             if name not in DATES or value != before[name]
         }
         clock = self.console.hub.clock()
-        read = other_zone(phase, sent, values) or read_dates(values, sent, phase.timezone, clock)
-        if isinstance(read, RefusedError):
-            return await self._edit(request, phase, plan, sent, read)
-        asked = {**read, "phase": phase.phase}
-        done = await tried(self.console.submit(request, phases.update, asked), FIXED)
-        if isinstance(done, RefusedError):
-            return await self._edit(request, phase, plan, sent, done)
+        dates_read = other_zone(phase, submitted, values) or read_dates(
+            values, submitted, phase.timezone, clock
+        )
+        if isinstance(dates_read, RefusedError):
+            return await self._edit(request, phase, plan, submitted, dates_read)
+        update = {**dates_read, "phase": phase.phase}
+        result = await tried(self.console.submit(request, phases.update, update), FIXED)
+        if isinstance(result, RefusedError):
+            return await self._edit(request, phase, plan, submitted, result)
         raise web.HTTPSeeOther(phase_path(phase.phase))
 
     # -- manual changes --------------------------------------------------------------------------
@@ -195,8 +197,8 @@ class PhasePages:
     ) -> web.Response:
         room = None
         if phase.state in OPEN_STATES and advance is not Advance.OPEN:
-            asked = WatchQuery(phase=phase.phase, limit=200)
-            room = await self.console.ask(request, control_room.watch_phase, asked)
+            query = WatchQuery(phase=phase.phase, limit=200)
+            room = await self.console.ask(request, control_room.watch_phase, query)
         return self.console.answer(
             "organise_advance.html",
             status=refused.refusal if refused else 200,
@@ -211,9 +213,9 @@ class PhasePages:
         """Change a phase's state; its page shows the new one."""
         phase, advance = await self._phase(request), Advance(request.match_info["advance"])
         change = ADVANCE_OPERATIONS[advance]
-        done = await tried(self.console.ask(request, change, OnePhase(phase=phase.phase)))
-        if isinstance(done, RefusedError):
-            return await self._confirm(request, phase, advance, done)
+        result = await tried(self.console.ask(request, change, OnePhase(phase=phase.phase)))
+        if isinstance(result, RefusedError):
+            return await self._confirm(request, phase, advance, result)
         raise web.HTTPSeeOther(phase_path(phase.phase))
 
 

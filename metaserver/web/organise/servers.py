@@ -92,15 +92,15 @@ class LaneFilter:
 
     def page(self, lanes: Sequence[OrganiserLaneRow]) -> tuple[Page, Sequence[OrganiserLaneRow]]:
         """Return the page of the table, and its lanes out of all there are."""
-        found = [lane for lane in lanes if self.shows(lane)]
-        page = Page(first=self.rows, total=len(found))
-        return page, page.of(found)
+        matching = [lane for lane in lanes if self.shows(lane)]
+        page = Page(first=self.rows, total=len(matching))
+        return page, page.of(matching)
 
     def shows(self, lane: OrganiserLaneRow) -> bool:
         """Return whether a lane passes."""
-        found = self.find.lower() in f"{lane.server.team or ''} {lane.server.server}".lower()
+        is_found = self.find.lower() in f"{lane.server.team or ''} {lane.server.server}".lower()
         there = self.phase in ("", lane.phase)
-        return found and there and (not self.state or lane.is_in(self.state))
+        return is_found and there and (not self.state or lane.is_in(self.state))
 
 
 class OrganiserLaneRow(NamedTuple):
@@ -173,14 +173,14 @@ class OrganiserServerPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one, asking = (
+        path, asking = (
             "/organise/servers/{server}",
             f"{OrganiserLaneAction.SUSPEND}|{OrganiserLaneAction.REQUEUE}",
         )
         return [
             web.get("/organise/servers", self.list),
-            web.get(f"{one}/{{act:{asking}}}", self.confirm),
-            web.post(f"{one}/{{act:{'|'.join(OrganiserLaneAction)}}}", self.act),
+            web.get(f"{path}/{{act:{asking}}}", self.confirm),
+            web.post(f"{path}/{{act:{'|'.join(OrganiserLaneAction)}}}", self.act),
         ]
 
     def chosen(self, request: web.Request) -> LaneFilter:
@@ -203,12 +203,12 @@ class OrganiserServerPages:
         self, request: web.Request, chosen: LaneFilter, refused: str = "", status: int = 200
     ) -> web.Response:
         rows = await self._lanes(request)
-        known = await self.console.ask(request, phases.list_, Nothing())
+        listed = await self.console.ask(request, phases.list_, Nothing())
         page, lanes = chosen.page(rows)
         return self.console.answer(
             "organise_servers.html",
             status=status,
-            known_phases=list(reversed(known)),
+            known_phases=list(reversed(listed)),
             states=STATES,
             chosen=chosen,
             total=len(rows),
@@ -222,8 +222,8 @@ class OrganiserServerPages:
 
     async def _lanes(self, request: web.Request) -> Sequence[OrganiserLaneRow]:
         registered = await self.console.ask(request, servers.list_, Nothing())
-        known = await self.console.ask(request, phases.list_, Nothing())
-        closed = {phase.phase for phase in known if phase.state is PhaseState.CLOSED}
+        listed = await self.console.ask(request, phases.list_, Nothing())
+        closed = {phase.phase for phase in listed if phase.state is PhaseState.CLOSED}
         return [*_lane_rows(registered, closed)]
 
     async def parts(self, request: web.Request, chosen: LaneFilter) -> LiveParts:
@@ -267,32 +267,32 @@ class OrganiserServerPages:
 
     async def act(self, request: web.Request) -> web.Response:
         """Suspend, resume, ...: then show how the server stands, or why it was refused."""
-        act, sent = OrganiserLaneAction(request.match_info["act"]), await posted(request)
-        lane = await self._lane(request, str(sent.get("phase", "")))
-        done = await tried(self._do(request, lane, act, sent), ("article",))
-        if not isinstance(done, RefusedError):
+        act, submitted = OrganiserLaneAction(request.match_info["act"]), await posted(request)
+        lane = await self._lane(request, str(submitted.get("phase", "")))
+        outcome = await tried(self._do(request, lane, act, submitted), ("article",))
+        if not isinstance(outcome, RefusedError):
             query = {"server": lane.server.server, "phase": lane.phase, "act": act.value}
-            if isinstance(done, Requeued):
-                query["articles"] = str(done.articles)
-            if sent.get("back") == "watch":
+            if isinstance(outcome, Requeued):
+                query["articles"] = str(outcome.articles)
+            if submitted.get("back") == "watch":
                 raise web.HTTPSeeOther(f"{phase_path(lane.phase)}/watch")
             raise web.HTTPSeeOther(f"/organise/servers?{urlencode(query)}")
         if act in AT_ONCE:
-            return await self._list(request, LaneFilter(), in_words(done), done.refusal)
-        at = "articles" if done.field == "article" else done.field
-        refused = RefusedError(done.refusal, done.message, field=at)
-        form, back = _form_of(act).form(sent, refused), str(sent.get("back", ""))
-        return self._confirm(lane, act, form, back, done.refusal)
+            return await self._list(request, LaneFilter(), in_words(outcome), outcome.refusal)
+        at = "articles" if outcome.field == "article" else outcome.field
+        refused = RefusedError(outcome.refusal, outcome.message, field=at)
+        form, back = _form_of(act).form(submitted, refused), str(submitted.get("back", ""))
+        return self._confirm(lane, act, form, back, outcome.refusal)
 
     async def _do(
         self,
         request: web.Request,
         lane: OrganiserLaneRow,
         act: OrganiserLaneAction,
-        sent: MultiMapping[Any],
+        submitted: MultiMapping[Any],
     ) -> ServerDetail | Requeued:
         server, phase = lane.server.server, lane.phase
-        values = {} if act in AT_ONCE else _form_of(act).values(_by_line(sent, act))
+        values = {} if act in AT_ONCE else _form_of(act).values(_by_line(submitted, act))
         values |= {"server": server, "phase": phase}
         match act:
             case OrganiserLaneAction.SUSPEND:
@@ -300,26 +300,28 @@ class OrganiserServerPages:
             case OrganiserLaneAction.REQUEUE:
                 return await self.console.submit(request, lanes.requeue, values)
             case OrganiserLaneAction.RESUME:
-                asked = InLane(server=server, phase=phase)
-                return await self.console.ask(request, lanes.resume, asked)
+                query = InLane(server=server, phase=phase)
+                return await self.console.ask(request, lanes.resume, query)
             case OrganiserLaneAction.CANCEL:
-                asked = InLane(server=server, phase=phase)
-                return await self.console.ask(request, lanes.cancel, asked)
+                query = InLane(server=server, phase=phase)
+                return await self.console.ask(request, lanes.cancel, query)
 
 
 def _lane_rows(registered: Sequence[ServerDetail], closed: set[str]) -> Iterator[OrganiserLaneRow]:
-    for server in sorted(registered, key=lambda one: (one.retired, one.team or "", one.server)):
+    for server in sorted(
+        registered, key=lambda server: (server.retired, server.team or "", server.server)
+    ):
         for progress in reversed(server.phases):
             yield OrganiserLaneRow(server, progress, progress.phase in closed)
         if not server.phases:
             yield OrganiserLaneRow(server, None, closed=False)
 
 
-def _by_line(sent: MultiMapping[Any], act: OrganiserLaneAction) -> MultiMapping[Any]:
+def _by_line(submitted: MultiMapping[Any], act: OrganiserLaneAction) -> MultiMapping[Any]:
     """Return a form in which a text of article ids is one value a line."""
     if act is not OrganiserLaneAction.REQUEUE:
-        return sent
-    return MultiDict(("articles", line) for line in str(sent.get("articles", "")).split())
+        return submitted
+    return MultiDict(("articles", line) for line in str(submitted.get("articles", "")).split())
 
 
 def _form_of(act: OrganiserLaneAction) -> OperationForm:

@@ -48,11 +48,11 @@ class SignUpDesk:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = "/organise/challenges/{challenge}/sign-ups"
+        path = "/organise/challenges/{challenge}/sign-ups"
         return [
-            web.get(one, self.show),
-            web.post(f"{one}/invite", self.invite),
-            web.post(f"{one}/{{id}}/{{act:{'|'.join(WORDS)}}}", self.act),
+            web.get(path, self.show),
+            web.post(f"{path}/invite", self.invite),
+            web.post(f"{path}/{{id}}/{{act:{'|'.join(WORDS)}}}", self.act),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
@@ -61,53 +61,57 @@ class SignUpDesk:
 
     async def invite(self, request: web.Request) -> web.Response:
         """Invite people by their addresses."""
-        sent = await posted(request)
-        emails = tuple(str(sent.get("emails", "")).split())
+        submitted = await posted(request)
+        emails = tuple(str(submitted.get("emails", "")).split())
         values = {"challenge": request.match_info["challenge"], "emails": emails}
-        done = await tried(self.console.submit(request, sign_ups.invite, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, INVITED.form(sent, done), status=done.refusal)
+        result = await tried(self.console.submit(request, sign_ups.invite, values))
+        if isinstance(result, RefusedError):
+            return await self._show(request, INVITED.form(submitted, result), status=result.refusal)
         raise web.HTTPSeeOther(_path(request))
 
     async def act(self, request: web.Request) -> web.Response:
         """Approve or decline a sign-up, or show its link, once."""
-        number_of, sent = number(request.match_info["id"]), await posted(request)
-        one = OneSignUp(id=number_of)
-        made: SignUpLink | None = None
-        done: Any
+        number_of, submitted = number(request.match_info["id"]), await posted(request)
+        sign_up = OneSignUp(id=number_of)
+        new_link: SignUpLink | None = None
+        outcome: Any
         match request.match_info["act"]:
             case "link":
-                done = made = await self._tried(self.console.ask(request, sign_ups.link, one))
+                outcome = new_link = await self._tried(
+                    self.console.ask(request, sign_ups.link, sign_up)
+                )
             case "approve":
-                team = str(sent.get("team", "")).strip() or None
-                asked = Approval(id=number_of, team=team)
-                done = await self._tried(self.console.ask(request, sign_ups.approve, asked))
+                team = str(submitted.get("team", "")).strip() or None
+                approval = Approval(id=number_of, team=team)
+                outcome = await self._tried(self.console.ask(request, sign_ups.approve, approval))
             case _:
-                done = await self._tried(self.console.ask(request, sign_ups.decline, one))
-        if isinstance(done, RefusedError):
-            return await self._show(request, INVITED.form(), refused=done, status=done.refusal)
-        if made is not None:
-            return await self._show(request, INVITED.form(), made=made)
+                outcome = await self._tried(self.console.ask(request, sign_ups.decline, sign_up))
+        if isinstance(outcome, RefusedError):
+            return await self._show(
+                request, INVITED.form(), refused=outcome, status=outcome.refusal
+            )
+        if new_link is not None:
+            return await self._show(request, INVITED.form(), new_link=new_link)
         raise web.HTTPSeeOther(_path(request))
 
-    async def _tried(self, asked: Awaitable[Any]) -> Any:
-        return await tried(asked)
+    async def _tried(self, awaitable: Awaitable[Any]) -> Any:
+        return await tried(awaitable)
 
     async def _show(
         self,
         request: web.Request,
         form: Form,
         *,
-        made: SignUpLink | None = None,
+        new_link: SignUpLink | None = None,
         refused: RefusedError | None = None,
         status: int = 200,
     ) -> web.Response:
-        asked = OneChallenge(challenge=request.match_info["challenge"])
+        query = OneChallenge(challenge=request.match_info["challenge"])
         return self.console.answer(
             "organise_sign_ups.html",
             status=status,
-            c=await self.console.ask(request, challenge_pages.get, asked),
-            known=await self.console.ask(request, sign_ups.list_, asked),
+            c=await self.console.ask(request, challenge_pages.get, query),
+            known=await self.console.ask(request, sign_ups.list_, query),
             states=STATES,
             acts=ACTS,
             words=WORDS,
@@ -115,7 +119,7 @@ class SignUpDesk:
             mails=self.console.hub.notices.sign_ups.able,
             path=_path(request),
             form=form,
-            made=made,
+            made=new_link,
             refused=refused,
         )
 

@@ -59,8 +59,8 @@ class OrganiserTeamPages:
         )
         return [*new.routes(), web.get(ONE, self._show), self._token.route(), *retired.routes()]
 
-    async def _path(self, request: web.Request, made: TeamDetail | None) -> str:
-        return team_path(made.team if made else request.match_info["team"])
+    async def _path(self, request: web.Request, created: TeamDetail | None) -> str:
+        return team_path(created.team if created else request.match_info["team"])
 
     async def _list(self, request: web.Request, form: Form) -> web.Response:
         """Answer with all teams, and the form of a new one."""
@@ -86,18 +86,18 @@ class OrganiserTeamPages:
         """Answer with a team; a new token is shown once, on a page that is not kept."""
         form = form or self._token.form()
         team = await self._team(request)
-        known = await self.console.ask(request, tokens.list_, TokenQuery(team=team.team))
+        listed = await self.console.ask(request, tokens.list_, TokenQuery(team=team.team))
         registered = await self.console.ask(request, servers.list_, Nothing())
         return self.console.answer(
             "organise_team.html",
             status=form.status,
             team=team,
             path=team_path(team.team),
-            tokens=known,
+            tokens=listed,
             servers=[server for server in registered if server.team == team.team],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
-            made=made_with(known, self.console.hub.clock()),
+            made=made_with(listed, self.console.hub.clock()),
             form=form,
             issued=issued,
         )

@@ -75,11 +75,11 @@ class TextPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = "/organise/challenges/{challenge}"
+        path = "/organise/challenges/{challenge}"
         return [
-            web.get(f"{one}/page", self.show),
-            web.post(f"{one}/page", self.change),
-            web.post(f"{one}/announcements", self.announce),
+            web.get(f"{path}/page", self.show),
+            web.post(f"{path}/page", self.change),
+            web.post(f"{path}/announcements", self.announce),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
@@ -89,36 +89,38 @@ class TextPages:
 
     async def change(self, request: web.Request) -> web.Response:
         """Change the texts, or show how they would look."""
-        texts, sent = await self._texts(request), await posted(request)
-        values = {**TEXTS.values(sent), "challenge": texts.challenge}
-        if "preview" in sent:
+        texts, submitted = await self._texts(request), await posted(request)
+        values = {**TEXTS.values(submitted), "challenge": texts.challenge}
+        if "preview" in submitted:
             written = {name: str(values.get(name) or "")[:MOST] for name in texts.__struct_fields__}
             drafts = {section.name: written[section.name] for section in SECTIONS}
             draft = msgspec.structs.replace(texts, **drafts, terms=written["terms"])
-            return await self._show(request, texts, TEXTS.form(sent), draft=draft)
+            return await self._show(request, texts, TEXTS.form(submitted), draft=draft)
         if not values.get("code"):
             values.pop("code", None)
-        done = await tried(self.console.submit(request, challenge_pages.edit, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, texts, TEXTS.form(sent, done), status=done.refusal)
+        result = await tried(self.console.submit(request, challenge_pages.edit, values))
+        if isinstance(result, RefusedError):
+            return await self._show(
+                request, texts, TEXTS.form(submitted, result), status=result.refusal
+            )
         raise web.HTTPSeeOther(f"/c/{quote(texts.challenge, safe='')}")
 
     async def announce(self, request: web.Request) -> web.Response:
         """Announce something; the challenge's page shows it."""
-        texts, sent = await self._texts(request), await posted(request)
-        values = {**ANNOUNCED.values(sent), "challenge": texts.challenge}
-        done = await tried(
+        texts, submitted = await self._texts(request), await posted(request)
+        values = {**ANNOUNCED.values(submitted), "challenge": texts.challenge}
+        result = await tried(
             self.console.submit(request, challenge_pages.announce, values), ("challenge",)
         )
-        if isinstance(done, RefusedError):
-            news = ANNOUNCED.form(sent, done)
+        if isinstance(result, RefusedError):
+            news = ANNOUNCED.form(submitted, result)
             form = TEXTS.form(_values(texts))
-            return await self._show(request, texts, form, news=news, status=done.refusal)
+            return await self._show(request, texts, form, news=news, status=result.refusal)
         raise web.HTTPSeeOther(f"/c/{quote(texts.challenge, safe='')}#news")
 
     async def _texts(self, request: web.Request) -> ChallengeTexts:
-        asked = OneChallenge(challenge=request.match_info["challenge"])
-        return await self.console.ask(request, challenge_pages.get, asked)
+        query = OneChallenge(challenge=request.match_info["challenge"])
+        return await self.console.ask(request, challenge_pages.get, query)
 
     async def _show(
         self,
@@ -130,12 +132,12 @@ class TextPages:
         news: Form | None = None,
         status: int = 200,
     ) -> web.Response:
-        asked = OneChallenge(challenge=texts.challenge)
-        known = await self.console.ask(request, challenge_pages.list_announcements, asked)
-        shown: dict[str, Any] = {"sections": (), "terms": ""}
+        query = OneChallenge(challenge=texts.challenge)
+        listed = await self.console.ask(request, challenge_pages.list_announcements, query)
+        preview: dict[str, Any] = {"sections": (), "terms": ""}
         if draft is not None:
-            shown["sections"] = await asyncio.to_thread(sections_of, draft)
-            shown["terms"] = await asyncio.to_thread(render, draft.terms, "terms")
+            preview["sections"] = await asyncio.to_thread(sections_of, draft)
+            preview["terms"] = await asyncio.to_thread(render, draft.terms, "terms")
         return self.console.answer(
             "organise_texts.html",
             status=status,
@@ -143,9 +145,9 @@ class TextPages:
             form=form,
             draft=draft,
             news_form=news or ANNOUNCED.form(),
-            news=await asyncio.to_thread(announced, known),
+            news=await asyncio.to_thread(announced, listed),
             path=f"/organise/challenges/{quote(texts.challenge, safe='')}",
-            **shown,
+            **preview,
         )
 
 

@@ -62,14 +62,14 @@ class OrganiserTokenPages:
     ) -> web.Response:
         """Answer with the tokens of no team; a new one is shown once, on no page that is kept."""
         form = form or self._new.form({"role": "organiser"})
-        known = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
+        listed = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         return self.console.answer(
             "organise_tokens.html",
             status=refused.refusal if refused else form.status,
-            tokens=[token for token in known if token.team is None],
+            tokens=[token for token in listed if token.team is None],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
-            made=made_with(known, self.console.hub.clock()),
+            made=made_with(listed, self.console.hub.clock()),
             form=form,
             issued=issued,
             refused=str(refused or ""),
@@ -77,11 +77,11 @@ class OrganiserTokenPages:
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke a token; the page that lists it says so."""
-        number, sent = request.match_info["id"], await posted(request)
-        values = {"id": number, "made_with_it": "made_with_it" in sent}
-        known = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
-        done = await tried(self.console.submit(request, tokens.revoke, values), ("id",))
-        if isinstance(done, RefusedError):
-            return await self._show(request, refused=done)
-        team = next((token.team for token in known if str(token.id) == number), None)
+        number, submitted = request.match_info["id"], await posted(request)
+        values = {"id": number, "made_with_it": "made_with_it" in submitted}
+        listed = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
+        result = await tried(self.console.submit(request, tokens.revoke, values), ("id",))
+        if isinstance(result, RefusedError):
+            return await self._show(request, refused=result)
+        team = next((token.team for token in listed if str(token.id) == number), None)
         raise web.HTTPSeeOther("/organise/tokens" if team is None else team_path(team))

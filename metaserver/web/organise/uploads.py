@@ -52,13 +52,13 @@ class UploadPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = "/organise/uploads/{phase}/{run}"
+        path = "/organise/uploads/{phase}/{run}"
         return [
             web.get("/organise/uploads", self.list),
             web.post("/organise/uploads", self.bring),
-            web.get(one, self.download),
-            web.get(f"{one}/delete", self.confirm),
-            web.post(f"{one}/delete", self.delete),
+            web.get(path, self.download),
+            web.get(f"{path}/delete", self.confirm),
+            web.post(f"{path}/delete", self.delete),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
@@ -69,11 +69,13 @@ class UploadPages:
         self,
         request: web.Request,
         name: str | None,
-        sent: Mapping[str, Any] | MultiMapping[Any] | None = None,
+        submitted: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        known = list(reversed(await self.console.ask(request, phases.list_, Nothing())))
-        phase = next((one for one in known if name in (None, one.phase)), None)
+        listed = list(reversed(await self.console.ask(request, phases.list_, Nothing())))
+        phase = next(
+            (phase_detail for phase_detail in listed if name in (None, phase_detail.phase)), None
+        )
         playing = [
             team.team
             for team in await self.console.ask(request, teams.list_, Nothing())
@@ -82,7 +84,7 @@ class UploadPages:
         uploaded = (
             await self.console.ask(request, runs.list_, RunsOf(phase=phase.phase)) if phase else []
         )
-        left = (
+        remaining = (
             await self.console.ask(request, uploads.list_, UploadsOf(phase=phase.phase))
             if phase
             else []
@@ -95,15 +97,15 @@ class UploadPages:
             }
             if phase.uploads_only:
                 choices["content"] = _offline_file(phase.tasks)
-            form = SHEET.form(sent, refused, **choices)
+            form = SHEET.form(submitted, refused, **choices)
         return self.console.answer(
             "organise_uploads.html",
             status=refused.refusal if refused else 200,
-            known_phases=known,
+            known_phases=listed,
             phase=phase,
             teams=playing,
             runs=uploaded,
-            left=left,
+            left=remaining,
             form=form,
             path=run_path,
             done=next((run for run in uploaded if run.run == request.query.get("run")), None),
@@ -112,30 +114,30 @@ class UploadPages:
     @upload
     async def bring(self, request: web.Request) -> web.Response:
         """Upload a run; the list then shows what was left out of its file."""
-        sent = await posted(request)
-        phase, file = str(sent.get("phase", "")), sent_file(sent)
-        values = SHEET.values(sent) | {"content": file.content, "phase": phase}
-        done: RunDetail | RefusedError = (
+        submitted = await posted(request)
+        phase, file = str(submitted.get("phase", "")), sent_file(submitted)
+        values = SHEET.values(submitted) | {"content": file.content, "phase": phase}
+        result: RunDetail | RefusedError = (
             await tried(self.console.submit(request, runs.upload, values), NAMES)
             if file.content
             else no_file()
         )
-        if isinstance(done, RefusedError):
-            known = await self.console.ask(request, phases.get, OnePhase(phase=phase))
-            return await self._list(request, known.phase, sent, done)
-        asked = urlencode({"phase": done.phase, "run": done.run})
-        raise web.HTTPSeeOther(f"/organise/uploads?{asked}")
+        if isinstance(result, RefusedError):
+            phase_detail = await self.console.ask(request, phases.get, OnePhase(phase=phase))
+            return await self._list(request, phase_detail.phase, submitted, result)
+        query = urlencode({"phase": result.phase, "run": result.run})
+        raise web.HTTPSeeOther(f"/organise/uploads?{query}")
 
     async def _run(self, request: web.Request) -> RunContent:
-        asked = OneRun(phase=request.match_info["phase"], run=request.match_info["run"])
-        return await self.console.ask(request, runs.get, asked)
+        query = OneRun(phase=request.match_info["phase"], run=request.match_info["run"])
+        return await self.console.ask(request, runs.get, query)
 
     async def download(self, request: web.Request) -> web.Response:
         """Answer with a run's file as it was uploaded."""
-        found = await self._run(request)
-        name = f"{found.run.phase}.{found.run.run}.{found.run.task}{_end(found.content)}"
+        detail = await self._run(request)
+        name = f"{detail.run.phase}.{detail.run.run}.{detail.run.task}{_end(detail.content)}"
         return web.Response(
-            body=found.content,
+            body=detail.content,
             content_type="application/octet-stream",
             headers={
                 hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
@@ -159,10 +161,10 @@ class UploadPages:
     async def delete(self, request: web.Request) -> web.Response:
         """Delete a run; the list is without it then."""
         run = (await self._run(request)).run
-        asked = OneRun(phase=run.phase, run=run.run)
-        done = await tried(self.console.ask(request, runs.delete, asked))
-        if isinstance(done, RefusedError):
-            return self._confirm(run, done)
+        query = OneRun(phase=run.phase, run=run.run)
+        result = await tried(self.console.ask(request, runs.delete, query))
+        if isinstance(result, RefusedError):
+            return self._confirm(run, result)
         raise web.HTTPSeeOther(f"/organise/uploads?{urlencode({'phase': run.phase})}")
 
 

@@ -49,8 +49,8 @@ class ArticleRow:
 
     def text(self, column: Column) -> str:
         """Return a cell's text."""
-        found = self.value(column.key)
-        return f"{found:.{column.decimals}f}" if isinstance(found, float) else str(found)
+        number = self.value(column.key)
+        return f"{number:.{column.decimals}f}" if isinstance(number, float) else str(number)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ SHAPES: Mapping[ServerState, tuple[str, Markup]] = {
 def badge(name: str, state: ServerState) -> str:
     """Return the picture, SVG without style sheet or script."""
     colour, shape = SHAPES[state]
-    left, right = 14 + LETTER * len(name), 28 + LETTER * len(state)
+    left_width, right = 14 + LETTER * len(name), 28 + LETTER * len(state)
     return Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="20" role="img"'
         ' aria-label="{name}: {state}"><title>{name}: {state}</title>'
@@ -38,13 +38,13 @@ def badge(name: str, state: ServerState) -> str:
         '<text x="7" y="14" textLength="{name_width:.0f}">{name}</text>'
         '<text x="{state_at:.0f}" y="14" textLength="{state_width:.0f}">{state}</text></g></svg>'
     ).format(
-        width=left + right,
-        left=left,
+        width=left_width + right,
+        left=left_width,
         flat=right - 4,
         colour=colour,
         shape=shape,
-        shape_at=left + 7,
-        state_at=left + 21,
+        shape_at=left_width + 7,
+        state_at=left_width + 21,
         name=name,
         state=state.value,
         name_width=LETTER * len(name),

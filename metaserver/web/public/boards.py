@@ -55,8 +55,8 @@ class BoardPages:
 
     async def board_csv(self, request: web.Request) -> web.Response:
         """Answer with the leaderboard's table as CSV."""
-        shown = self._leaderboard(request, request.match_info["task"])
-        return csv_file(to_csv(shown), shown.phase, f"leaderboard-{_chosen(shown)}")
+        board = self._leaderboard(request, request.match_info["task"])
+        return csv_file(to_csv(board), board.phase, f"leaderboard-{_chosen(board)}")
 
     async def board_json(self, request: web.Request) -> web.Response:
         """Answer with the leaderboard's table as JSON."""
@@ -68,8 +68,8 @@ class BoardPages:
 
     async def frozen_csv(self, request: web.Request) -> web.Response:
         """Answer with a frozen board's table as CSV."""
-        shown = await self._frozen(request)
-        return csv_file(to_csv(shown), shown.phase, f"leaderboard-{_chosen(shown)}")
+        board = await self._frozen(request)
+        return csv_file(to_csv(board), board.phase, f"leaderboard-{_chosen(board)}")
 
     async def frozen_json(self, request: web.Request) -> web.Response:
         """Answer with a frozen board's table as JSON."""
@@ -77,16 +77,16 @@ class BoardPages:
 
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with how hard a task's articles are; the query chooses: view, sort."""
-        shown = self._articles(request)
+        articles = self._articles(request)
         counts = site_of(request).source.counts(viewer_of(request))
-        text = self.templates.page("articles.html", a=shown, counts=counts)
+        text = self.templates.page("articles.html", a=articles, counts=counts)
         return page(text)
 
     async def articles_csv(self, request: web.Request) -> web.Response:
         """Answer with the articles' table as CSV."""
-        shown = self._articles(request)
+        articles = self._articles(request)
         phase = site_of(request).phase
-        return csv_file(shown.to_csv(), phase, f"articles-{_chosen(shown)}")
+        return csv_file(articles.to_csv(), phase, f"articles-{_chosen(articles)}")
 
     async def events(self, request: web.Request, name: str) -> web.StreamResponse:
         """Answer with the event stream of the leaderboard of the task `name`."""
@@ -98,13 +98,13 @@ class BoardPages:
             lambda: self._parts(site, task, choice, viewer),
         )
 
-    def _board_page(self, request: web.Request, shown: Leaderboard) -> web.Response:
+    def _board_page(self, request: web.Request, board: Leaderboard) -> web.Response:
         site = site_of(request)
         counts = site.source.counts(viewer_of(request))
-        rows = [self._row(site, shown, row) for row in shown.shown_rows()]
+        rows = [self._row(site, board, row) for row in board.shown_rows()]
         return page(
             self.templates.page(
-                "leaderboard.html", b=shown, counts=counts, rows=rows, headings=HEADINGS
+                "leaderboard.html", b=board, counts=counts, rows=rows, headings=HEADINGS
             )
         )
 
@@ -144,57 +144,57 @@ class BoardPages:
             base=site.base,
         )
 
-    def _row(self, site: Site, shown: Leaderboard, row: BoardRow) -> str:
+    def _row(self, site: Site, board: Leaderboard, row: BoardRow) -> str:
         """Return a row of the table; it is drawn again where it has changed."""
 
         def render() -> str:
-            return self.templates.part("leaderboard_parts.html", "run_row", shown, row)
+            return self.templates.part("leaderboard_parts.html", "run_row", board, row)
 
         return site.memo.get(
             (
                 "row",
-                shown.key,
-                shown.task.name,
-                shown.choice.unordered,
-                shown.board.articles,
+                board.key,
+                board.task.name,
+                board.choice.unordered,
+                board.board.articles,
                 row.run,
             ),
-            (row, shown.best(row), bool(shown.declared)),
+            (row, board.best(row), bool(board.declared)),
             render,
         )
 
     def _parts(self, site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> LiveParts:
-        shown, part = _shown(site, task, choice, viewer), self.templates.part
+        board, part = _shown(site, task, choice, viewer), self.templates.part
         html = {
-            name: part("leaderboard_parts.html", name, shown) for name in ("signature", "remark")
+            name: part("leaderboard_parts.html", name, board) for name in ("signature", "remark")
         }
         html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         for name in BOARD_PARTS:
-            html[name] = self._chart(site, name, shown, viewer)
+            html[name] = self._chart(site, name, board, viewer)
         for task_name, count in site.source.counts(viewer).items():
             html[f"count-{task_name}"] = part(
                 "leaderboard_parts.html", "run_count", task_name, count
             )
-        rows = {element_id("r", row.run): row for row in shown.shown_rows()}
-        html |= {key: self._row(site, shown, row) for key, row in rows.items()}
+        rows = {element_id("r", row.run): row for row in board.shown_rows()}
+        html |= {key: self._row(site, board, row) for key, row in rows.items()}
         return LiveParts(html=html, lists={"runs": list(rows)})
 
-    def _chart(self, site: Site, name: str, shown: Leaderboard, viewer: Viewer) -> str:
+    def _chart(self, site: Site, name: str, board: Leaderboard, viewer: Viewer) -> str:
         drawn: Mapping[str, Any] = {
-            "scatter": shown.points,
-            "curves": shown.curves,
-            "usage": lambda: shown.declared,
+            "scatter": board.points,
+            "curves": board.curves,
+            "usage": lambda: board.declared,
         }
         return site.memo.get(
             (
                 name,
-                shown.task.name,
-                shown.choice.unordered,
-                shown.board.articles,
+                board.task.name,
+                board.choice.unordered,
+                board.board.articles,
                 viewer,
             ),
-            (drawn[name](), shown.series()),
-            lambda: self.templates.part("leaderboard_parts.html", name, shown),
+            (drawn[name](), board.series()),
+            lambda: self.templates.part("leaderboard_parts.html", name, board),
         )
 
 
@@ -229,8 +229,8 @@ def page(text: str) -> web.Response:
     return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-cache"})
 
 
-def _chosen(shown: Leaderboard | Articles) -> str:
-    return f"{shown.task.name}-{shown.choice.view}"
+def _chosen(board: Leaderboard | Articles) -> str:
+    return f"{board.task.name}-{board.choice.view}"
 
 
 def csv_file(text: str, phase: str, name: str) -> web.Response:

@@ -52,26 +52,30 @@ class Milestone(NamedTuple):
 
 def sections_of(texts: ChallengeTexts) -> list[ShownSection]:
     """Return the texts that there are; takes some milliseconds, for a thread."""
-    given = [(section, getattr(texts, section.name)) for section in SECTIONS]
+    texts_of = [(section, getattr(texts, section.name)) for section in SECTIONS]
     return [
         ShownSection(section.name, section.heading, render(text, section.name))
-        for section, text in given
+        for section, text in texts_of
         if text.strip()
     ]
 
 
-def announced(known: Sequence[AnnouncementDetail]) -> list[ShownAnnouncement]:
+def announced(announcements: Sequence[AnnouncementDetail]) -> list[ShownAnnouncement]:
     """Return announcements with their HTML; takes some milliseconds, for a thread."""
     return [
-        ShownAnnouncement(one.at, one.title, render(one.text, f"news-{one.at:.0f}"))
-        for one in known
+        ShownAnnouncement(
+            announcement.at,
+            announcement.title,
+            render(announcement.text, f"news-{announcement.at:.0f}"),
+        )
+        for announcement in announcements
     ]
 
 
 def timeline(phases: Sequence[PhaseSummary]) -> list[Milestone]:
     """Return the dates of phases in their order."""
-    found = [Milestone(phase, word, at) for phase in phases for word, at in phase.dates]
-    return sorted(found, key=lambda milestone: milestone.at)
+    milestones = [Milestone(phase, word, at) for phase in phases for word, at in phase.dates]
+    return sorted(milestones, key=lambda milestone: milestone.at)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +93,15 @@ class ChallengeDoor:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the page of a challenge."""
         caller, name = caller_of(request), request.match_info["challenge"]
-        asked = OneChallenge(challenge=name)
-        texts = await ask(self.hub, caller, challenge_pages.get, asked)
-        news = await ask(self.hub, caller, challenge_pages.list_announcements, asked)
+        query = OneChallenge(challenge=name)
+        texts = await ask(self.hub, caller, challenge_pages.get, query)
+        news = await ask(self.hub, caller, challenge_pages.list_announcements, query)
         phases = self.sites.of_challenge(name)
         context: Mapping[str, object] = {
             "c": texts,
             "phases_of": phases,
             "timeline": timeline(phases),
-            "results": await ask(self.hub, caller, publishing.results, asked),
+            "results": await ask(self.hub, caller, publishing.results, query),
             "sections": await caller.aside(sections_of, texts),
             "news": await caller.aside(announced, news),
             "newest": NEWEST,

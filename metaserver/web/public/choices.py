@@ -118,7 +118,7 @@ def _policy(text: str, policies: Sequence[ArticlePolicy]) -> ArticlePolicy | Non
     return ArticlePolicy(_one_of(policies, text, "choice of articles")) if text else None
 
 
-def _one_of(known: Sequence[str], text: str, what: str) -> str:
-    if text not in known:
-        raise ValueError(f"There is no {what} {text}: use one of {', '.join(known)}.")
+def _one_of(choices: Sequence[str], text: str, what: str) -> str:
+    if text not in choices:
+        raise ValueError(f"There is no {what} {text}: use one of {', '.join(choices)}.")
     return text

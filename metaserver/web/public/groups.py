@@ -31,20 +31,20 @@ def grouped(attempts: Iterable[AttemptDetail]) -> Sequence[Group]:
     Problems are the same whatever place in a list and whichever accession they are about; the
     first 100 of an answer are kept, so only those are counted.
     """
-    found: dict[tuple[Outcome, str], list[AttemptDetail]] = {}
+    by_kind: dict[tuple[Outcome, str], list[AttemptDetail]] = {}
     for attempt in attempts:
         if attempt.outcome not in NO_PROBLEM:
             for text in _texts(attempt):
-                found.setdefault((attempt.outcome, text), []).append(attempt)
+                by_kind.setdefault((attempt.outcome, text), []).append(attempt)
     groups = [
         Group(
             outcome=outcome,
             text=text,
             times=len(hit),
-            attempts=len({(one.article, one.number) for one in hit}),
+            attempts=len({(attempt.article, attempt.number) for attempt in hit}),
             newest=hit[0],
         )
-        for (outcome, text), hit in found.items()
+        for (outcome, text), hit in by_kind.items()
     ]
     return sorted(groups, key=lambda group: (-group.attempts, -group.times))
 
@@ -65,12 +65,12 @@ class StepGroup:
 
 def grouped_steps(steps: Iterable[ConformanceStep]) -> Sequence[StepGroup]:
     """Return what was wrong in a test's steps, what made it fail first, then by the steps."""
-    found: dict[tuple[Outcome | None, str], list[ConformanceStep]] = {}
+    by_kind: dict[tuple[Outcome | None, str], list[ConformanceStep]] = {}
     for step in steps:
         if step.state in WRONG:
             texts = [str(problem) for problem in step.problems] or [step.message]
             for text in texts:
-                found.setdefault((step.outcome, general(text)), []).append(step)
+                by_kind.setdefault((step.outcome, general(text)), []).append(step)
     groups = [
         StepGroup(
             outcome=outcome,
@@ -79,7 +79,7 @@ def grouped_steps(steps: Iterable[ConformanceStep]) -> Sequence[StepGroup]:
             steps=list(dict.fromkeys(step.name for step in hit)),
             failed=any(step.state is StepState.FAILED for step in hit),
         )
-        for (outcome, text), hit in found.items()
+        for (outcome, text), hit in by_kind.items()
     ]
     return sorted(groups, key=lambda group: (not group.failed, -len(group.steps), -group.times))
 

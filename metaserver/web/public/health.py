@@ -59,8 +59,8 @@ class HealthPages:
             return True
         if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):
             return False  # a proxy on this machine asks for others
-        known = request.get(VISITOR)
-        address = read_address(request.remote if known is None else known.origin.address)
+        current = request.get(VISITOR)
+        address = read_address(request.remote if current is None else current.origin.address)
         return address is not None and address.is_loopback
 
 

@@ -32,7 +32,9 @@ class Home:
             self.templates.page(
                 "home.html",
                 challenges=challenges,
-                summaries=[one for one in self.sites.summaries() if may_know(one, viewer)],
+                summaries=[
+                    summary for summary in self.sites.summaries() if may_know(summary, viewer)
+                ],
                 organiser=caller.organiser,
             )
         )

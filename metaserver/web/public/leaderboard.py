@@ -139,10 +139,10 @@ class Leaderboard:
     @property
     def table(self) -> tuple[Column, ...]:
         """The columns of the page: place, run and score come first."""
-        place, run, *own = OWN_COLUMNS
-        others = [column for column in self.task.columns if column.key != self.main]
+        place, run, *own_columns = OWN_COLUMNS
+        other_columns = [column for column in self.task.columns if column.key != self.main]
         declared = USAGE_COLUMNS if self.declared else ()
-        return (place, run, self.main_column, *others, *own, *declared)
+        return (place, run, self.main_column, *other_columns, *own_columns, *declared)
 
     @cached_property
     def declared(self) -> Sequence[BoardRow]:
@@ -152,9 +152,9 @@ class Leaderboard:
     @property
     def usage(self) -> UsageChart:
         """The chart of quality against cost; of those below the least coverage if asked for."""
-        asked = self.choice.chart is Charted.ALL
+        show_all = self.choice.chart is Charted.ALL
         return UsageChart(
-            rows=[row for row in self.declared if asked or not row.below][:POINTS],
+            rows=[row for row in self.declared if show_all or not row.below][:POINTS],
             column=self.main_column,
             series=self.series(),
             names={row.run: self.charted_name(row) for row in self.declared},
@@ -169,9 +169,9 @@ class Leaderboard:
         """Return the chosen rows in order; ties keep the board's, those without value come last."""
         sort = self.choice.sort
         keyed = [(value(row, sort.key), row) for row in self._chosen]
-        known = [pair for pair in keyed if pair[0] is not None]
-        known.sort(key=lambda pair: pair[0], reverse=sort.descending)
-        return [row for _, row in known] + [row for found, row in keyed if found is None]
+        with_value = [pair for pair in keyed if pair[0] is not None]
+        with_value.sort(key=lambda pair: pair[0], reverse=sort.descending)
+        return [row for _, row in with_value] + [row for key, row in keyed if key is None]
 
     @cached_property
     def part(self) -> Page:
@@ -211,8 +211,8 @@ class Leaderboard:
     @cached_property
     def leaders(self) -> Sequence[BoardRow]:
         """The best run of each team among the chosen rows; those below the least if asked for."""
-        asked = self.choice.chart is Charted.ALL
-        return _best_of_teams([row for row in self._chosen if asked or not row.below])
+        show_all = self.choice.chart is Charted.ALL
+        return _best_of_teams([row for row in self._chosen if show_all or not row.below])
 
     @property
     def below(self) -> bool:
@@ -239,16 +239,16 @@ class Leaderboard:
         """Return a cell's text; `n/a` where the value is undefined."""
         if column.key == "articles":
             return f"{row.articles_scored:,}/{row.counted:,}"
-        found = value(row, column.key)
-        if found is None:
+        number = value(row, column.key)
+        if number is None:
             return "n/a"
         if column.key == "tokens":
-            return tokens_text(found)
+            return tokens_text(number)
         if column.key == "cost":
             return cost_text(row)
-        if isinstance(found, str) or column.count:
-            return str(found)
-        return f"{found:.{column.decimals}f}"
+        if isinstance(number, str) or column.count:
+            return str(number)
+        return f"{number:.{column.decimals}f}"
 
     def progress(self, row: BoardRow) -> str:
         """Return how many articles are over for a run of an open phase; empty once all are."""
@@ -267,8 +267,8 @@ class Leaderboard:
 
         An error rate has none: the longest bar would be the worst.
         """
-        found = None if self.main_column.rising else row.values.get(self.main)
-        return float(found) if found is not None and 0 <= found <= 1 else None
+        score = None if self.main_column.rising else row.values.get(self.main)
+        return float(score) if score is not None and 0 <= score <= 1 else None
 
     @property
     def main(self) -> str:
@@ -328,13 +328,13 @@ class Leaderboard:
         """Return the teams' best runs by the second and first measure, where both are defined."""
         if len(self.order) < 2:
             return []
-        series, found = self.series(), []
+        series, points = self.series(), []
         for row in self.leaders[:POINTS]:
             x, y = (row.values.get(key) for key in (self.order[1], self.main))
             if x is not None and y is not None:
                 run = self.charted_name(row)
-                found.append(Point(name=run, x=x, y=y, series=series.get(run)))
-        return found
+                points.append(Point(name=run, x=x, y=y, series=series.get(run)))
+        return points
 
     def axes(self) -> tuple[Axis, Axis]:
         """Return the scatter's axes."""

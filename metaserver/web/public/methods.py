@@ -28,11 +28,13 @@ class MethodsPage:
         """Answer with the methods of the runs, as far as the viewer may see them."""
         site, viewer = site_of(request), viewer_of(request)
         view = self.sites.view(site.phase)
-        known = await view.methods(viewer) if view else []
+        methods_seen = await view.methods(viewer) if view else []
         text = self.templates.page(
             "methods.html",
-            described=[(one.run, one.team, one.method) for one in known if one.method],
-            missing=[one.run for one in known if not one.method],
+            described=[
+                (method.run, method.team, method.method) for method in methods_seen if method.method
+            ],
+            missing=[method.run for method in methods_seen if not method.method],
             organiser=viewer.organiser,
             headings=HEADINGS,
         )

@@ -47,16 +47,16 @@ URGENCY = (
     ServerState.WAITING, ServerState.UP, ServerState.FINISHED,
 )  # fmt: skip
 SORTED_BY: Mapping[str, Callable[[ServerStatus], str | float | None]] = {
-    "state": lambda one: URGENCY.index(one.state),
-    "server": lambda one: one.name.lower(),
-    "attempts": lambda one: sum(tick.outcome not in ANSWERED for tick in one.recent),
-    "last": lambda one: one.last,
-    "p50": lambda one: one.p50,
-    "p95": lambda one: one.p95,
-    "p99": lambda one: one.p99,
-    "network": lambda one: one.network_share,
-    "queue": lambda one: one.done / one.total if one.total else None,
-    "errors": lambda one: sum(errors(one).values()),
+    "state": lambda server: URGENCY.index(server.state),
+    "server": lambda server: server.name.lower(),
+    "attempts": lambda server: sum(tick.outcome not in ANSWERED for tick in server.recent),
+    "last": lambda server: server.last,
+    "p50": lambda server: server.p50,
+    "p95": lambda server: server.p95,
+    "p99": lambda server: server.p99,
+    "network": lambda server: server.network_share,
+    "queue": lambda server: server.done / server.total if server.total else None,
+    "errors": lambda server: sum(errors(server).values()),
 }
 """Values by which servers are sorted, by column; the column `times` has none."""
 TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
@@ -111,9 +111,11 @@ class MonitorChoice:
             return servers
         value = SORTED_BY[self.sort.key]
         keyed = [(value(server), server) for server in servers]
-        known = [pair for pair in keyed if pair[0] is not None]
-        known.sort(key=lambda pair: pair[0], reverse=self.sort.descending)  # type: ignore[arg-type,return-value]
-        return [server for _, server in known] + [one for found, one in keyed if found is None]
+        with_value = [pair for pair in keyed if pair[0] is not None]
+        with_value.sort(key=lambda pair: pair[0], reverse=self.sort.descending)  # type: ignore[arg-type,return-value]
+        return [server for _, server in with_value] + [
+            server for key, server in keyed if key is None
+        ]
 
     def shows(self, server: ServerStatus) -> bool:
         """Return whether the server's row is shown."""
@@ -136,8 +138,8 @@ def server_id(name: str) -> str:
 
 def errors(server: ServerStatus) -> dict[Outcome, int]:
     """Count a server's attempts that brought no answer, most frequent first."""
-    found = Counter({o: n for o, n in server.outcomes.items() if n and o not in NO_ERROR})
-    return dict(found.most_common())
+    counts = Counter({o: n for o, n in server.outcomes.items() if n and o not in NO_ERROR})
+    return dict(counts.most_common())
 
 
 def marks(server: ServerStatus) -> list[str]:
@@ -256,7 +258,7 @@ class Totals:
             total=sum(server.total for server in monitor.servers),
             states=states,
             outcomes=dict(outcomes.most_common()),
-            partial=sum(one.outcomes.get(Outcome.PARTIAL, 0) for one in monitor.servers),
+            partial=sum(server.outcomes.get(Outcome.PARTIAL, 0) for server in monitor.servers),
         )
 
     @property
@@ -267,9 +269,9 @@ class Totals:
 
 def histogram_lines(monitor: Monitor) -> list[tuple[str, float]]:
     """Return the histogram's vertical lines: the percentiles that are known, and the limit."""
-    named = (("p50", monitor.p50), ("p95", monitor.p95), ("p99", monitor.p99))
-    known = [(name, value) for name, value in named if value]
-    return [*known, ("limit", monitor.time_limit)]
+    percentiles = (("p50", monitor.p50), ("p95", monitor.p95), ("p99", monitor.p99))
+    measured = [(name, value) for name, value in percentiles if value]
+    return [*measured, ("limit", monitor.time_limit)]
 
 
 def histogram_ticks(monitor: Monitor) -> list[tuple[str, float]]:

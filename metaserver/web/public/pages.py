@@ -88,21 +88,28 @@ class PublicPages:
         """Answer with the monitor; the query filters it: state, find, outcome."""
         chosen = or_400(lambda: MonitorChoice.parse(request.query))
         site = site_of(request)
-        shown = site.monitor(viewer_of(request))
-        rows, part = self._table(site, shown, chosen)
+        monitor = site.monitor(viewer_of(request))
+        rows, part = self._table(site, monitor, chosen)
         text = self.templates.page(
-            "monitor.html", m=shown, totals=Totals.of(shown), chosen=chosen, rows=rows, part=part
+            "monitor.html",
+            m=monitor,
+            totals=Totals.of(monitor),
+            chosen=chosen,
+            rows=rows,
+            part=part,
         )
         return page(text)
 
     def _table(
-        self, site: Site, shown: Monitor, chosen: MonitorChoice
+        self, site: Site, monitor: Monitor, chosen: MonitorChoice
     ) -> tuple[Sequence[str], Page]:
         """Return the rows of all servers: whole on the chosen page, hidden where not chosen."""
-        servers = chosen.ordered(shown.servers)
-        found = [server for server in servers if chosen.shows(server)]
-        part = Page(first=chosen.rows, total=len(found))
-        whole, there = ({one.name for one in some} for some in (part.of(found), found))
+        servers = chosen.ordered(monitor.servers)
+        matching = [server for server in servers if chosen.shows(server)]
+        part = Page(first=chosen.rows, total=len(matching))
+        whole, there = (
+            {server.name for server in group} for group in (part.of(matching), matching)
+        )
         rows = []
         for server in servers:
             row = self._row(site, server)
@@ -130,21 +137,21 @@ class PublicPages:
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
     def _parts(self, site: Site, viewer: Viewer) -> LiveParts:
-        shown = site.monitor(viewer)
-        totals = Totals.of(shown)
+        monitor = site.monitor(viewer)
+        totals = Totals.of(monitor)
         part = self.templates.part
         html = {
-            name: part("monitor_parts.html", name.replace("-", "_"), shown, totals)
+            name: part("monitor_parts.html", name.replace("-", "_"), monitor, totals)
             for name in MONITOR_PARTS
         }
-        html["outcomes"] = part("monitor_parts.html", "outcomes", shown, totals, site.base)
+        html["outcomes"] = part("monitor_parts.html", "outcomes", monitor, totals, site.base)
         html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         html |= {
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState
         }
-        rows = {server_id(one.name): self._row(site, one) for one in shown.servers}
-        errors = {error_id(error): error for error in shown.errors}
+        rows = {server_id(server.name): self._row(site, server) for server in monitor.servers}
+        errors = {error_id(error): error for error in monitor.errors}
         html |= {key: self._line(site, key, error) for key, error in errors.items()}
         return LiveParts(
             html=html, rows=rows, lists={"servers": list(rows), "errors": list(errors)}

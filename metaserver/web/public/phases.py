@@ -42,13 +42,13 @@ class PhaseSites:
 
     def named(self, phase: str) -> Site | None:
         """Return the site of a phase; None where there is no such phase."""
-        found = PhaseView.find(self._hub, phase)
-        return None if found is None else self._shown(found).site
+        view = PhaseView.find(self._hub, phase)
+        return None if view is None else self._shown(view).site
 
     def view(self, phase: str) -> PhaseView | None:
         """Return the view that a phase's site is drawn from; None where there is no such phase."""
-        found = PhaseView.find(self._hub, phase)
-        return None if found is None else self._shown(found).view
+        view = PhaseView.find(self._hub, phase)
+        return None if view is None else self._shown(view).view
 
     def summaries(self) -> Sequence[PhaseSummary]:
         """Return the summaries of all phases, oldest first."""
@@ -56,7 +56,7 @@ class PhaseSites:
 
     def of_challenge(self, challenge: str) -> Sequence[PhaseSummary]:
         """Return the summaries of a challenge's phases, oldest first."""
-        return [one for one in self.summaries() if one.challenge == challenge]
+        return [summary for summary in self.summaries() if summary.challenge == challenge]
 
     async def frozen(self, key: str, viewer: Viewer) -> FrozenBoard | None:
         """Return the frozen board of a permanent link; None: there is none for this viewer."""

@@ -58,14 +58,18 @@ class ResultsPage:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the results of a challenge that everybody may see."""
         caller, name = caller_of(request), request.match_info["challenge"]
-        asked = OneChallenge(challenge=name)
-        texts = await ask(self.hub, caller, challenge_pages.get, asked)
-        found = await ask(self.hub, caller, publishing.results, asked)
-        shown = [one for results in found if (one := await self._shown(request, results))]
+        query = OneChallenge(challenge=name)
+        texts = await ask(self.hub, caller, challenge_pages.get, query)
+        published = await ask(self.hub, caller, publishing.results, query)
+        shown_results = [
+            shown_result
+            for results in published
+            if (shown_result := await self._shown(request, results))
+        ]
         text = self.templates.page(
             "results.html",
             c=texts,
-            shown=shown,
+            shown=shown_results,
             headings=HEADINGS,
             address=f"{self.hub.address_for(caller)}/results/{name}",
         )
@@ -97,9 +101,9 @@ class ResultsPage:
             summary=site.summary(),
             tasks=tasks,
             methods=[
-                (one.run, one.team, one.method)
-                for one in await view.methods(viewer)
-                if one.method is not None
+                (run.run, run.team, run.method)
+                for run in await view.methods(viewer)
+                if run.method is not None
             ],
             monitor=view.monitor(viewer),
         )

@@ -104,11 +104,11 @@ class PublicServerPages:
         reading = await phase.server(server, view.reading.window, viewer)
         return replace(view, reading=reading)
 
-    def _server(self, site: Site, shown: str, viewer: Viewer) -> tuple[PhaseView, ServerName]:
+    def _server(self, site: Site, name_shown: str, viewer: Viewer) -> tuple[PhaseView, ServerName]:
         phase = self.sites.view(site.phase)
-        server = phase.find_server(shown, viewer) if phase else None
+        server = phase.find_server(name_shown, viewer) if phase else None
         if phase is None or server is None:
-            raise web.HTTPNotFound(text=f"No server called {shown} takes part in this phase.")
+            raise web.HTTPNotFound(text=f"No server called {name_shown} takes part in this phase.")
         return phase, server
 
 

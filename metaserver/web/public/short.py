@@ -39,19 +39,19 @@ class ShortAddresses:
         kind, slash, rest = path.removeprefix("/").partition("/")
         tail = f"/{KINDS[kind]}{slash}{rest}" + (f"?{query}" if query else "")
         viewer = viewer_of(request)
-        known = [one for one in self.sites.summaries() if may_know(one, viewer)]
-        meant = _meant(known)
+        summaries = [summary for summary in self.sites.summaries() if may_know(summary, viewer)]
+        meant = _meant(summaries)
         if meant is not None:
             raise web.HTTPFound(meant.base + tail)
-        template = "which_phase.html" if known else "no_phase.html"
+        template = "which_phase.html" if summaries else "no_phase.html"
         organiser = caller_of(request).organiser
-        text = self.templates.page(template, choice=known, tail=tail, organiser=organiser)
+        text = self.templates.page(template, choice=summaries, tail=tail, organiser=organiser)
         answer = page(text)
-        answer.set_status(300 if known else 404)
+        answer.set_status(300 if summaries else 404)
         return answer
 
 
-def _meant(known: Sequence[PhaseSummary]) -> PhaseSummary | None:
+def _meant(summaries: Sequence[PhaseSummary]) -> PhaseSummary | None:
     """Return the only open phase, or the only one there is; None where there is a choice."""
-    found = [phase for phase in known if phase.state in OPEN_STATES] or known
-    return found[0] if len(found) == 1 else None
+    candidates = [phase for phase in summaries if phase.state in OPEN_STATES] or summaries
+    return candidates[0] if len(candidates) == 1 else None

@@ -55,10 +55,10 @@ class SignUpPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = link_path("{secret}")
+        path = link_path("{secret}")
         return [
-            web.get(one, self.look),
-            web.post(one, self.use),
+            web.get(path, self.look),
+            web.post(path, self.use),
             web.get("/sign-up/{challenge}", self.ask),
             web.post("/sign-up/{challenge}", self.begin),
         ]
@@ -71,20 +71,20 @@ class SignUpPages:
     async def begin(self, request: web.Request) -> web.Response:
         """Sign a team up; say the same to everybody."""
         check_same_site(request)
-        texts, sent = await self._texts(request), await fields(request, FORM_BYTES)
-        asked = self._asked(texts)
-        values = {**asked.values(sent), "challenge": texts.challenge}
+        texts, submitted = await self._texts(request), await fields(request, FORM_BYTES)
+        form = self._asked(texts)
+        values = {**form.values(submitted), "challenge": texts.challenge}
         try:
-            done = await tried(self.console.submit(request, sign_ups.begin, values))
+            result = await tried(self.console.submit(request, sign_ups.begin, values))
         except RefusedError as error:
             if error.refusal is not Refusal.TOO_MANY:
                 raise
-            done = error
-        if isinstance(done, RefusedError):
-            answer = await self._ask(request, texts, asked.form(sent, done), done.refusal)
-            answer.headers.update(refusal_headers(done))
+            result = error
+        if isinstance(result, RefusedError):
+            answer = await self._ask(request, texts, form.form(submitted, result), result.refusal)
+            answer.headers.update(refusal_headers(result))
             return answer
-        return self._answer("sign_up_done.html", c=texts, message=done.message)
+        return self._answer("sign_up_done.html", c=texts, message=result.message)
 
     # -- links -----------------------------------------------------------------------------------
 
@@ -101,22 +101,22 @@ class SignUpPages:
         if link.kind is LinkKind.TOKEN:
             issued = await self.console.ask(request, sign_up_links.token, OneLink(secret=secret))
             return self._answer("sign_up_token.html", link=link, issued=issued)
-        form, sent = self._confirmed(link), await fields(request, FORM_BYTES)
-        values = {**form.values(sent), "secret": secret}
-        done = await tried(self.console.submit(request, sign_up_links.confirm, values))
-        if isinstance(done, RefusedError):
-            return await self._look(request, link, form.form(sent, done), done.refusal)
-        if done.state is SignUpState.APPROVED:
-            raise web.HTTPSeeOther(link_path(done.secret))
-        return self._answer("sign_up_waits.html", link=link, team=done.team)
+        form, submitted = self._confirmed(link), await fields(request, FORM_BYTES)
+        values = {**form.values(submitted), "secret": secret}
+        result = await tried(self.console.submit(request, sign_up_links.confirm, values))
+        if isinstance(result, RefusedError):
+            return await self._look(request, link, form.form(submitted, result), result.refusal)
+        if result.state is SignUpState.APPROVED:
+            raise web.HTTPSeeOther(link_path(result.secret))
+        return self._answer("sign_up_waits.html", link=link, team=result.team)
 
     async def _texts(self, request: web.Request) -> ChallengeTexts:
-        asked = OneChallenge(challenge=request.match_info["challenge"])
-        return await self.console.ask(request, challenge_pages.get, asked)
+        query = OneChallenge(challenge=request.match_info["challenge"])
+        return await self.console.ask(request, challenge_pages.get, query)
 
     async def _link(self, request: web.Request) -> LinkDetail:
-        asked = OneLink(secret=request.match_info["secret"][:100])
-        return await self.console.ask(request, sign_up_links.look, asked)
+        query = OneLink(secret=request.match_info["secret"][:100])
+        return await self.console.ask(request, sign_up_links.look, query)
 
     def _asked(self, texts: ChallengeTexts) -> OperationForm:
         code = ("code",) if texts.sign_up is SignUpMode.CODE else ()
@@ -139,9 +139,9 @@ class SignUpPages:
     async def _look(
         self, request: web.Request, link: LinkDetail, form: Form, status: int = 200
     ) -> web.Response:
-        shown = {"link": link, "form": form, "path": request.path}
+        context = {"link": link, "form": form, "path": request.path}
         terms = await caller_of(request).aside(render, link.terms, "terms")
-        return self._answer("sign_up_link.html", status=status, terms=terms, **shown)
+        return self._answer("sign_up_link.html", status=status, terms=terms, **context)
 
     def _answer(self, template: str, status: int = 200, **context: Any) -> web.Response:
         answer = self.console.answer(template, status=status, **context)

@@ -136,23 +136,23 @@ def sited(sites: Sites, prefix: str) -> Middleware:
         request[SITES] = sites
         resource = request.match_info.route.resource
         if resource is not None and resource.canonical.startswith(prefix):
-            named = request.match_info
+            match = request.match_info
             viewer = request.get(VIEWER, ANYBODY)
-            show(request, _found(sites, named["challenge"], named["phase"], viewer))
+            show(request, _found(sites, match["challenge"], match["phase"], viewer))
         return await handler(request)
 
     return middleware
 
 
-def show(request: web.Request, found: Site) -> None:
+def show(request: web.Request, site: Site) -> None:
     """Let the page of a request show a phase."""
-    request[SITE] = found
-    _current.set(found)
+    request[SITE] = site
+    _current.set(site)
 
 
 def _found(sites: Sites, challenge: str, phase: str, viewer: Viewer) -> Site:
-    found = sites.named(phase)
-    known = found is not None and found.challenge == challenge
-    if found is None or not known or not may_know(found.summary(), viewer):
+    site = sites.named(phase)
+    is_there = site is not None and site.challenge == challenge
+    if site is None or not is_there or not may_know(site.summary(), viewer):
         raise web.HTTPNotFound(text=f"There is no phase {phase} of a challenge {challenge}.")
-    return found
+    return site

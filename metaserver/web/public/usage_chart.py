@@ -58,26 +58,28 @@ class UsageChart:
 
     def _placed(self) -> Sequence[tuple[BoardRow, float, float]]:
         """Return the runs of the chart with what they took and their score."""
-        found = [(row, self._taken(row), row.values.get(self.column.key)) for row in self.rows]
-        return [(row, taken, score) for row, taken, score in found if taken and score is not None]
+        placed = [(row, self._taken(row), row.values.get(self.column.key)) for row in self.rows]
+        return [
+            (row, amount, score) for row, amount, score in placed if amount and score is not None
+        ]
 
     def points(self) -> Sequence[Point]:
         """Return the runs of the chart."""
         return [
             Point(
                 name=self.names[row.run],
-                x=taken,
+                x=amount,
                 y=score,
                 series=self.series.get(self.names[row.run]),
                 said=f"{self._score(row)}, {self._words(row)}",
             )
-            for row, taken, score in self._placed()
+            for row, amount, score in self._placed()
         ]
 
     def legend(self) -> Mapping[str, int]:
         """Return the series that have a point, by name."""
-        shown = {point.name for point in self.points()}
-        return {name: number for name, number in self.series.items() if name in shown}
+        names_shown = {point.name for point in self.points()}
+        return {name: number for name, number in self.series.items() if name in names_shown}
 
     def _words(self, row: BoardRow) -> str:
         return cost_text(row) if self.priced else f"{tokens_text(self._taken(row))} tokens"
@@ -100,16 +102,16 @@ class UsageChart:
         """Return the efficient runs, those that take least first."""
         efficient = self._efficient()
         placed = self._placed()
-        return sorted((taken, score) for row, taken, score in placed if row.run in efficient)
+        return sorted((amount, score) for row, amount, score in placed if row.run in efficient)
 
     def _efficient(self) -> frozenset[str]:
         sign = -1 if self.column.rising else 1
-        best, found = None, set[str]()
-        for row, _, score in sorted(self._placed(), key=lambda one: (one[1], -sign * one[2])):
+        best, efficient = None, set[str]()
+        for row, _, score in sorted(self._placed(), key=lambda entry: (entry[1], -sign * entry[2])):
             if best is None or sign * score > best:
                 best = sign * score
-                found.add(row.run)
-        return frozenset(found)
+                efficient.add(row.run)
+        return frozenset(efficient)
 
     def table(self) -> Sequence[UsageRow]:
         """Return all runs that declare something, in the order of the board."""

@@ -54,8 +54,8 @@ class AttemptFilter:
 
     def query(self, **changes: str) -> str:
         """Return the filter as an address has it, with some of it otherwise."""
-        given = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in given.items() if value})
+        parameters = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in parameters.items() if value})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +66,11 @@ class AttemptPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = r"/team/servers/{server}/attempts/{article:.+}/{number:\d+}"
+        path = r"/team/servers/{server}/attempts/{article:.+}/{number:\d+}"
         return [
             web.get("/team/servers/{server}/attempts", self.list),
-            web.get(f"{one}/raw", self.raw),
-            web.get(one, self.one),
+            web.get(f"{path}/raw", self.raw),
+            web.get(path, self.one),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
@@ -83,15 +83,15 @@ class AttemptPages:
             article=query.get("article", "").strip(),
             before=query.get("before", ""),
         )
-        found = await self._found(request, card, chosen) if chosen.phase else []
+        attempts_found = await self._found(request, card, chosen) if chosen.phase else []
         return self.console.answer(
             "team_attempts.html",
             scope=await scope_of(self.console, request, card.server.team),
             card=card,
             chosen=chosen,
-            attempts=found[:PAGE],
-            older=repr(found[PAGE - 1].started_at) if len(found) > PAGE else "",
-            groups=grouped(found),
+            attempts=attempts_found[:PAGE],
+            older=repr(attempts_found[PAGE - 1].started_at) if len(attempts_found) > PAGE else "",
+            groups=grouped(attempts_found),
             outcomes=list(Outcome),
             marks=MARKS,
             length=length,
@@ -101,12 +101,12 @@ class AttemptPages:
     async def _found(
         self, request: web.Request, card: Card, chosen: AttemptFilter
     ) -> Sequence[AttemptDetail]:
-        asked = {"outcome": chosen.outcome, "article": chosen.article, "before": chosen.before}
-        given = {name: value for name, value in asked.items() if value}
+        criteria = {"outcome": chosen.outcome, "article": chosen.article, "before": chosen.before}
+        values = {name: value for name, value in criteria.items() if value}
         return await self.console.submit(
             request,
             attempts.attempts,
-            {"server": card.server.server, "phase": chosen.phase, "limit": PAGE + 1} | given,
+            {"server": card.server.server, "phase": chosen.phase, "limit": PAGE + 1} | values,
         )
 
     async def one(self, request: web.Request) -> web.Response:
@@ -116,19 +116,19 @@ class AttemptPages:
     async def _one(self, request: web.Request) -> web.Response:
         card = await one_card(self.console, request, request.match_info["server"])
         phase = phase_named(self.console, request) or newest_phase(card)
-        found = await self._answer(request, phase)
-        tree, lines = await caller_of(request).aside(_read, found)
+        answer = await self._answer(request, phase)
+        tree, lines = await caller_of(request).aside(_read, answer)
         return self.console.answer(
             "team_attempt.html",
             scope=await scope_of(self.console, request, card.server.team),
             card=card,
             phase=phase,
-            attempt=found.attempt,
-            size=None if found.raw is None else len(found.raw),
+            attempt=answer.attempt,
+            size=None if answer.raw is None else len(answer.raw),
             tree=tree,
             lines=lines,
-            parts_of_time=time_parts(found.attempt.timings),
-            bar=time_bar(found.attempt.timings),
+            parts_of_time=time_parts(answer.attempt.timings),
+            bar=time_bar(answer.attempt.timings),
             marks=MARKS,
             length=length,
             path=attempt_path,
@@ -141,13 +141,13 @@ class AttemptPages:
     async def _raw(self, request: web.Request) -> web.Response:
         card = await one_card(self.console, request, request.match_info["server"])
         phase = phase_named(self.console, request) or newest_phase(card)
-        found = await self._answer(request, phase)
-        if found.raw is None:
+        answer = await self._answer(request, phase)
+        if answer.raw is None:
             raise web.HTTPNotFound(text="No answer came in this attempt.")
-        parts = (phase, card.server.server, found.attempt.article, str(found.attempt.number))
+        parts = (phase, card.server.server, answer.attempt.article, str(answer.attempt.number))
         name = re.sub(r"[^A-Za-z0-9._-]", "_", "-".join(parts))
         return web.Response(
-            body=found.raw,
+            body=answer.raw,
             content_type="application/octet-stream",
             headers={"Content-Disposition": f'attachment; filename="{name}.xml"'},
         )
@@ -171,12 +171,12 @@ def attempt_path(card: Card, phase: str, attempt: AttemptDetail) -> str:
     return f"{card.path}/attempts/{article}/{attempt.number}?{urlencode({'phase': phase})}"
 
 
-def _read(found: RawAnswer) -> tuple[Tree | None, Lines | None]:
+def _read(answer: RawAnswer) -> tuple[Tree | None, Lines | None]:
     """Return an answer with its places, or where it cannot be read its lines."""
-    if not found.raw:
+    if not answer.raw:
         return None, None
-    tree = read_answer(found.raw, found.attempt.problems)
-    return tree, None if tree else read_lines(found.raw, found.attempt.message)
+    tree = read_answer(answer.raw, answer.attempt.problems)
+    return tree, None if tree else read_lines(answer.raw, answer.attempt.message)
 
 
 def length(seconds: float | None) -> str:

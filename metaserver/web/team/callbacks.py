@@ -27,11 +27,11 @@ class CallbackPages:
             path="/team/servers/{server}/callbacks",
             operation=callbacks.callback_key,
             show=self._show,
-            then=lambda request, made: self._show(request, Form(fields=()), made),
+            then=lambda request, created: self._show(request, Form(fields=()), created),
         ).routes()
 
     async def _show(
-        self, request: web.Request, form: Form, made: CallbackKey | None = None
+        self, request: web.Request, form: Form, new_key: CallbackKey | None = None
     ) -> web.Response:
         """Answer with what the key is for; one is shown once, on a page that is not kept."""
         card = await one_card(self.console, request, request.match_info["server"])
@@ -40,6 +40,6 @@ class CallbackPages:
             status=form.status,
             scope=await scope_of(self.console, request, card.server.team),
             card=card,
-            made=made,
+            made=new_key,
             refused=form.error,
         )

@@ -66,13 +66,17 @@ class TestPages:
 
     async def begin(self, request: web.Request) -> web.Response:
         """Begin a run, or join the one under way; then show its steps."""
-        name, sent = request.match_info["server"], await posted(request)
-        phase = str(sent["phase"]) if sent.get("phase") else phase_named(self.console, request)
+        name, submitted = request.match_info["server"], await posted(request)
+        phase = (
+            str(submitted["phase"])
+            if submitted.get("phase")
+            else phase_named(self.console, request)
+        )
         if phase is None:
             phase = (await status_of(self.console, request, name, None)).phase or None
         try:
-            asked = ServerTest(server=name, phase=phase)
-            await self.console.ask(request, conformance.test, asked)
+            request_sent = ServerTest(server=name, phase=phase)
+            await self.console.ask(request, conformance.test, request_sent)
         except RefusedError as error:
             refused = mended(error)
             return await self._show(request, phase, in_words(refused), refused.refusal)
@@ -90,8 +94,8 @@ async def status_of(
     console: ConsoleContext, request: web.Request, server: str, phase: str | None
 ) -> TestStatus:
     """Return the state of a server's test for a phase, by default the likeliest."""
-    asked = ServerTest(server=server, phase=phase)
-    return await console.ask(request, conformance.get_status, asked)
+    query = ServerTest(server=server, phase=phase)
+    return await console.ask(request, conformance.get_status, query)
 
 
 async def test_parts(console: ConsoleContext, request: web.Request, name: str) -> LiveParts:

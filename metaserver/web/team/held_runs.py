@@ -40,25 +40,25 @@ class HeldRuns:
         self._clock = clock
         self._kept: dict[str, tuple[float, HeldRun]] = {}
 
-    def keep(self, held: HeldRun) -> str:
+    def keep(self, run: HeldRun) -> str:
         """Keep a file; return its key."""
         self._forget()
-        own = [key for key, (_, one) in self._kept.items() if one.team == held.team]
-        for key in own[: len(own) - MOST_OF_TEAM + 1]:
+        keys = [key for key, (_, kept_run) in self._kept.items() if kept_run.team == run.team]
+        for key in keys[: len(keys) - MOST_OF_TEAM + 1]:
             del self._kept[key]
         while self._kept and (
-            len(self._kept) >= MOST or self._bytes + len(held.content) > MOST_BYTES
+            len(self._kept) >= MOST or self._bytes + len(run.content) > MOST_BYTES
         ):
             del self._kept[next(iter(self._kept))]
         key = secrets.token_hex(16)
-        self._kept[key] = (self._clock(), held)
+        self._kept[key] = (self._clock(), run)
         return key
 
     def get(self, key: str, team: str) -> HeldRun | None:
         """Return a team's file; None where it is kept no longer, or is another team's."""
         self._forget()
-        _, held = self._kept.get(key, (0.0, None))
-        return held if held is not None and held.team == team else None
+        _, run = self._kept.get(key, (0.0, None))
+        return run if run is not None and run.team == team else None
 
     def drop(self, key: str) -> None:
         """Forget a file."""
@@ -66,7 +66,7 @@ class HeldRuns:
 
     @property
     def _bytes(self) -> int:
-        return sum(len(held.content) for _, held in self._kept.values())
+        return sum(len(run.content) for _, run in self._kept.values())
 
     def _forget(self) -> None:
         due = self._clock() - SECONDS

@@ -72,12 +72,12 @@ class MethodPages:
         scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        known = [
-            (phase, [one for one in runs if one.team == scope.team.team])
+        by_phase = [
+            (phase, [run for run in runs if run.team == scope.team.team])
             for phase, runs in await self._runs(request)
         ]
-        shown = [(phase, runs) for phase, runs in known if runs]
-        return self.console.answer("team_methods.html", scope=scope, known=shown)
+        with_runs = [(phase, runs) for phase, runs in by_phase if runs]
+        return self.console.answer("team_methods.html", scope=scope, known=with_runs)
 
     async def _runs(
         self, request: web.Request
@@ -96,38 +96,42 @@ class MethodPages:
 
     async def _one(self, request: web.Request) -> MethodDetail:
         """Return the run that an address names; `RefusedError` where it is not the team's."""
-        one = await self.console.submit(request, methods.get, {**request.match_info})
-        scope = await scope_of(self.console, request, one.team or None)
+        run = await self.console.submit(request, methods.get, {**request.match_info})
+        scope = await scope_of(self.console, request, run.team or None)
         if scope is None:
             raise RefusedError(Refusal.UNKNOWN, "the run is of no team", field="run")
-        return one
+        return run
 
     async def _earlier(
-        self, request: web.Request, one: MethodDetail
+        self, request: web.Request, run: MethodDetail
     ) -> tuple[MethodDescription | None, str]:
         """Return the newest description of the same server, and the phase that it is of.
 
         None for a run that has a description, or must not be given one by who asks.
         """
-        if one.method is not None or not one.may_change or one.offline:
+        if run.method is not None or not run.may_change or run.offline:
             return None, ""
         for phase, runs in await self._runs(request):
-            for other in runs:
-                same = (other.run, other.team, other.offline) == (one.run, one.team, False)
-                if same and other.method is not None:
-                    return other.method, phase.phase
+            for other_run in runs:
+                same = (other_run.run, other_run.team, other_run.offline) == (
+                    run.run,
+                    run.team,
+                    False,
+                )
+                if same and other_run.method is not None:
+                    return other_run.method, phase.phase
         return None, ""
 
     async def _form(self, request: web.Request, form: Form) -> web.Response:
-        one = await self._one(request)
-        taken = "" if form.status != 200 else (await self._earlier(request, one))[1]
+        run = await self._one(request)
+        copied = "" if form.status != 200 else (await self._earlier(request, run))[1]
         return self.console.answer(
             "team_method.html",
             status=form.status,
-            scope=await scope_of(self.console, request, one.team or None),
-            one=one,
+            scope=await scope_of(self.console, request, run.team or None),
+            one=run,
             form=form,
-            taken=taken,
+            taken=copied,
             headings=HEADINGS,
         )
 

@@ -19,9 +19,9 @@ NEWEST = 3
 
 async def newest_news(console: ConsoleContext, request: web.Request) -> Sequence[ShownAnnouncement]:
     """Return the newest announcements that the viewer may see."""
-    known: list[AnnouncementDetail] = []
-    for one in await console.ask(request, challenges.list_challenges, Nothing()):
-        asked = OneChallenge(challenge=one.challenge)
-        known += await console.ask(request, challenge_pages.list_announcements, asked)
-    newest = sorted(known, key=lambda one: one.at, reverse=True)[:NEWEST]
+    announcements: list[AnnouncementDetail] = []
+    for challenge in await console.ask(request, challenges.list_challenges, Nothing()):
+        query = OneChallenge(challenge=challenge.challenge)
+        announcements += await console.ask(request, challenge_pages.list_announcements, query)
+    newest = sorted(announcements, key=lambda announcement: announcement.at, reverse=True)[:NEWEST]
     return await caller_of(request).aside(announced, newest)

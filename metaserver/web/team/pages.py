@@ -53,7 +53,7 @@ class TeamConsole:
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes: all of them are for teams, and for organisers."""
         console, acts = self.console, "|".join(TeamLaneAction)
-        known = [
+        routes_open = [
             web.get("/team/servers", self.overview),
             web.get("/team/events", self.events, allow_head=False),
             web.post(f"/team/servers/{{server}}/{{act:{acts}}}", self.act),
@@ -68,7 +68,7 @@ class TeamConsole:
             *SnippetPages(console=console).routes(),
             *MethodPages(console=console).routes(),
         ]
-        return reserved(Role.TEAM, known)
+        return reserved(Role.TEAM, routes_open)
 
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with a team's servers; an organiser who has not said whose chooses first."""
@@ -80,15 +80,15 @@ class TeamConsole:
     async def _overview(
         self, request: web.Request, scope: Scope, refused: Refused | None = None, status: int = 200
     ) -> web.Response:
-        shown = await cards(self.console, request, scope.team.team)
+        shown_cards = await cards(self.console, request, scope.team.team)
         return self.console.answer(
             "team.html",
             status=status,
             scope=scope,
             view=view,
-            cards=shown,
+            cards=shown_cards,
             planned=await newest_phases(self.console, request),
-            notice=_notice(phase_named(self.console, request), request, shown),
+            notice=_notice(phase_named(self.console, request), request, shown_cards),
             refused=refused,
         )
 
@@ -146,9 +146,9 @@ class TeamConsole:
         )
 
     async def _overview_parts(self, request: web.Request, team: str) -> LiveParts:
-        known = await newest_phases(self.console, request)
+        listed = await newest_phases(self.console, request)
         part = self.console.templates.part
-        html = {"phases": part("team_parts.html", "phases", known, view)}
+        html = {"phases": part("team_parts.html", "phases", listed, view)}
         for card in await cards(self.console, request, team):
             html[card.id("facts")] = part("team_parts.html", "facts", card)
             html[card.id("lanes")] = part("team_parts.html", "lanes", card, view)
@@ -156,10 +156,10 @@ class TeamConsole:
         return LiveParts(html=html)
 
 
-def _notice(phase: str | None, request: web.Request, shown: Sequence[Card]) -> str:
+def _notice(phase: str | None, request: web.Request, shown_cards: Sequence[Card]) -> str:
     """Return what to say after an action: how the server stands by now."""
     name = request.query.get("server")
-    for card in shown:
+    for card in shown_cards:
         if card.server.server == name:
             return f"{card.state_words(phase)}." if phase else ""
     return ""

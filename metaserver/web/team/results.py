@@ -59,8 +59,13 @@ class PhaseResults:
     @property
     def news(self) -> str:
         """The text that is announced when it changes: the places of the runs."""
-        placed = [one for _, runs in self.tasks for one in runs if one.place is not None]
-        return " ".join(f"{one.run} in {one.task}: place {one.place}." for one in placed)
+        placed = [
+            run_result
+            for _, runs in self.tasks
+            for run_result in runs
+            if run_result.place is not None
+        ]
+        return " ".join(f"{run.run} in {run.task}: place {run.place}." for run in placed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +82,8 @@ class ResultPages:
         """Answer with a team's results; to an organiser who has not said whose, with all teams."""
         scope = await scope_of(self.console, request)
         if scope is None:
-            known = await self.console.ask(request, teams.list_, Nothing())
-            return self.console.answer("team_choice.html", teams=known)
+            listed = await self.console.ask(request, teams.list_, Nothing())
+            return self.console.answer("team_choice.html", teams=listed)
         return self.console.answer(
             "team_results.html",
             scope=scope,
@@ -98,18 +103,20 @@ async def _results(
     console: ConsoleContext, request: web.Request, scope: Scope
 ) -> Sequence[PhaseResults]:
     """Return a team's results, the phases that are open first, then the newest."""
-    found = await console.ask(request, team_results.mine, ResultsOf(team=scope.team.team))
-    known = {phase.phase: phase for phase in await newest_phases(console, request)}
-    made = [
+    results = await console.ask(request, team_results.mine, ResultsOf(team=scope.team.team))
+    by_name = {phase.phase: phase for phase in await newest_phases(console, request)}
+    phase_results = [
         PhaseResults(
-            phase=known[name],
+            phase=by_name[name],
             organiser=scope.organiser,
-            tasks=[(task, list(some)) for task, some in groupby(of_phase, lambda one: one.task)],
+            tasks=[
+                (task, list(group)) for task, group in groupby(of_phase, lambda result: result.task)
+            ],
         )
-        for name, of_phase in groupby(found, lambda one: one.phase)
-        if name in known  # one under embargo is not
+        for name, of_phase in groupby(results, lambda result: result.phase)
+        if name in by_name  # one under embargo is not
     ]
-    return sorted(made, key=lambda one: not one.open)
+    return sorted(phase_results, key=lambda phase_results: not phase_results.open)
 
 
 async def result_parts(console: ConsoleContext, request: web.Request, scope: Scope) -> LiveParts:

@@ -27,8 +27,8 @@ class Scope:
 
     def link(self, path: str, **query: str) -> str:
         """Return an address of the console; organisers keep the team in it."""
-        asked = {"team": self.team.team} | query if self.organiser else query
-        return f"{path}?{urlencode(asked)}" if asked else path
+        parameters = {"team": self.team.team} | query if self.organiser else query
+        return f"{path}?{urlencode(parameters)}" if parameters else path
 
     @property
     def kept(self) -> dict[str, str]:
@@ -62,9 +62,11 @@ async def newest_phases(console: ConsoleContext, request: web.Request) -> Sequen
 async def cards(console: ConsoleContext, request: web.Request, team: str) -> Sequence[Card]:
     """Return the cards of a team's servers, those in use first."""
     registered = await console.ask(request, servers.list_, Nothing())
-    own = sorted((one for one in registered if one.team == team), key=lambda one: one.retired)
-    known = await newest_phases(console, request)
-    return [Card.of(server, known) for server in own]
+    own = sorted(
+        (server for server in registered if server.team == team), key=lambda server: server.retired
+    )
+    listed = await newest_phases(console, request)
+    return [Card.of(server, listed) for server in own]
 
 
 async def one_card(console: ConsoleContext, request: web.Request, name: str) -> Card:

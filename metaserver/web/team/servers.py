@@ -79,7 +79,7 @@ def wording() -> dict[str, Wording]:
         ),
         "protocol": Wording(
             help="What it speaks. Method, parameters and encoding are of XML-RPC alone.",
-            choices=[(name, one.title) for name, one in installed_protocols().items()],
+            choices=[(name, protocol.title) for name, protocol in installed_protocols().items()],
         ),
         "encoding": Wording(
             help="Of requests. ASCII if its library takes bytes for characters, as Tcl's does.",
@@ -188,15 +188,15 @@ class TeamServerPages:
 
     async def curators(self, request: web.Request) -> web.Response:
         """Agree that curators' requests are sent to a server, or withdraw that."""
-        name, sent = request.match_info["server"], await posted(request)
-        values = {"server": name, "serve": "serve" in sent}
+        name, submitted = request.match_info["server"], await posted(request)
+        values = {"server": name, "serve": "serve" in submitted}
         try:
             detail = await self.console.submit(request, consents.serve_curators, values)
         except RefusedError as error:
             refused = mended(error)
             card = await one_card(self.console, request, name)
-            told = Refused(server=name, act="curators", text=in_words(refused))
-            return await shown_server(self.console, request, card, told, refused.refusal)
+            refusal = Refused(server=name, act="curators", text=in_words(refused))
+            return await shown_server(self.console, request, card, refusal, refused.refusal)
         raise web.HTTPSeeOther(Card.of(detail, ()).path)
 
     async def _list(self, request: web.Request, _retired: None) -> str:
@@ -270,11 +270,11 @@ async def _errors(
     console: ConsoleContext, request: web.Request, card: Card
 ) -> Sequence[tuple[str, Sequence[Group]]]:
     """Return what went wrong in each phase, the same things together."""
-    found = []
+    by_phase = []
     for row in card.rows:
         if row.progress is None:
             continue
         query = AttemptQuery(server=card.server.server, phase=row.phase.phase, limit=GROUPED)
         newest = await console.ask(request, attempts.attempts, query)
-        found.append((row.phase.phase, await caller_of(request).aside(grouped, newest)))
-    return found
+        by_phase.append((row.phase.phase, await caller_of(request).aside(grouped, newest)))
+    return by_phase

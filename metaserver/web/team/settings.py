@@ -58,10 +58,10 @@ class SettingsPages:
         if scope is None:
             raise web.HTTPSeeOther("/team")
         team = scope.team
-        kept = await self.console.ask(request, teams.get_notices, OneTeam(team=team.team))
+        notices = await self.console.ask(request, teams.get_notices, OneTeam(team=team.team))
         forms = {
             "about": self._about.form({"title": team.title, "email": team.email}),
-            "notices": self._notices.form({"webhook": kept.webhook, "email": kept.email}),
+            "notices": self._notices.form({"webhook": notices.webhook, "email": notices.email}),
         }
         if form is not None:
             forms[form.name] = form

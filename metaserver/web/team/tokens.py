@@ -58,15 +58,15 @@ class TeamTokenPages:
         form = form or self._new.form()
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        known = await self.console.ask(request, tokens.list_, TokenQuery(team=scope.team.team))
+        listed = await self.console.ask(request, tokens.list_, TokenQuery(team=scope.team.team))
         return self.console.answer(
             "team_tokens.html",
             status=refused.refusal if refused else form.status,
             scope=scope,
-            tokens=known,
+            tokens=listed,
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
-            made=made_with(known, self.console.hub.clock()),
+            made=made_with(listed, self.console.hub.clock()),
             form=form,
             issued=issued,
             refused=str(refused or ""),
@@ -74,10 +74,10 @@ class TeamTokenPages:
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke a token."""
-        sent = await posted(request)
-        values = {"id": request.match_info["id"], "made_with_it": "made_with_it" in sent}
-        done = await tried(self.console.submit(request, tokens.revoke, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, refused=done)
+        submitted = await posted(request)
+        values = {"id": request.match_info["id"], "made_with_it": "made_with_it" in submitted}
+        result = await tried(self.console.submit(request, tokens.revoke, values))
+        if isinstance(result, RefusedError):
+            return await self._show(request, refused=result)
         scope = await scope_of(self.console, request)
         raise web.HTTPSeeOther(scope.link("/team/tokens") if scope else "/team")

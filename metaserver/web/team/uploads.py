@@ -75,11 +75,13 @@ class TeamUploadPages:
         if scope is None:
             raise web.HTTPSeeOther("/team")
         phase, key = phase_named(self.console, request), request.query.get("looked", "")
-        held = self.held.get(key, scope.team.team)
-        if key and held is None:
+        held_run = self.held.get(key, scope.team.team)
+        if key and held_run is None:
             return await self._show(request, scope, phase, refused=_gone())
-        sent = None if held is None else {"task": held.task, "run": held.run}
-        return await self._show(request, scope, phase, sent=sent, held=held, key=key)
+        submitted = None if held_run is None else {"task": held_run.task, "run": held_run.run}
+        return await self._show(
+            request, scope, phase, submitted=submitted, held_run=held_run, key=key
+        )
 
     async def _show(
         self,
@@ -87,29 +89,31 @@ class TeamUploadPages:
         scope: Scope,
         name: str | None,
         *,
-        sent: Mapping[str, Any] | MultiMapping[Any] | None = None,
+        submitted: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
-        held: HeldRun | None = None,
+        held_run: HeldRun | None = None,
         key: str = "",
     ) -> web.Response:
-        known = [
+        listed = [
             phase
             for phase in await newest_phases(self.console, request)
             if phase.state in OPEN_STATES or phase.phase == name
         ]
-        phase = next((one for one in known if name in (None, one.phase)), None)
-        left = await self._left(request, scope, phase)
-        tasks = one_of([one.task for one in left], "What the file answers.")
-        form = SHEET.form(sent, refused, task=tasks) if left else None
+        phase = next(
+            (phase_detail for phase_detail in listed if name in (None, phase_detail.phase)), None
+        )
+        remaining = await self._left(request, scope, phase)
+        tasks = one_of([allowance.task for allowance in remaining], "What the file answers.")
+        form = SHEET.form(submitted, refused, task=tasks) if remaining else None
         return self.console.answer(
             "team_upload.html",
             status=refused.refusal if refused else 200,
             scope=scope,
-            known=known,
+            known=listed,
             phase=phase,
-            left=left,
+            left=remaining,
             form=form,
-            looked=held,
+            looked=held_run,
             key=key,
             path=PATH,
         )
@@ -119,11 +123,11 @@ class TeamUploadPages:
     ) -> Sequence[UploadAllowance]:
         if phase is None or phase.state not in OPEN_STATES:
             return []
-        asked = UploadsOf(phase=phase.phase, team=scope.team.team)
-        return await self.console.ask(request, uploads.list_, asked)
+        query = UploadsOf(phase=phase.phase, team=scope.team.team)
+        return await self.console.ask(request, uploads.list_, query)
 
-    async def _scope(self, request: web.Request, sent: MultiMapping[Any]) -> Scope:
-        team = str(sent["team"]) if sent.get("team") else None
+    async def _scope(self, request: web.Request, submitted: MultiMapping[Any]) -> Scope:
+        team = str(submitted["team"]) if submitted.get("team") else None
         scope = await scope_of(self.console, request, team)
         if scope is None:
             raise web.HTTPSeeOther("/team")
@@ -132,47 +136,53 @@ class TeamUploadPages:
     @upload
     async def look(self, request: web.Request) -> web.Response:
         """Hold the file for a while, and lead to what an upload of it would do."""
-        sent = await posted(request)
-        scope, file = await self._scope(request, sent), sent_file(sent)
-        phase = str(sent.get("phase", ""))
-        values = SHEET.values(sent) | {"content": file.content, "phase": phase}
+        submitted = await posted(request)
+        scope, file = await self._scope(request, submitted), sent_file(submitted)
+        phase = str(submitted.get("phase", ""))
+        values = SHEET.values(submitted) | {"content": file.content, "phase": phase}
         values["team"] = scope.team.team
-        found: RunPreview | RefusedError = (
+        preview: RunPreview | RefusedError = (
             await tried(self.console.submit(request, run_previews.preview, values), NAMES)
             if file.content
             else no_file()
         )
-        if isinstance(found, RefusedError):
-            return await self._show(request, scope, phase, sent=sent, refused=found)
-        held = HeldRun(
-            team=found.team,
-            phase=found.phase,
-            task=found.task,
-            run=found.run,
-            content=file.content if found.accepted else b"",
+        if isinstance(preview, RefusedError):
+            return await self._show(request, scope, phase, submitted=submitted, refused=preview)
+        held_run = HeldRun(
+            team=preview.team,
+            phase=preview.phase,
+            task=preview.task,
+            run=preview.run,
+            content=file.content if preview.accepted else b"",
             source=file.source,
-            preview=found,
+            preview=preview,
         )
-        key = self.held.keep(held)
-        raise web.HTTPSeeOther(scope.link(PATH, phase=found.phase, looked=key))
+        key = self.held.keep(held_run)
+        raise web.HTTPSeeOther(scope.link(PATH, phase=preview.phase, looked=key))
 
     async def send(self, request: web.Request) -> web.Response:
         """Upload the file that was looked at; My results then shows it."""
-        sent = await posted(request)
-        scope, key = await self._scope(request, sent), str(sent.get("held", ""))
-        held = self.held.get(key, scope.team.team)
-        if held is None or not held.content:
+        submitted = await posted(request)
+        scope, key = await self._scope(request, submitted), str(submitted.get("held", ""))
+        held_run = self.held.get(key, scope.team.team)
+        if held_run is None or not held_run.content:
             phase = phase_named(self.console, request)
             return await self._show(request, scope, phase, refused=_gone())
-        asked = UploadRun(
-            phase=held.phase, task=held.task, run=held.run, content=held.content, team=held.team
+        upload = UploadRun(
+            phase=held_run.phase,
+            task=held_run.task,
+            run=held_run.run,
+            content=held_run.content,
+            team=held_run.team,
         )
-        done = await tried(self.console.ask(request, runs.upload, asked), NAMES)
-        if isinstance(done, RefusedError):
-            values = {"task": held.task, "run": held.run}
-            return await self._show(request, scope, held.phase, sent=values, refused=done)
+        result = await tried(self.console.ask(request, runs.upload, upload), NAMES)
+        if isinstance(result, RefusedError):
+            values = {"task": held_run.task, "run": held_run.run}
+            return await self._show(
+                request, scope, held_run.phase, submitted=values, refused=result
+            )
         self.held.drop(key)
-        raise web.HTTPSeeOther(scope.link("/team", uploaded=held.run))
+        raise web.HTTPSeeOther(scope.link("/team", uploaded=held_run.run))
 
 
 def _gone() -> RefusedError:

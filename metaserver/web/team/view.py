@@ -99,7 +99,7 @@ class Card:
     def of(cls, server: ServerDetail, phases: Sequence[PhaseDetail]) -> Card:
         """Return a server's card: with the phases it has taken part in, and those it could."""
         in_phases = {progress.phase: progress for progress in server.phases}
-        shown = [
+        shown_phases = [
             phase
             for phase in phases
             if phase.phase in in_phases or (phase.state in OPEN_STATES and not server.retired)
@@ -111,7 +111,7 @@ class Card:
                 progress=in_phases.get(phase.phase),
                 tested=tests.get(phase.phase),
             )
-            for phase in shown
+            for phase in shown_phases
         ]
         return cls(server=server, rows=rows)
 
@@ -142,15 +142,15 @@ class Card:
     @property
     def news(self) -> str:
         """The text that is announced when it changes: the server's state in each phase."""
-        return "; ".join(self.state_words(one.phase) for one in self.server.phases)
+        return "; ".join(self.state_words(progress.phase) for progress in self.server.phases)
 
     def state_words(self, phase: str) -> str:
         """Return its state in a phase, as the hub reports it."""
-        found = [progress for progress in self.server.phases if progress.phase == phase]
-        if not found:
+        progress_found = [progress for progress in self.server.phases if progress.phase == phase]
+        if not progress_found:
             return f"{self.server.server} takes no part in phase {phase} yet"
-        note = f" ({found[0].note})" if found[0].note else ""
-        return f"{self.server.server} is {found[0].state} in phase {phase}{note}"
+        note = f" ({progress_found[0].note})" if progress_found[0].note else ""
+        return f"{self.server.server} is {progress_found[0].state} in phase {phase}{note}"
 
 
 def left(progress: LaneProgress) -> str:

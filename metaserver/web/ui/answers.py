@@ -80,7 +80,9 @@ def tree(value: Value, problems: Sequence[Problem]) -> Tree:
     """Return a value with its places, bounded; what a problem is about is always shown."""
     drawing = _Drawing(problems)
     html = Markup('<ul class="tree"><li id="answer">{}</li></ul>').format(drawing.answer(value))
-    links = [Link(problem=one, place=_nearest(one.path, drawing.places)) for one in problems]
+    links = [
+        Link(problem=problem, place=_nearest(problem.path, drawing.places)) for problem in problems
+    ]
     return Tree(html=html, links=links)
 
 
@@ -105,10 +107,12 @@ class _Drawing:
     def value(self, value: Any, path: str) -> Markup:
         kind = Markup('<span class="kind">{}</span>').format(type_name(value))
         if isinstance(value, Mapping):
-            steps = ((name, f"{path}.{name}" if path else name, one) for name, one in value.items())
+            steps = (
+                (name, f"{path}.{name}" if path else name, item) for name, item in value.items()
+            )
             return kind + self._wrong(path) + self._children(steps, len(value))
         if isinstance(value, list | tuple):
-            places = ((f"[{i}]", f"{path}[{i}]", one) for i, one in enumerate(value))
+            places = ((f"[{i}]", f"{path}[{i}]", item) for i, item in enumerate(value))
             return kind + self._wrong(path) + self._children(places, len(value))
         return kind + Markup(" <code>{}</code>").format(_scalar(value)) + self._wrong(path)
 
@@ -168,8 +172,8 @@ def _nearest(path: str, places: set[str]) -> str:
 def read_lines(raw: bytes, message: str) -> Lines:
     """Return the lines of an answer as text, those around the place that an error names."""
     lines = raw[:READ_BYTES].decode("utf-8", "replace").split("\n")
-    found = _ERROR_AT.findall(message)
-    at, column = map(int, found[-1]) if found else (0, 0)
+    places = _ERROR_AT.findall(message)
+    at, column = map(int, places[-1]) if places else (0, 0)
     first = max(0, min(at - SHOWN_LINES // 2, len(lines) - SHOWN_LINES))
     return Lines(
         lines=[

@@ -102,18 +102,18 @@ def histogram(
     def at(value: float) -> float:
         return 6 + (width - 12) * min(max((math.log(value) - low) / span, 0), 1)
 
-    most = max(counts) or 1
+    highest = max(counts) or 1
     body = [
         svg.box("column", at(a), floor - tall, max(at(b) - at(a) - 1, 1), tall)
         for (a, b), n in zip(pairwise(edges), counts, strict=True)
-        if (tall := (floor - top) * n / most)
+        if (tall := (floor - top) * n / highest)
     ]
     body.append(svg.line("grid", 6, floor, width - 6, floor))
     for text, value in ticks:
         half = 4.0 * len(text)
         body.append(svg.label(min(max(at(value), half), width - half), height - 6, text))
-    for mark, named in flags([(text, at(value)) for text, value in lines], width, floor):
+    for mark, flag in flags([(text, at(value)) for text, value in lines], width, floor):
         body.append(svg.line("mark", mark.left, mark.top, mark.left, floor))
-        if named:
-            body.append(svg.label(named.x, named.y, named.text, named.anchor))
+        if flag:
+            body.append(svg.label(flag.x, flag.y, flag.text, flag.anchor))
     return svg.drawing(body, width, height, "histogram", label)

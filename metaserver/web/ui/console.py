@@ -50,13 +50,13 @@ class ConsoleContext:
     broadcaster: Broadcaster
     results: dict[str, Callable[[JobDetail], str]] = field(default_factory=dict)
 
-    async def ask(self, request: web.Request, operation: AskedOperation[R, T], asked: R) -> T:
+    async def ask(self, request: web.Request, operation: AskedOperation[R, T], query: R) -> T:
         """Do an operation as the caller of a web request; raises `RefusedError`.
 
         The operation's role and the bounds of its fields are checked as for any other interface.
         """
         _require_sent(request, operation)
-        return await ask(self.hub, caller_of(request), operation, asked)
+        return await ask(self.hub, caller_of(request), operation, query)
 
     async def submit(
         self, request: web.Request, operation: AskedOperation[R, T], values: Mapping[str, Any]

@@ -48,9 +48,9 @@ class OperationForm:
             name=self.name,
         )
 
-    def values(self, sent: MultiMapping[Any]) -> dict[str, Any]:
+    def values(self, submitted: MultiMapping[Any]) -> dict[str, Any]:
         """Return an operation's values from the form that was sent."""
-        return values_of(self.request, self.names, sent)
+        return values_of(self.request, self.names, submitted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,17 +105,17 @@ class FormPage(Generic[T]):
 
     async def submit(self, request: web.Request) -> web.Response:
         """Ask the operation for what was sent; show the form again if it is refused."""
-        sent = await posted(request)
+        submitted = await posted(request)
         known = declared(self.operation).request.__struct_fields__
-        values = self._form.values(sent)
+        values = self._form.values(submitted)
         values |= {name: text for name, text in request.match_info.items() if name in known}
-        team = str(sent.get("team") or "") or caller_of(request).team
+        team = str(submitted.get("team") or "") or caller_of(request).team
         if team and "team" in known and "team" not in values:
             values["team"] = team
-        done = await tried(self.console.submit(request, self.operation, values), self.shown_at)
-        if isinstance(done, RefusedError):
-            return await self.show(request, self.form(sent, done))
-        answer = self.then if isinstance(self.then, str) else await self.then(request, done)
+        result = await tried(self.console.submit(request, self.operation, values), self.shown_at)
+        if isinstance(result, RefusedError):
+            return await self.show(request, self.form(submitted, result))
+        answer = self.then if isinstance(self.then, str) else await self.then(request, result)
         if isinstance(answer, str):
             raise web.HTTPSeeOther(answer)
         return answer
@@ -139,13 +139,13 @@ async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | Refu
         return RefusedError(Refusal.STATE, message)
 
 
-def sent_file(sent: MultiMapping[Any], name: str = "content") -> SentFile:
+def sent_file(submitted: MultiMapping[Any], name: str = "content") -> SentFile:
     """Return a form's file, its name without folders."""
-    found = sent.get(name)
-    if not isinstance(found, SentFile):
+    field = submitted.get(name)
+    if not isinstance(field, SentFile):
         return SentFile(b"", "")
-    plain = PureWindowsPath(found.source).name  # knows both kinds of slash
-    return SentFile(found.content, plain[:SOURCE_LENGTH])
+    plain = PureWindowsPath(field.source).name  # knows both kinds of slash
+    return SentFile(field.content, plain[:SOURCE_LENGTH])
 
 
 def no_file() -> RefusedError:

@@ -88,7 +88,7 @@ class Form:
     @classmethod
     def of(
         cls,
-        given: type[msgspec.Struct],
+        struct: type[msgspec.Struct],
         names: Sequence[str],
         *,
         values: Mapping[str, Any] | None = None,
@@ -102,9 +102,9 @@ class Form:
         the struct's defaults.
         """
         wording = wording or {}
-        known = _known(given)
+        known = _known(struct)
         at = refused.field if refused and refused.field in names else ""
-        errors = _errors(given, names, values) if isinstance(values, MultiMapping) else {}
+        errors = _errors(struct, names, values) if isinstance(values, MultiMapping) else {}
         if refused and at:
             errors.setdefault(at, in_words(refused))
         fields = [
@@ -113,7 +113,7 @@ class Form:
                 field,
                 form=name,
                 wording=wording.get(field, Wording()),
-                given=_texts(values, field, known[field]),
+                texts=_texts(values, field, known[field]),
                 error=errors.get(field, "") if refused else "",
             )
             for field in names
@@ -124,37 +124,37 @@ class Form:
 
 
 def values_of(
-    given: type[msgspec.Struct], names: Sequence[str], posted: MultiMapping[Any]
+    struct: type[msgspec.Struct], names: Sequence[str], posted: MultiMapping[Any]
 ) -> dict[str, Any]:
     """Return an operation's values from a form that was sent.
 
     Texts come as they are, also empty; a number or a choice that was left empty is left out.
     """
-    known, values = _known(given), dict[str, Any]()
+    fields, values = _known(struct), dict[str, Any]()
     for name in names:
         *outer, last = name.split(".")
         inner = values
         for step in outer:
             inner = inner.setdefault(step, {})
-        sent = [text for text in posted.getall(name, ()) if isinstance(text, str)]
-        if (value := _value(known[name], sent)) is not None:
+        texts = [text for text in posted.getall(name, ()) if isinstance(text, str)]
+        if (value := _value(fields[name], texts)) is not None:
             inner[last] = value
     return values
 
 
 def _errors(
-    given: type[msgspec.Struct], names: Sequence[str], posted: MultiMapping[Any]
+    struct: type[msgspec.Struct], names: Sequence[str], posted: MultiMapping[Any]
 ) -> dict[str, str]:
     """Return what is wrong with each value by itself: all of it, not only the first.
 
     Inner structs are left to the operation.
     """
-    hints = get_type_hints(given, include_extras=True)
-    known, values, errors = _known(given), values_of(given, names, posted), dict[str, str]()
+    hints = get_type_hints(struct, include_extras=True)
+    fields, values, errors = _known(struct), values_of(struct, names, posted), dict[str, str]()
     for name in names:
-        if isinstance(_kind(known[name]), kinds.BytesType):
+        if isinstance(_kind(fields[name]), kinds.BytesType):
             continue  # a file: whoever takes it looks at it
-        if known[name].required and not values.get(name):
+        if fields[name].required and not values.get(name):
             errors[name] = "Is required."
         elif name in values and name in hints:
             try:
@@ -164,21 +164,21 @@ def _errors(
     return errors
 
 
-def _value(field: kinds.Field, sent: Sequence[str]) -> Any:
+def _value(field: kinds.Field, texts: Sequence[str]) -> Any:
     kind = _kind(field)
     if isinstance(kind, kinds.VarTupleType | kinds.ListType):
-        return tuple(text.strip() for text in sent if text.strip())
+        return tuple(text.strip() for text in texts if text.strip())
     if isinstance(kind, kinds.BoolType):
-        return bool(sent)
-    text = sent[0].strip().replace("\r\n", "\n") if sent else ""  # as browsers end lines
+        return bool(texts)
+    text = texts[0].strip().replace("\r\n", "\n") if texts else ""  # as browsers end lines
     if isinstance(kind, kinds.StrType):
-        return text if sent else None
+        return text if texts else None
     return text or None
 
 
-def _known(given: type[msgspec.Struct]) -> Mapping[str, kinds.Field]:
+def _known(struct: type[msgspec.Struct]) -> Mapping[str, kinds.Field]:
     """Return a struct's fields by name, those of inner structs as `outer.inner`."""
-    info = kinds.type_info(given)
+    info = kinds.type_info(struct)
     assert isinstance(info, kinds.StructType)
     return dict(_flat(info, ""))
 
@@ -201,7 +201,7 @@ def _layers(field: kinds.Field) -> Iterator[kinds.Type]:
         if isinstance(kind, kinds.Metadata):
             kind = kind.type
         elif isinstance(kind, kinds.UnionType):
-            kind = next(one for one in kind.types if not isinstance(one, kinds.NoneType))
+            kind = next(layer for layer in kind.types if not isinstance(layer, kinds.NoneType))
         else:
             return
 
@@ -233,21 +233,21 @@ def _field(
     *,
     form: str,
     wording: Wording,
-    given: Sequence[str],
+    texts: Sequence[str],
     error: str,
 ) -> FormField:
     kind = _kind(field)
     choices = wording.choices or [(value, value) for value in _values(kind)]
     kind_of_input = wording.kind or _input_of(field)
     if kind_of_input == "password":
-        given = ()  # a secret is not written into a page, not even of whom it came from
+        texts = ()  # a secret is not written into a page, not even of whom it came from
     return FormField(
         name=name,
         label=wording.label or _said(field, "title") or field.name.replace("_", " ").capitalize(),
         kind=kind_of_input or _input(kind, choices),
         form=form,
         help=wording.help or _said(field, "description"),
-        given=given,
+        given=texts,
         choices=choices,
         bounds=_bounds(kind),
         required=field.required,
@@ -291,7 +291,7 @@ def _texts(values: Mapping[str, Any] | None, name: str, field: kinds.Field) -> S
     value = field.default if field.default is not NODEFAULT else ""
     if values is not None:
         value = _inner(values, name, value)
-    return [_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
+    return [_text(item) for item in (value if isinstance(value, list | tuple) else [value])]
 
 
 def _inner(values: Mapping[str, Any], name: str, otherwise: Any) -> Any:

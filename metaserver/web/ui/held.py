@@ -16,11 +16,11 @@ def holds(token: TokenDetail, now: float) -> bool:
 
 def made_with(tokens: Iterable[TokenDetail], now: float) -> Counter[int | None]:
     """Count the tokens that hold by the id of what they were made with, directly or not."""
-    known = {token.id: token for token in tokens}
-    made: Counter[int | None] = Counter()
-    for token in known.values():
-        above = known.get(token.parent or 0) if holds(token, now) else None
+    by_id = {token.id: token for token in tokens}
+    counts: Counter[int | None] = Counter()
+    for token in by_id.values():
+        above = by_id.get(token.parent or 0) if holds(token, now) else None
         while above is not None:
-            made[above.id] += 1
-            above = known.get(above.parent or 0)
-    return made
+            counts[above.id] += 1
+            above = by_id.get(above.parent or 0)
+    return counts

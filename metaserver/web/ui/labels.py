@@ -55,15 +55,15 @@ class Label(NamedTuple):
     box: Area
 
 
-def name_label(name: str, x: float, y: float, taken: Sequence[Area], frame: Area) -> Label | None:
+def name_label(name: str, x: float, y: float, areas: Sequence[Area], frame: Area) -> Label | None:
     """Return a label beside the mark at a point, or above or below it; None without space."""
     text = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-    wide = sum(9.5 if one.isupper() or one in "mw…" else 7.0 for one in text)
+    wide = sum(9.5 if character.isupper() or character in "mw…" else 7.0 for character in text)
     for anchor, dx, dy in PLACES:
         at = x + dx
-        left = {"start": at, "middle": at - wide / 2, "end": at - wide}[anchor]
-        box = Area(left, y + dy - 10, left + wide, y + dy + 2)
-        if box.within(frame) and not any(box.meets(other) for other in taken):
+        left_edge = {"start": at, "middle": at - wide / 2, "end": at - wide}[anchor]
+        box = Area(left_edge, y + dy - 10, left_edge + wide, y + dy + 2)
+        if box.within(frame) and not any(box.meets(area) for area in areas):
             return Label(text, at, y + dy, anchor, box)
     return None
 
@@ -82,8 +82,8 @@ def flags(lines: Iterable[tuple[str, float]], width: float, floor: float) -> Seq
     the frame goes from 0 to `width`.
     """
     rising = sorted(lines, key=lambda line: line[1])
-    both = (_placed(order, width, floor) for order in (rising[::-1], rising))
-    return max(both, key=lambda flags: sum(flag.label is not None for flag in flags))
+    both_ways = (_placed(order, width, floor) for order in (rising[::-1], rising))
+    return max(both_ways, key=lambda flags: sum(flag.label is not None for flag in flags))
 
 
 def _placed(lines: Sequence[tuple[str, float]], width: float, floor: float) -> Sequence[Flag]:
@@ -98,10 +98,10 @@ def _place(line: tuple[str, float], placed: list[Flag], width: float, floor: flo
     for row in range(ROWS):
         top = 2 + 14 * row
         mine = Area(x, top, x, floor)
-        for anchor, left, at in _sides(x, wide):
-            box = Area(left, top, left + wide, top + 13)
+        for anchor, left_edge, at in _sides(x, wide):
+            box = Area(left_edge, top, left_edge + wide, top + 13)
             free = box.left >= 0 and box.right <= width
-            if free and not any(_crosses(box, mine, other) for other in placed):
+            if free and not any(_crosses(box, mine, flag) for flag in placed):
                 placed.append(Flag(mine, Label(text, at, top + 10, anchor, box)))
                 return True
     return False
@@ -111,8 +111,8 @@ def _sides(x: float, wide: float) -> Iterable[tuple[Anchor, float, float]]:
     return (("start", x, x + 4), ("end", x - wide, x - 4))
 
 
-def _crosses(box: Area, line: Area, other: Flag) -> bool:
+def _crosses(box: Area, line: Area, flag: Flag) -> bool:
     """Return whether a label would meet another or its line, or a line would meet the other."""
-    if box.meets(other.line):
+    if box.meets(flag.line):
         return True
-    return other.label is not None and (box.meets(other.label.box) or line.meets(other.label.box))
+    return flag.label is not None and (box.meets(flag.label.box) or line.meets(flag.label.box))

@@ -94,11 +94,11 @@ class LiveRow:
         """The row with `brief` alone."""
         return self._draw_brief()
 
-    def since(self, old: LiveRow) -> Mapping[str, str]:
+    def since(self, before: LiveRow) -> Mapping[str, str]:
         """Return the slots beside `brief` that differ from `old`."""
-        if self is old:
+        if self is before:
             return {}
-        return {key: text for key, text in self.slots.items() if old.slots.get(key) != text}
+        return {key: text for key, text in self.slots.items() if before.slots.get(key) != text}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,33 +140,33 @@ class Stamps(NamedTuple):
     brief: Mapping[str, int] = {}
     came: Mapping[str, int] = {}
 
-    def next(self, number: int, old: LiveParts, new: LiveParts) -> Stamps:
+    def next(self, number: int, before: LiveParts, after: LiveParts) -> Stamps:
         """Return the stamps of frame `number`, whose parts are `new`."""
         rows = {
-            key: self.rows[key] if old.rows.get(key) is row else number
-            for key, row in new.rows.items()
+            key: self.rows[key] if before.rows.get(key) is row else number
+            for key, row in after.rows.items()
         }
         brief = {
             key: self.brief[key]
-            if rows[key] != number or (key in old.rows and old.rows[key].brief == row.brief)
+            if rows[key] != number or (key in before.rows and before.rows[key].brief == row.brief)
             else number
-            for key, row in new.rows.items()
+            for key, row in after.rows.items()
         }
         return Stamps(
-            html=_stamped(self.html, number, old.html, new.html),
-            lists=_stamped(self.lists, number, old.lists, new.lists),
+            html=_stamped(self.html, number, before.html, after.html),
+            lists=_stamped(self.lists, number, before.lists, after.lists),
             rows=rows,
             brief=brief,
-            came={key: self.came.get(key, number) for key in new.rows},
+            came={key: self.came.get(key, number) for key in after.rows},
         )
 
 
 def _stamped(
-    stamps: Mapping[str, int], number: int, old: Mapping[str, Any], new: Mapping[str, Any]
+    stamps: Mapping[str, int], number: int, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Mapping[str, int]:
     return {
-        key: stamps[key] if key in old and old[key] == value else number
-        for key, value in new.items()
+        key: stamps[key] if key in before and before[key] == value else number
+        for key, value in after.items()
     }
 
 
@@ -203,8 +203,8 @@ class Pieces:
     Viewers choose what a piece is for, so that there may be any number: the oldest are forgotten.
     """
 
-    def __init__(self, most: int = KEPT_PIECES) -> None:
-        self._most = most
+    def __init__(self, limit: int = KEPT_PIECES) -> None:
+        self._most = limit
         self._size = 0
         self._kept: dict[Hashable, tuple[bool, Piece]] = {}
 
@@ -213,14 +213,14 @@ class Pieces:
 
     def get(self, key: Hashable, make: Callable[[], tuple[bool, Piece]]) -> tuple[bool, Piece]:
         """Return the piece of a key; it is made when it is not kept."""
-        found = self._kept.get(key)
-        if found is None:
-            found = self._kept[key] = make()
-            self._size += len(found[1].plain)
+        piece = self._kept.get(key)
+        if piece is None:
+            piece = self._kept[key] = make()
+            self._size += len(piece[1].plain)
             while self._size > self._most and len(self._kept) > 1:
                 _, forgotten = self._kept.pop(next(iter(self._kept)))
                 self._size -= len(forgotten.plain)
-        return found
+        return piece
 
 
 class Frame:
@@ -240,62 +240,62 @@ class Frame:
         self._id = f"{epoch}-{number}"
         self._pieces = Pieces()
 
-    def event(self, seen: int, ids: frozenset[str], *, first: bool) -> Sequence[Piece]:
+    def event(self, last: int, ids: frozenset[str], *, first: bool) -> Sequence[Piece]:
         """Return the event for a viewer of frame `seen` (0: of none) who sees the rows `ids`.
 
         Empty where it has no news. The rows of a stream's first event are drawn whole.
         """
-        since = None if first else seen
-        any_common, common = self._pieces.get(seen, lambda: self._common_piece(seen))
+        since = None if first else last
+        any_common, common = self._pieces.get(last, lambda: self._common_piece(last))
         any_figures, figures = self._pieces.get(
             (since, ids), lambda: self._figures_piece(since, ids)
         )
         return (common, figures) if first or any_common or any_figures else ()
 
-    def has_made(self, seen: int, ids: frozenset[str], *, first: bool) -> bool:
+    def has_made(self, last: int, ids: frozenset[str], *, first: bool) -> bool:
         """Return whether another viewer was sent the same event, so that it costs nothing."""
-        return seen in self._pieces and (None if first else seen, ids) in self._pieces
+        return last in self._pieces and (None if first else last, ids) in self._pieces
 
-    def _common_piece(self, seen: int) -> tuple[bool, Piece]:
-        news = self.common(seen)
+    def _common_piece(self, last: int) -> tuple[bool, Piece]:
+        news = self.common(last)
         begin = f"id: {self._id}\nevent: frame\ndata: ".encode()
         # The event goes on in the other piece: lines of data are one text for the browser.
         return bool(news), Piece(begin + msgspec.json.encode(news)[:-1] + b",\n")
 
-    def _figures_piece(self, seen: int | None, ids: frozenset[str]) -> tuple[bool, Piece]:
-        news = self.figures(seen, ids)
+    def _figures_piece(self, last: int | None, ids: frozenset[str]) -> tuple[bool, Piece]:
+        news = self.figures(last, ids)
         return bool(news), Piece(b"data: " + msgspec.json.encode(news)[1:] + b"\n\n")
 
-    def common(self, seen: int) -> Common:
+    def common(self, last: int) -> Common:
         """Return what changed since frame `seen` for every viewer."""
         parts, stamps = self.parts, self.stamps
-        html = {key: text for key, text in parts.html.items() if stamps.html[key] > seen}
+        html = {key: text for key, text in parts.html.items() if stamps.html[key] > last}
         brief = {}
-        for key in _later(stamps.brief, seen):
-            if seen and stamps.came[key] > seen:
+        for key in _later(stamps.brief, last):
+            if last and stamps.came[key] > last:
                 html[key] = parts.rows[key].brief_html
             else:
                 brief[key] = parts.rows[key].brief
-        lists = {key: parts.lists[key] for key in _later(stamps.lists, seen)}
+        lists = {key: parts.lists[key] for key in _later(stamps.lists, last)}
         return Common(html=html, lists=lists, brief=brief)
 
-    def figures(self, seen: int | None, ids: frozenset[str]) -> Figures:
+    def figures(self, last: int | None, ids: frozenset[str]) -> Figures:
         """Return what changed of the rows `ids` since frame `seen`; None: all there is."""
         rows, drawn = {}, {}
         for key in sorted(ids & self.parts.rows.keys()):
             row, before = self.parts.rows[key], self._before.rows.get(key)
-            if seen is None:
+            if last is None:
                 drawn[key] = row.html
-            elif self.stamps.rows[key] > seen:
-                if before is None or seen != self.number - 1:
+            elif self.stamps.rows[key] > last:
+                if before is None or last != self.number - 1:
                     drawn[key] = row.html
                 elif filled := row.since(before):
                     rows[key] = filled
         return Figures(rows=rows, drawn=drawn)
 
 
-def _later(stamps: Mapping[str, int], seen: int) -> Iterable[str]:
-    return [key for key, number in stamps.items() if number > seen]
+def _later(stamps: Mapping[str, int], last: int) -> Iterable[str]:
+    return [key for key, number in stamps.items() if number > last]
 
 
 class Channel:
@@ -317,29 +317,29 @@ class Channel:
 
     def refresh(self) -> None:
         """Render the page; where it differs, make a frame and wake the viewers."""
-        old, parts = self.frame, self.render()
-        stamps = old.stamps.next(old.number + 1, old.parts, parts)
-        if stamps != old.stamps:
+        before, parts = self.frame, self.render()
+        stamps = before.stamps.next(before.number + 1, before.parts, parts)
+        if stamps != before.stamps:
             self.frame = Frame(
-                number=old.number + 1,
+                number=before.number + 1,
                 epoch=self.epoch,
                 parts=parts,
                 stamps=stamps,
-                before=old.parts,
+                before=before.parts,
             )
             self._news.set()
             self._news = asyncio.Event()
 
     def seen(self, event_id: str) -> int:
         """Return the number of the frame of an event's id; 0 where it is not of this channel."""
-        found = SEEN.fullmatch(event_id)
-        if found is None or found[1] != self.epoch or int(found[2]) > self.frame.number:
+        match = SEEN.fullmatch(event_id)
+        if match is None or match[1] != self.epoch or int(match[2]) > self.frame.number:
             return 0
-        return int(found[2])
+        return int(match[2])
 
-    async def next(self, seen: int) -> Frame:
+    async def next(self, last: int) -> Frame:
         """Wait for a frame other than `seen`; return the newest."""
-        while self.frame.number == seen:
+        while self.frame.number == last:
             await self._news.wait()
         return self.frame
 
@@ -439,26 +439,26 @@ class Broadcaster:
         version = -1
         while True:
             version = await self._source.changed(version)
-            taken = await self._refresh()
-            await asyncio.sleep(max(self._interval, taken / REFRESH_SHARE))
+            elapsed = await self._refresh()
+            await asyncio.sleep(max(self._interval, elapsed / REFRESH_SHARE))
 
     async def _refresh(self) -> float:
         """Refresh the watched channels; return the seconds that it took of the event loop.
 
         Others have their turn between two channels: each viewer may watch a page of its own.
         """
-        taken = 0.0
+        elapsed = 0.0
         for key, channel in list(self._channels.items()):
             if self._channels.get(key) is not channel:
                 continue  # nobody watches it by now
-            begun = time.thread_time()
+            start = time.thread_time()
             try:
                 channel.refresh()
             except Exception:  # one broken page must not stop the others
                 log.exception("cannot render %s", key)
-            taken += time.thread_time() - begun
+            elapsed += time.thread_time() - start
             await asyncio.sleep(0)
-        return taken
+        return elapsed
 
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
@@ -467,14 +467,14 @@ class Broadcaster:
 
         Whoever may see the page `key` must see the same of it.
         """
-        asked = Asked(ask, await ask())
-        return await self.serve(request, key, asked)
+        query = Asked(ask, await ask())
+        return await self.serve(request, key, query)
 
     def _pause(self) -> float:
         """Return how long an asked page stands: longer where all together would take too much."""
         pages = (channel.render for channel in self._channels.values())
-        taken = sum(page.seconds for page in pages if isinstance(page, Asked))
-        return max(self._interval, taken / ASKED_SHARE)
+        elapsed = sum(page.seconds for page in pages if isinstance(page, Asked))
+        return max(self._interval, elapsed / ASKED_SHARE)
 
     @asynccontextmanager
     async def _watch(self, key: str, render: Callable[[], LiveParts]) -> AsyncIterator[Channel]:
@@ -526,28 +526,28 @@ class Broadcaster:
         subscription: Subscription,
         encoding: Encoding,
     ) -> None:
-        sent = GZIP_BEGIN if encoding is Encoding.GZIP else b""
-        seen, ids = channel.seen(subscription.event_id), subscription.ids
-        frame, pieces = await self._event(channel, seen, ids, encoding, first=True)
+        chunk = GZIP_BEGIN if encoding is Encoding.GZIP else b""
+        last, ids = channel.seen(subscription.event_id), subscription.ids
+        frame, pieces = await self._event(channel, last, ids, encoding, first=True)
         while True:
             if pieces:
-                sent += b"".join(piece.encoded(encoding) for piece in pieces)
-                await write(response, sent)
-                sent = b""
+                chunk += b"".join(piece.encoded(encoding) for piece in pieces)
+                await write(response, chunk)
+                chunk = b""
                 silent_until = asyncio.get_running_loop().time() + self._heartbeat
-            seen = frame.number
+            last = frame.number
             try:
                 async with asyncio.timeout_at(silent_until):
-                    await channel.next(seen)
+                    await channel.next(last)
             except TimeoutError:
                 pieces = (BEAT,)
             else:
-                frame, pieces = await self._event(channel, seen, ids, encoding, first=False)
+                frame, pieces = await self._event(channel, last, ids, encoding, first=False)
 
     async def _event(
         self,
         channel: Channel,
-        seen: int,
+        last: int,
         ids: frozenset[str],
         encoding: Encoding,
         *,
@@ -558,16 +558,16 @@ class Broadcaster:
         One that nobody was sent yet waits until those before it have had their share of the event
         loop: each viewer may ask for rows of its own.
         """
-        if channel.frame.has_made(seen, ids, first=first):
-            return channel.frame, channel.frame.event(seen, ids, first=first)
+        if channel.frame.has_made(last, ids, first=first):
+            return channel.frame, channel.frame.event(last, ids, first=first)
         clock = asyncio.get_running_loop().time
         async with self._making:
             await asyncio.sleep(self._make_at - clock())
-            begun, frame = time.thread_time(), channel.frame
-            pieces = frame.event(seen, ids, first=first)
+            start, frame = time.thread_time(), channel.frame
+            pieces = frame.event(last, ids, first=first)
             for piece in pieces:
                 piece.encoded(encoding)
-            self._make_at = clock() + (time.thread_time() - begun) / MADE_SHARE
+            self._make_at = clock() + (time.thread_time() - start) / MADE_SHARE
         return frame, pieces
 
     async def close(self) -> None:

@@ -42,10 +42,10 @@ def render(text: str, name: str = "text") -> Markup:
     """
     if len(text) > MOST:
         raise ValueError(f"a text has at most {MOST:,} characters")
-    made = _parser().render(text, {"name": name})
+    rendered = _parser().render(text, {"name": name})
     return Markup(  # noqa: S704 (sanitised here)
         nh3.clean(
-            made,
+            rendered,
             tags=set(TAGS),
             attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
             url_schemes=set(SCHEMES),
@@ -65,7 +65,7 @@ def _parser() -> MarkdownIt:
 
 def _headings(state: StateCore) -> None:
     """Put the headings below those of the page, each with an anchor of its own."""
-    taken = Counter[str]()
+    anchors = Counter[str]()
     for index, token in enumerate(state.tokens):
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + DEEPER)}"
@@ -73,5 +73,5 @@ def _headings(state: StateCore) -> None:
             words = state.tokens[index + 1].content.lower()
             plain = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:60]
             anchor = f"{state.env['name']}-{plain or 'heading'}"
-            taken[anchor] += 1
-            token.attrSet("id", anchor if taken[anchor] == 1 else f"{anchor}-{taken[anchor]}")
+            anchors[anchor] += 1
+            token.attrSet("id", anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor]}")

@@ -17,10 +17,10 @@ class Memo:
 
     def get(self, key: object, inputs: object, make: Callable[[], T]) -> T:
         """Return the result that `make` had for equal inputs before, or has now."""
-        kept = self._kept.get(key)
-        if kept is None or kept[0] != inputs:
+        cached = self._kept.get(key)
+        if cached is None or cached[0] != inputs:
             if len(self._kept) >= MOST:  # of names and errors that are long gone, mostly
                 self._kept.clear()
-            kept = self._kept[key] = (inputs, make())
-        made: T = kept[1]
-        return made
+            cached = self._kept[key] = (inputs, make())
+        cached_value: T = cached[1]
+        return cached_value

@@ -173,7 +173,7 @@ def scatter(
     body = _grid(x, y)
     if len(frontier) > 1:
         body.append(svg.shape("frontier", _steps_through(frontier, x, y)))
-    taken: list[Area] = []
+    areas: list[Area] = []
     for point in sorted(points, key=lambda point: point.series is not None):
         at = _x(x.share(point.x)), _y(y.share(point.y))
         title = f"{point.name}: {point.said or f'{point.x:.3f}, {point.y:.3f}'}"
@@ -181,22 +181,22 @@ def scatter(
             body.append(svg.shape("dot", DOT, title, at))
         else:
             body.append(svg.shape(f"point s{point.series}", GLYPHS[point.series], title, at))
-            taken.append(Area(at[0] - 7, at[1] - 7, at[0] + 7, at[1] + 7))
+            areas.append(Area(at[0] - 7, at[1] - 7, at[0] + 7, at[1] + 7))
     for point in points:
         if point.series is None:
             continue
         at = _x(x.share(point.x)), _y(y.share(point.y))
-        if placed := name_label(point.name, *at, taken, FRAME):
-            taken.append(placed.box)
+        if placed := name_label(point.name, *at, areas, FRAME):
+            areas.append(placed.box)
             body.append(svg.label(placed.x, placed.y, placed.text, placed.anchor, "name"))
     return svg.drawing(body, WIDTH, HEIGHT, "plot", label)
 
 
 def _steps_through(points: Sequence[tuple[float, float]], x: Axis | LogAxis, y: Axis) -> str:
     """Return the path through points: each value holds until the next."""
-    (left, first), *others = [(_x(x.share(a)), _y(y.share(b))) for a, b in points]
-    steps = "".join(f"H{svg.number(at)}V{svg.number(to)}" for at, to in others)
-    return f"M{svg.number(left)} {svg.number(first)}{steps}"
+    (start_x, first), *steps_on = [(_x(x.share(a)), _y(y.share(b))) for a, b in points]
+    steps = "".join(f"H{svg.number(at)}V{svg.number(to)}" for at, to in steps_on)
+    return f"M{svg.number(start_x)} {svg.number(first)}{steps}"
 
 
 def step_curves(curves: Sequence[Curve], label: str) -> Markup:

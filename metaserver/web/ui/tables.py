@@ -30,30 +30,37 @@ class TableValue(NamedTuple):
     text: str
 
 
-def to_csv(shown: Leaderboard) -> str:
+def to_csv(leaderboard: Leaderboard) -> str:
     """Return a board as CSV."""
-    return lines(field_names(shown), ([f.text for f in fields(shown, r)] for r in shown.rows()))
+    return lines(
+        field_names(leaderboard),
+        ([f.text for f in fields(leaderboard, r)] for r in leaderboard.rows()),
+    )
 
 
-def to_dict(shown: Leaderboard) -> dict[str, Any]:
+def to_dict(leaderboard: Leaderboard) -> dict[str, Any]:
     """Return a board as JSON-ready values: what the CSV has, numbers as numbers."""
-    frozen = shown.frozen
+    frozen = leaderboard.frozen
     return {
-        "phase": shown.phase,
-        "task": shown.board.task,
-        "view": shown.choice.view,
-        "show": shown.choice.show,
-        "sort": str(shown.choice.sort),
-        "signature": shown.board.signature,
-        "articles": shown.board.articles,
-        "ranking": shown.board.ranking and msgspec.to_builtins(shown.board.ranking),
-        "provisional": shown.board.provisional,
-        "catching_up": shown.board.catching_up or None,
-        "intervals": shown.board.resampling or None,
+        "phase": leaderboard.phase,
+        "task": leaderboard.board.task,
+        "view": leaderboard.choice.view,
+        "show": leaderboard.choice.show,
+        "sort": str(leaderboard.choice.sort),
+        "signature": leaderboard.board.signature,
+        "articles": leaderboard.board.articles,
+        "ranking": leaderboard.board.ranking and msgspec.to_builtins(leaderboard.board.ranking),
+        "provisional": leaderboard.board.provisional,
+        "catching_up": leaderboard.board.catching_up or None,
+        "intervals": leaderboard.board.resampling or None,
         "frozen": frozen
         and {"phase": frozen.phase, "at": moment(frozen.at), "reason": frozen.reason},
         "runs": [
-            {field.key: field.value for field in fields(shown, row) if field.key != "articles"}
+            {
+                field.key: field.value
+                for field in fields(leaderboard, row)
+                if field.key != "articles"
+            }
             | {
                 "articles_scored": row.articles_scored,
                 "articles_counted": row.counted,
@@ -61,46 +68,47 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
                 "confidence": row.confidence,
                 "below_min_coverage": row.below,
             }
-            for row in shown.rows()
+            for row in leaderboard.rows()
         ],
     }
 
 
-def field_names(shown: Leaderboard) -> list[str]:
+def field_names(leaderboard: Leaderboard) -> list[str]:
     """Return the names of a row's fields, in order."""
-    ranks = ["rank_low", "rank_high"] if shown.board.resampling else []
-    bounds = [f"{shown.main}_low", f"{shown.main}_high", "interval"] if ranks else []
-    own = [column.key for column in OWN_COLUMNS]
+    ranks = ["rank_low", "rank_high"] if leaderboard.board.resampling else []
+    bounds = [f"{leaderboard.main}_low", f"{leaderboard.main}_high", "interval"] if ranks else []
+    own_keys = [column.key for column in OWN_COLUMNS]
     return [
-        "place", *ranks, "team", "title", *own[1:], *(c.key for c in shown.task.columns), *bounds,
+        "place", *ranks, "team", "title", *own_keys[1:],
+        *(c.key for c in leaderboard.task.columns), *bounds,
         "articles_in_gold", "below_min_coverage", "protocol",
-        *(USAGE if shown.declared else ()),
+        *(USAGE if leaderboard.declared else ()),
     ]  # fmt: skip
 
 
-def fields(shown: Leaderboard, row: BoardRow) -> list[TableValue]:
+def fields(leaderboard: Leaderboard, row: BoardRow) -> list[TableValue]:
     """Return what a row shows, in the order of `field_names`."""
-    place, *rest = [_field(shown, row, column) for column in shown.columns]
+    place, *rest = [_field(leaderboard, row, column) for column in leaderboard.columns]
     team = [
         TableValue("team", row.team or None, row.team),
         TableValue("title", row.title or None, row.title),
     ]
-    ranks, bounds = _interval(shown, row) if shown.board.resampling else ([], [])
+    ranks, bounds = _interval(leaderboard, row) if leaderboard.board.resampling else ([], [])
     coverage = [
         TableValue("articles_in_gold", row.articles_in_gold, str(row.articles_in_gold)),
         TableValue("below_min_coverage", row.below, "yes" if row.below else "no"),
     ]
     protocol = TableValue("protocol", row.protocol or None, row.protocol)
-    usage = _usage(row) if shown.declared else ()
+    usage = _usage(row) if leaderboard.declared else ()
     return [place, *ranks, *team, *rest, *bounds, *coverage, protocol, *usage]
 
 
-def _field(shown: Leaderboard, row: BoardRow, column: Column) -> TableValue:
+def _field(leaderboard: Leaderboard, row: BoardRow, column: Column) -> TableValue:
     if column.key == "run":  # its team is a field of its own
         return TableValue("run", row.run, row.run)
-    found = value(row, column.key)
-    rounded = round(found, column.decimals) if isinstance(found, float) else found
-    return TableValue(column.key, rounded, shown.text(row, column))
+    number = value(row, column.key)
+    rounded = round(number, column.decimals) if isinstance(number, float) else number
+    return TableValue(column.key, rounded, leaderboard.text(row, column))
 
 
 def _usage(row: BoardRow) -> Sequence[TableValue]:
@@ -113,10 +121,10 @@ def _usage(row: BoardRow) -> Sequence[TableValue]:
     ]
 
 
-def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[TableValue], list[TableValue]]:
+def _interval(leaderboard: Leaderboard, row: BoardRow) -> tuple[list[TableValue], list[TableValue]]:
     """Return the fields of a run's rank interval and of its score's."""
-    low, high = shown.bounds(row)
-    status = shown.interval_status(row)
+    low, high = leaderboard.bounds(row)
+    status = leaderboard.interval_status(row)
     best: int | None = None
     worst: int | None = None
     if row.interval is not None and low:
@@ -128,8 +136,8 @@ def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[TableValue], list
             TableValue("rank_high", worst, missing if worst is None else str(worst)),
         ],
         [
-            TableValue(f"{shown.main}_low", float(low) if low else None, low or missing),
-            TableValue(f"{shown.main}_high", float(high) if high else None, high or missing),
+            TableValue(f"{leaderboard.main}_low", float(low) if low else None, low or missing),
+            TableValue(f"{leaderboard.main}_high", float(high) if high else None, high or missing),
             TableValue("interval", status.value, status.value),
         ],
     )

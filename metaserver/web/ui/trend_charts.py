@@ -67,31 +67,31 @@ class TimeAxis:
 
 def response_times(moments: Sequence[Moment], time: TimeAxis) -> Markup:
     """Return the course of p50 and p95, in seconds, broken where nothing responded."""
-    p50, p95 = ([getattr(one, name) for one in moments] for name in ("p50", "p95"))
-    known = [value for value in p95 if value is not None]
-    axis = Axis.over("s", known)
+    p50, p95 = ([getattr(moment, name) for moment in moments] for name in ("p50", "p95"))
+    measured = [value for value in p95 if value is not None]
+    axis = Axis.over("s", measured)
     body = _grid(axis, time)
     for series, values in (("s0", p50), ("s1", p95)):
         body.append(svg.shape(f"curve {series}", _course(values, axis)))
-    most = f"p95 at most {figure(max(known))} s" if known else "no response"
-    return svg.drawing(body, WIDTH, HEIGHT, "trend", f"p50 and p95 of each {time.each}: {most}")
+    limits = f"p95 at most {figure(max(measured))} s" if measured else "no response"
+    return svg.drawing(body, WIDTH, HEIGHT, "trend", f"p50 and p95 of each {time.each}: {limits}")
 
 
 def throughput(moments: Sequence[Moment], time: TimeAxis) -> Markup:
     """Return the number of answered articles in each bucket."""
-    layers: Mapping[str, Callable[[Moment], int]] = {"column": lambda one: one.answered}
-    total = sum(one.answered for one in moments)
+    layers: Mapping[str, Callable[[Moment], int]] = {"column": lambda moment: moment.answered}
+    total = sum(moment.answered for moment in moments)
     return _columns(moments, time, layers, f"{total} articles answered")
 
 
 def errors(moments: Sequence[Moment], time: TimeAxis) -> Markup:
     """Return the number of errors in each bucket, and above them that of the partial answers."""
     layers: Mapping[str, Callable[[Moment], int]] = {
-        "column bad": lambda one: one.errors,
-        "column few": lambda one: one.partial,
+        "column bad": lambda moment: moment.errors,
+        "column few": lambda moment: moment.partial,
     }
-    failed = sum(one.errors for one in moments)
-    partial = sum(one.partial for one in moments)
+    failed = sum(moment.errors for moment in moments)
+    partial = sum(moment.partial for moment in moments)
     return _columns(moments, time, layers, f"{failed} errors, {partial} partial answers")
 
 
@@ -112,12 +112,14 @@ def uptime(days: Sequence[DayUptime]) -> Markup:
 
 def uptime_label(days: Sequence[DayUptime]) -> str:
     """Say what the bars show: the days that were not wholly up, the worst first."""
-    known = [day for day in days if day.share is not None]
-    worst = sorted((day for day in known if (day.share or 0) < 1), key=lambda day: day.share or 0)
-    named = ", ".join(f"{_date(day)} {_share(day)}" for day in worst[:FEW])
+    measured = [day for day in days if day.share is not None]
+    worst = sorted(
+        (day for day in measured if (day.share or 0) < 1), key=lambda day: day.share or 0
+    )
+    worst_days = ", ".join(f"{_date(day)} {_share(day)}" for day in worst[:FEW])
     more = f" and {len(worst) - FEW} more" if len(worst) > FEW else ""
-    told = f"; not wholly up: {named}{more}" if worst else ""
-    return f"Uptime by day: {len(known)} of {len(days)} days measured{told}"
+    words = f"; not wholly up: {worst_days}{more}" if worst else ""
+    return f"Uptime by day: {len(measured)} of {len(days)} days measured{words}"
 
 
 def _date(day: DayUptime) -> str:
@@ -166,8 +168,8 @@ def _course(values: Sequence[float | None], axis: Axis) -> str:
     """Return a line through the middles of the buckets; one that stands alone is a short line."""
     wide = (PLOT.right - PLOT.left) / max(len(values), 1)
     parts = []
-    for known, run in groupby(enumerate(values), key=lambda pair: pair[1] is not None):
-        if not known:
+    for is_measured, run in groupby(enumerate(values), key=lambda pair: pair[1] is not None):
+        if not is_measured:
             continue
         places = [
             f"{svg.number(PLOT.left + (i + 0.5) * wide)} {svg.number(_y(axis, value or 0))}"
@@ -184,16 +186,16 @@ def _columns(
     what: str,
 ) -> Markup:
     """Return stacked columns of counts, one a bucket; `layers` are from below, by class."""
-    tops = [sum(count(one) for count in layers.values()) for one in moments]
+    tops = [sum(count(moment) for count in layers.values()) for moment in moments]
     axis = Axis.over("", [max([FEW, *tops])])
     body, wide = _grid(axis, time), (PLOT.right - PLOT.left) / max(len(tops), 1)
-    for i, one in enumerate(moments):
+    for i, moment in enumerate(moments):
         below = 0
         for kind, count in layers.items():
-            if not (counted := count(one)):
+            if not (counted := count(moment)):
                 continue
             y, height = _y(axis, below + counted), _y(axis, below) - _y(axis, below + counted)
             body.append(svg.box(kind, PLOT.left + i * wide, y, max(wide - 1, 1), height))
             below += counted
-    most = f"{what}, at most {max(tops, default=0)} in one {time.each}"
-    return svg.drawing(body, WIDTH, HEIGHT, "trend", most)
+    summary = f"{what}, at most {max(tops, default=0)} in one {time.each}"
+    return svg.drawing(body, WIDTH, HEIGHT, "trend", summary)

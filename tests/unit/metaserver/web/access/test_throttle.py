@@ -107,7 +107,7 @@ def test_slots_of_clients_that_have_gone_are_free() -> None:
 
 
 def test_slots_are_kept_for_favoured_clients() -> None:
-    slots = Slots(2, 4, kept=1)
+    slots = Slots(2, 4, reserved_slots=1)
     assert slots.take("organiser", here, favoured=True)
     taken = [slots.take(key, here) for key in "abcd"]
     assert [slot is not None for slot in taken] == [True, True, True, False]

@@ -77,7 +77,7 @@ async def test_a_viewer_gets_what_changed_since_the_last_frame_it_saw():
     channel.refresh()
     page.html |= {"c": "2", "d": "1"}
     channel.refresh()
-    frame = await channel.next(seen=2)
+    frame = await channel.next(last=2)
     assert data(frame.event(2, NOBODY, first=False)) == news(html={"c": "2", "d": "1"})
     assert data(frame.event(1, NOBODY, first=False)) == news(html={"b": "2", "c": "2", "d": "1"})
     assert data(frame.event(0, NOBODY, first=True)) == news(
@@ -104,7 +104,7 @@ async def test_all_viewers_of_the_same_rows_get_the_same_bytes():
     page = Page(a="1")
     page.rows = {"s-a": row("1"), "s-b": row("1")}
     channel = Channel(page.render)
-    viewers = [asyncio.create_task(channel.next(seen=1)) for _ in range(3)]
+    viewers = [asyncio.create_task(channel.next(last=1)) for _ in range(3)]
     await asyncio.sleep(0)
     page.html["a"] = "2"
     page.rows |= {"s-a": row("2"), "s-b": row("2")}
