@@ -149,6 +149,25 @@ async def test_decisions_by_forms(tmp_path: Path) -> None:
         assert (await curator.get(path)).status == 404
 
 
+async def test_the_publication_is_given_mended_and_asked_for_by_forms(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (_, curator, _servers):
+        wrong = await curator.post("/curate", {"text": TEXT, "pmid": "none"})
+        assert (wrong.status, "such as 10068444" in wrong.said) == (422, True)
+        page = await desk(curator, pmid="PMID 12")
+        assert "PMID 12" in page.said
+        path, decide = page.path, f"{page.path}/decide"
+        bad = await curator.post(decide, kind="publication", pmid="12", year="last")
+        assert bad.status == 422
+        kept = await curator.post(decide, kind="publication", pmid="13", author="Smith")
+        assert (kept.path, 'value="13"' in kept.text) == (f"{path}/submit", True)
+        assert "Not said yet" not in kept.said  # no pair is accepted
+        await curator.post(decide, kind="pair", task="IPT", item="P00533 P04637", method="MI:0096")
+        asked = await curator.get(f"{path}/submit")
+        assert "The publication : year IMEx , journal IMEx" in asked.said
+        assert "experimental role of P00533 MIMIx" in asked.said
+        assert "Smith et al. · PMID 13" in (await curator.get(path)).said
+
+
 async def test_nothing_that_is_said_is_markup(tmp_path: Path) -> None:
     async with curating(tmp_path) as (_, curator, servers):
         accession = "P04637"

@@ -15,6 +15,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
 from metaserver.curation import psi_mi
 from metaserver.curation.basis import CurationBasis
+from metaserver.curation.completeness import MissingField, missing
 from metaserver.curation.decisions import fold
 from metaserver.curation.exports.finished import (
     CuratedArticle,
@@ -100,6 +101,18 @@ async def export(hub: HubContext, caller: Caller, request: CurationExport) -> Ex
     written = await caller.aside(made)
     name = _OUTSIDE.sub("_", entry.article).strip("_.")[:64] or f"curation-{entry.id}"
     return ExportedFile(source=f"{name}{form.suffix}", media_type=form.media_type, content=written)
+
+
+@operation("Curation.check", "GET /curations/{curation}/check", Role.CURATOR)
+async def check(hub: HubContext, caller: Caller, request: OneCuration) -> Sequence[MissingField]:
+    """Return what MIMIx and IMEx require of the accepted pairs and is not said yet."""
+    entry = await seen_curation(hub, caller, request.curation)
+    await require_shown(hub, caller, entry)
+    async with hub.store.reading() as connection:
+        content = await curations.content(connection, entry.id)
+        events = await curations.log(connection, entry.id)
+    work = await read_work(hub, caller, content, events)
+    return await caller.aside(lambda: missing(finished(hub, entry, work)))
 
 
 @operation("Curation.orthologs", "GET /curations/{curation}/orthologs/{accession}", Role.CURATOR)

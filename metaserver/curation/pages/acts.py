@@ -19,6 +19,7 @@ from scoring import Task
 REDO = "redo"
 """The word of a form for a redo, which is an undo of an undo."""
 PLACE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
+YEAR = re.compile(r"[0-9]{4}", re.ASCII)
 BLANKS = re.compile(r"[\s,;]+")
 RELEVANT: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
@@ -37,6 +38,8 @@ def event_of(sent: Mapping[str, Any], detail: CurationDetail) -> CurationEvent:
         raise RefusedError(Refusal.INVALID, "is no decision", field="kind") from error
     if kind is DecisionKind.RELEVANT:
         return _event(kind, relevant=RELEVANT.get(str(sent.get("relevant", ""))))
+    if kind is DecisionKind.PUBLICATION:
+        return _event(kind, publication=_publication(sent))
     if kind is DecisionKind.NOTE and not sent.get("task"):
         return _event(kind, note=str(sent.get("note", "")))
     task, item = _item(sent)
@@ -62,6 +65,17 @@ def _event(
     except msgspec.ValidationError as error:
         message, _, _ = str(error).partition(" - at")
         raise RefusedError(Refusal.INVALID, message) from error
+
+
+def _publication(sent: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        name: str(sent.get(name, "")).strip()
+        for name in ("pmid", "pmcid", "doi", "journal", "author")
+    }
+    year = str(sent.get("year", "")).strip()
+    if year and not YEAR.fullmatch(year):
+        raise RefusedError(Refusal.INVALID, "expected a year, such as 2006", field="year")
+    return found | {"year": int(year) if year else None}
 
 
 def _named(detail: CurationDetail, said: str) -> str:

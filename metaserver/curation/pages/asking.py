@@ -31,7 +31,18 @@ from metaserver.web.ui.form_pages import OperationForm, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
 
-FIELDS = ("text", "content", "article", "title", "tasks", "servers", "deadline")
+FIELDS = (
+    "text",
+    "content",
+    "article",
+    "pmid",
+    "pmcid",
+    "doi",
+    "title",
+    "tasks",
+    "servers",
+    "deadline",
+)
 BLANKS = re.compile(r"[\s,;]+")
 SHOWN, MOST_TITLE = 100, 300
 """The most articles that are listed, and characters of a title that is taken from a text."""
@@ -51,6 +62,9 @@ def wording() -> dict[str, Wording]:
             label="or an identifier",
             help="A PMID, PMCID or DOI, of a closed phase or of the sources that the hub knows.",
         ),
+        "pmid": Wording(label="PMID", help="Of a text or file, so that its exports have it."),
+        "pmcid": Wording(label="PMCID"),
+        "doi": Wording(label="DOI"),
         "title": Wording(help="For your list; without one it is that of the article."),
         "tasks": Wording(
             choices=[(str(name), str(name)) for name in answered_tasks()], help="None: all."

@@ -14,8 +14,10 @@ from msgspec import to_builtins
 from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import psi_mi
+from metaserver.curation.completeness import MissingField
+from metaserver.curation.decisions import DecisionKind
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.operations import curation_events, curations, requests
+from metaserver.curation.operations import curation_events, curation_exports, curations, requests
 from metaserver.curation.operations.curation_events import CurationBatch, LoggedEvent, LogQuery
 from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.curation.operations.curations import NewCuration, OneCuration, Submission
@@ -29,6 +31,7 @@ from metaserver.operations.releases import EntrySearch, FoundEntry
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.refusals import in_words
 from metaserver.web.ui.console import ConsoleContext, mended, posted
+from scoring import Task
 
 PAGE = 1_000
 """Events that are read at once."""
@@ -157,6 +160,8 @@ class DeskPages:
         except RefusedError as error:
             refused = mended(error)
             return await self._page(request, detail, in_words(refused), refused.refusal)
+        if event.kind is DecisionKind.PUBLICATION:
+            raise web.HTTPSeeOther(f"{desk_path(detail.curation)}/submit")
         now = await self._detail(request)
         rows = await aside(request, _is_large(now), rows_of, now)
         after = _after(rows, str(sent.get("row", "")))
@@ -178,8 +183,23 @@ class DeskPages:
             detail=detail,
             path=desk_path(detail.curation),
             rows=rows,
+            missing=await self._missing(request, detail, known),
             refused=refused,
         )
+
+    async def _missing(
+        self,
+        request: web.Request,
+        detail: CurationDetail,
+        known: Mapping[str, Sequence[CandidateRow]],
+    ) -> Sequence[tuple[CandidateRow | None, Sequence[MissingField]]]:
+        """Return what MIMIx and IMEx miss, of the article (None) and of each pair."""
+        asked = OneCuration(curation=detail.curation)
+        rows = {row.item: row for row in known[str(Task.IPT)]}
+        found: dict[tuple[str, ...], list[MissingField]] = {}
+        for one in await self.console.ask(request, curation_exports.check, asked):
+            found.setdefault(one.item, []).append(one)
+        return [(rows.get(item), fields) for item, fields in found.items()]
 
     async def submit(self, request: web.Request) -> web.Response:
         """Submit, with what is left undecided where the form says so."""
