@@ -2,6 +2,8 @@
 
 python -m benchmarks other_evaluations                 the speed
 python -m benchmarks.other_evaluations FOLDER          the runs, whose inputs go to FOLDER
+
+Without the corpora of `../shared` the runs are those of `scoring samples`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate_paths
 from scoring.cli import main as scoring
 from scoring.files import read_gold
 from scoring.gold import ActGold
+from scoring.samples import write_samples
 from scoring.semeval_ner import TYPES, Criterion, MentionSpan, evaluate
 from scoring.standoff import Annotations, read_standoff_gold
 
@@ -131,6 +134,9 @@ def command(*words: object) -> None:
 
 def runs(folder: Path) -> None:
     """Score simple runs over real corpora with each command."""
+    if not SHARED.is_dir():
+        on_samples(folder)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     write_gene_names(folder)
     command("ner", "--gold", folder / "genes.xml", "--run", folder / "genes_run.tsv")
@@ -146,6 +152,18 @@ def runs(folder: Path) -> None:
         score_gold_as_run(subtask)
     write_confidences(folder / "act.tsv")
     command("ppi3d", "--scores", folder / "act.tsv")
+
+
+def on_samples(folder: Path) -> None:
+    """Score the samples with each command: without the corpora there is nothing else to score."""
+    write_samples(folder)
+    runs = [folder / "ner" / name for name in ("first.tsv", "second.tsv")]
+    command("ner", "--gold", folder / "ner/gold.xml", "--run", *runs)
+    for task in SubTask:
+        gold, run = folder / "bb" / task / "gold", folder / "bb" / task / "run"
+        ontology = folder / "bb/ontology.tsv"
+        command("bb", "--task", task, "--gold", gold, "--run", run, "--ontology", ontology)
+    command("ppi3d", "--scores", folder / "ppi3d/first.tsv", folder / "ppi3d/second.tsv")
 
 
 def score_gold_as_run(subtask: SubTask) -> None:
