@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Annotated, Any, Literal, NewType
 
 import msgspec
+from msgspec import Meta
 
 from metaserver.base.states import Control, Outcome, ReportedState
 from metaserver.base.usage import DeclaredUsage
@@ -79,24 +80,81 @@ class Article:
     source: str = ""  # the file it was read from
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Server:
-    """An annotation server as registered for a phase.
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a team says of its server, but for the access to it; each field is declared here.
 
-    `concurrency` (>= 1) is the allowed number of requests in flight. `method`, `parameters` ("text"
-    or "text+context") and `encoding` ("utf-8" or "ascii") are for XML-RPC requests; `options` is
-    JSON with another `protocol`'s settings, or empty.
+    Registering, changing and showing a server, in every interface, have these fields, and the store
+    a column of each one's name. `options` are settings of `protocol`; method, parameters and
+    encoding are of XML-RPC alone.
     """
 
+    url: Annotated[
+        str,
+        Meta(
+            max_length=2_000,
+            title="URL",
+            description="Where it listens: http://HOST:PORT/PATH, or https. The hub must be able to"
+            " reach it. A user, password or query in it is shown to nobody again: *** stands for"
+            " what is kept.",
+        ),
+    ]
+    protocol: Annotated[
+        str, Meta(max_length=32, description="The protocol that it speaks (docs/protocols.md)")
+    ] = "xmlrpc"
+    method: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9_.:/]{1,200}$(?!\n)",
+            description="The XML-RPC method that annotates; keep this unless yours has another"
+            " name.",
+        ),
+    ] = "Annotator.getAnnotation"
+    parameters: Annotated[
+        Literal["text", "text+context"],
+        Meta(
+            description="The XML-RPC method's parameters: the article's text, or also a struct with"
+            " its id, the tasks and the time limit."
+        ),
+    ] = "text"
+    tasks: Annotated[
+        tuple[TaskName, ...],
+        Meta(max_length=20, description="The tasks that it answers; none: all of a phase"),
+    ] = ()
+    concurrency: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000,
+            title="Requests at a time",
+            description="How many articles it may be sent at a time, 1 to 1,000",
+        ),
+    ] = 1
+    encoding: Annotated[
+        Literal["utf-8", "ascii"],
+        Meta(
+            description="Of XML-RPC requests; ASCII if its library takes bytes for characters, as"
+            " Tcl's does"
+        ),
+    ] = "utf-8"
+    options: Annotated[
+        str,
+        Meta(
+            max_length=2_000,
+            description="Settings of the protocol, NAME=VALUE, one a line. Most need none.",
+            extra={"input": "long"},
+        ),
+    ] = ""
+
+
+def settings_of(value: object) -> dict[str, Any]:
+    """Return the fields of `ServerSettings` that a value has, by name: a server's, or a row's."""
+    return {name: getattr(value, name) for name in ServerSettings.__struct_fields__}
+
+
+class Server(ServerSettings, frozen=True, kw_only=True):
+    """An annotation server as registered for a phase."""
+
     name: ServerName
-    url: str
-    method: str = "Annotator.getAnnotation"
-    parameters: str = "text"
-    tasks: tuple[TaskName, ...] = ()
-    concurrency: int = 1
-    protocol: str = "xmlrpc"
-    encoding: str = "utf-8"
-    options: str = ""
     access: Access = NO_ACCESS
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Annotated, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 LONG, PASSWORD, EMAIL, URL = ({"input": kind} for kind in ("long", "password", "email", "url"))
 """The kinds of input by which a form takes a field: `Meta(extra=LONG)`."""
@@ -39,6 +41,26 @@ Threshold: TypeAlias = Annotated[
     Meta(description="Least probability; none: the model's"),
 ]
 Cutoff: TypeAlias = Annotated[int, Meta(ge=1, le=200, description="Most candidates of a task")]
+
+
+def changing(kind: type[msgspec.Struct]) -> Callable[[type[S]], type[S]]:
+    """Return a decorator that adds the fields of a struct to another; None: it stays as it is."""
+
+    def add(struct: type[S]) -> type[S]:
+        hints = get_type_hints(kind, include_extras=True)
+        made: type = msgspec.defstruct(
+            struct.__name__,
+            [(name, hint | None, None) for name, hint in hints.items()],
+            bases=(struct,),
+            module=struct.__module__,
+            namespace={"__doc__": struct.__doc__},
+            frozen=True,
+            kw_only=True,
+            forbid_unknown_fields=True,
+        )
+        return made
+
+    return add
 
 
 class OneServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import msgspec
 import sqlalchemy as sa
@@ -19,7 +18,8 @@ from metaserver.base.records import (
     RegisteredServer,
     Server,
     ServerName,
-    TaskName,
+    ServerSettings,
+    settings_of,
 )
 from metaserver.base.states import PhaseState, Role
 from metaserver.exchange.http.urls import (
@@ -35,102 +35,82 @@ from metaserver.operations.access import access_of, secret_state
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import Tested, TestState, newest_test, tests
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import END, NewName, OneServer, ServerField, require_one_of
+from metaserver.operations.fields import (
+    END,
+    NAME_HELP,
+    PASSWORD,
+    NewName,
+    OneServer,
+    ServerField,
+    changing,
+    require_one_of,
+)
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import runs, servers
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import answered_tasks
 
-Url = Annotated[str, Meta(max_length=2_000, description="http://HOST:PORT/PATH or https://...")]
-Method = Annotated[
-    str,
-    Meta(
-        pattern=rf"^[A-Za-z0-9_.:/]{{1,200}}{END}", description="The XML-RPC method that annotates"
-    ),
+Auth = Annotated[
+    AuthKind, Meta(title="Credentials", description="How the hub proves itself to the server")
 ]
-Parameters = Annotated[Literal["text", "text+context"], Meta(description="The method's parameters")]
-Tasks = Annotated[
-    tuple[str, ...],
-    Meta(max_length=20, description="The tasks that it answers; none: all of a phase"),
-]
-Concurrency = Annotated[
-    int, Meta(ge=1, le=1_000, description="Requests it may have in flight at a time")
-]
-
-Protocol = Annotated[
-    str, Meta(max_length=32, description="The protocol that it speaks (docs/protocols.md)")
-]
-Encoding = Annotated[
-    Literal["utf-8", "ascii"],
-    Meta(description="Of XML-RPC requests; ascii for libraries that take bytes for characters"),
-]
-Options = Annotated[
-    str, Meta(max_length=2_000, description="Settings of the protocol, NAME=VALUE, one a line")
-]
-Auth = Annotated[AuthKind, Meta(description="How the hub proves itself to it")]
 AuthName = Annotated[
     str,
     Meta(
         max_length=200,
-        description="The user (basic), or the name of the header, parameter or member",
+        title="User or name",
+        description="The user (basic), or the name of the header, of the parameter or of the"
+        " member",
     ),
 ]
 Secret = Annotated[
     str,
     Meta(
         max_length=4_000,
-        description="The password, token or key; stored encrypted, and shown to nobody again",
+        description="Password, token or key. It is stored encrypted and shown to nobody again;"
+        " empty keeps what is stored.",
+        extra=PASSWORD,
     ),
 ]
 Certificate = Annotated[
     str,
     Meta(
         pattern=rf"^(?:(?:[0-9A-Fa-f]{{2}}:?){{31}}[0-9A-Fa-f]{{2}})?{END}",
-        description="SHA-256 of its certificate, trusted in place of an authority",
+        description="The SHA-256 of its certificate, if no public authority signed it",
     ),
 ]
 
-CHANGED = ("url", "method", "parameters", "tasks", "concurrency", "protocol", "encoding", "options")
-"""The fields copied unchanged from a request."""
 NAMES = 100  # most names of servers of a team, those of retired ones included
 
 
-class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RegisterServer(ServerSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new server."""
 
-    server: NewName
-    url: Url
-    method: Method = "Annotator.getAnnotation"
-    parameters: Parameters = "text"
-    tasks: Tasks = ()
-    concurrency: Concurrency = 1
-    protocol: Protocol = "xmlrpc"
-    encoding: Encoding = "utf-8"
-    options: Options = ""
+    server: Annotated[
+        NewName,
+        Meta(title="Name", description=f"Its name here and on the boards, for good: {NAME_HELP}"),
+    ]
     auth: Auth = AuthKind.NONE
     auth_name: AuthName = ""
     secret: Secret = ""
     certificate: Certificate = ""
     serves_curators: Annotated[
-        bool, Meta(description="Whether curators' requests are sent to it (docs/curators.md)")
+        bool,
+        Meta(
+            title="Serve curators",
+            description="Curators of databases may send it articles, beside its challenges, which"
+            " come first (docs/curators.md). You may withdraw this at any time.",
+        ),
     ] = False
     team: Annotated[str | None, Meta(description="The server's team; required of organisers")] = (
         None
     )
 
 
+@changing(ServerSettings)
 class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Changes to a server."""
 
     server: ServerField
-    url: Url | None = None
-    method: Method | None = None
-    parameters: Parameters | None = None
-    tasks: Tasks | None = None
-    concurrency: Concurrency | None = None
-    protocol: Protocol | None = None
-    encoding: Encoding | None = None
-    options: Options | None = None
     auth: Auth | None = None
     auth_name: AuthName | None = None
     secret: Secret | None = None
@@ -150,7 +130,7 @@ class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
     eta: float | None
 
 
-class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
+class ServerDetail(ServerSettings, frozen=True, kw_only=True):
     """A server as its team and organisers see it.
 
     `tested` is its newest test's state, for any phase, and `reasons` are the problems found;
@@ -165,14 +145,6 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     server: str
     team: str | None
-    url: str
-    method: str
-    parameters: str
-    tasks: tuple[str, ...]
-    concurrency: int
-    protocol: str
-    encoding: str
-    options: str
     auth: AuthKind
     auth_name: str
     secret: str
@@ -194,14 +166,7 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
     return ServerDetail(
         server=server.name,
         team=registered.team,
-        url=shown(server.url),
-        method=server.method,
-        parameters=server.parameters,
-        tasks=server.tasks,
-        concurrency=server.concurrency,
-        protocol=server.protocol,
-        encoding=server.encoding,
-        options=shown_options(server.options),
+        **_shown(server),
         auth=server.access.auth,
         auth_name=server.access.name,
         secret=secret_state(server.access),
@@ -216,6 +181,12 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         testing=hub.servers.conformance.under_way(server.name) is not None,
         phases=tuple(_progress(hub, server.name)),
     )
+
+
+def _shown(server: Server) -> dict[str, Any]:
+    """Return what a team said of its server, without the secrets in it."""
+    url, options = shown(server.url), shown_options(server.options)
+    return settings_of(server) | {"url": url, "options": options}
 
 
 def _key_state(registered: RegisteredServer) -> str:
@@ -250,15 +221,9 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
     server = _checked(
         Server(
             name=ServerName(request.server),
-            url=_url(request.url),
-            method=request.method,
-            parameters=request.parameters,
-            tasks=tuple(map(TaskName, request.tasks)),
-            concurrency=request.concurrency,
-            protocol=request.protocol,
-            encoding=request.encoding,
-            options=_options(request.options),
             access=await access_of(hub, NO_ACCESS, request, request.url),
+            **settings_of(request)
+            | {"url": _url(request.url), "options": _options(request.options)},
         )
     )
     async with hub.store.writing() as connection:
@@ -311,19 +276,19 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     registered = await hub.server_in_use(caller, request.server)
     if hub.phases.scheduler.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
-    values = {name: value for name in CHANGED if (value := getattr(request, name)) is not None}
-    if request.url is not None:
-        values["url"] = _url(request.url, registered.server.url)
+    values = {name: value for name, value in settings_of(request).items() if value is not None}
+    if "url" in values:
+        values["url"] = _url(values["url"], registered.server.url)
     stored = registered.server
     url = values.get("url", stored.url)
     moved = address(url) != address(stored.url)
-    if request.options is not None:
-        values["options"] = _options(request.options, stored.options, moved=moved)
+    if "options" in values:
+        values["options"] = _options(values["options"], stored.options, moved=moved)
     elif moved and shown_options(stored.options) != stored.options:
         message = "have an address with a secret of the old place; enter them again"
         raise RefusedError(Refusal.INVALID, message, field="options")
     values["access"] = await access_of(hub, stored.access, request, url, moved=moved)
-    server = _checked(dataclasses.replace(registered.server, **values))
+    server = _checked(msgspec.structs.replace(registered.server, **values))
     async with hub.store.writing() as connection:
         await servers.change(connection, registered.id, server)
         await audit_log(connection, caller, "servers.update", server.name, **_audit_details(server))
@@ -394,14 +359,7 @@ def _servers_a_team(hub: HubContext) -> int:
 def _audit_details(server: Server) -> dict[str, object]:
     """Return a server's details for the audit log."""
     return {
-        "url": shown(server.url),
-        "method": server.method,
-        "parameters": server.parameters,
-        "tasks": list(server.tasks),
-        "concurrency": server.concurrency,
-        "protocol": server.protocol,
-        "encoding": server.encoding,
-        "options": shown_options(server.options),
+        **_shown(server),
         "auth": server.access.auth,
         "auth_name": server.access.name,
         "secret": secret_state(server.access),

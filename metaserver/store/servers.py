@@ -20,6 +20,7 @@ from metaserver.base.records import (
     ServerName,
     TaskName,
     TeamName,
+    settings_of,
 )
 from metaserver.base.states import Control, Outcome
 from metaserver.store import conformance_runs
@@ -32,14 +33,8 @@ def columns(server: Server) -> dict[str, Any]:
     """Return the columns that store a server's values."""
     return {
         "name": server.name,
-        "url": server.url,
-        "method": server.method,
-        "parameters": server.parameters,
+        **settings_of(server),
         "tasks": list(server.tasks),
-        "concurrency": server.concurrency,
-        "protocol": server.protocol,
-        "encoding": server.encoding,
-        "options": server.options,
         "auth": server.access.auth.value,
         "auth_name": server.access.name,
         "secret": server.access.sealed or None,
@@ -133,15 +128,8 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
         id=row.id,
         server=Server(
             name=ServerName(row.name),
-            url=row.url,
-            method=row.method,
-            parameters=row.parameters,
-            tasks=tuple(map(TaskName, row.tasks)),
-            concurrency=row.concurrency,
-            protocol=row.protocol,
-            encoding=row.encoding,
-            options=row.options,
             access=_access(row),
+            **settings_of(row) | {"tasks": tuple(map(TaskName, row.tasks))},
         ),
         team=None if row.team is None else TeamName(row.team),
         created_at=row.created_at or 0.0,

@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from metaserver.base.errors import RefusedError
+from metaserver.base.records import ServerSettings
 from metaserver.base.states import OPEN_STATES
 from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations import attempts, consents, lanes, servers
@@ -28,69 +29,30 @@ from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
 
+ONE = "/team/servers/{server}"
 CHANGED = (
-    "url",
-    "protocol",
-    "method",
-    "parameters",
-    "tasks",
-    "concurrency",
+    *ServerSettings.__struct_fields__,
     "auth",
     "auth_name",
     "secret",
     "certificate",
-    "encoding",
-    "options",
 )
-ONE = "/team/servers/{server}"
 REGISTERED = ("server", *CHANGED, "serves_curators")
 GROUPED = 1_000
 """The number of newest attempts that are searched for problems."""
 
 
 def wording() -> dict[str, Wording]:
-    """Return what the forms say beyond what the operations do."""
+    """Return the choices of the forms, in words."""
     return {
-        "server": Wording(
-            label="Name",
-            help="Its name here and on the boards, for good: letters, digits, '.', '_' and '-',"
-            " at most 64.",
-        ),
-        "url": Wording(
-            label="URL",
-            help="Where it listens: http://HOST:PORT/PATH, or https. The hub must be able to"
-            " reach it. A user, password or query in it is shown to nobody again: *** stands for"
-            " what is kept.",
-        ),
-        "method": Wording(
-            help="The XML-RPC method that annotates; keep this unless yours has another name."
-        ),
-        "parameters": Wording(
-            help="What the method is given: the article's text, or also a struct with its id, the"
-            " tasks and the time limit.",
-        ),
         "tasks": Wording(
-            help="What it is asked for. None chosen: all that the phase has.",
             choices=[(name, f"{name} – {task.title}") for name, task in answered_tasks().items()],
         ),
-        "concurrency": Wording(
-            label="Requests at a time",
-            help="How many articles it may be sent at a time, 1 to 1,000.",
-        ),
         "protocol": Wording(
-            help="What it speaks. Method, parameters and encoding are of XML-RPC alone.",
             choices=[(name, protocol.title) for name, protocol in installed_protocols().items()],
         ),
-        "encoding": Wording(
-            help="Of requests. ASCII if its library takes bytes for characters, as Tcl's does.",
-            choices=[("utf-8", "UTF-8"), ("ascii", "ASCII")],
-        ),
-        "options": Wording(
-            kind="long", help="Settings of the protocol, NAME=VALUE, one a line. Most need none."
-        ),
+        "encoding": Wording(choices=[("utf-8", "UTF-8"), ("ascii", "ASCII")]),
         "auth": Wording(
-            label="Credentials",
-            help="How the hub proves itself to the server.",
             choices=[
                 ("none", "None"),
                 ("basic", "User and password (basic)"),
@@ -99,23 +61,6 @@ def wording() -> dict[str, Wording]:
                 ("query", "Parameter of the address"),
                 ("body", "Part of the body"),
             ],
-        ),
-        "auth_name": Wording(
-            label="User or name",
-            help="The user; or the name of the header, of the parameter or of the member.",
-        ),
-        "secret": Wording(
-            kind="password",
-            help="Password, token or key. It is stored encrypted and shown to nobody again; empty"
-            " keeps what is stored.",
-        ),
-        "serves_curators": Wording(
-            label="Serve curators",
-            help="Curators of databases may send it articles, beside its challenges, which come"
-            " first. You may withdraw this at any time.",
-        ),
-        "certificate": Wording(
-            help="The SHA-256 of its certificate, if no public authority signed it."
         ),
     }
 
