@@ -102,15 +102,15 @@ class PoolReport:
 def disagreements(first: CuratorWork, second: CuratorWork, task: Task | str) -> list[Disagreement]:
     """Return where two curators differ, on the articles that both curated, in the first's order."""
     task = Task(task)
-    found = []
-    for article, one in first.states.items():
-        if (other := second.states.get(article)) is None:
+    open_ = []
+    for article, state in first.states.items():
+        if (second_state := second.states.get(article)) is None:
             continue
-        for item in _questions(one, other, task):
-            a, b = _decision(one, task, item), _decision(other, task, item)
+        for item in _questions(state, second_state, task):
+            a, b = _decision(state, task, item), _decision(second_state, task, item)
             if _differ(a, b, task):
-                found.append(Disagreement(task=task, article=article, item=item, first=a, second=b))
-    return found
+                open_.append(Disagreement(task=task, article=article, item=item, first=a, second=b))
+    return open_
 
 
 def check_adjudicator(adjudicator: str, curators: Collection[str], *, may_be_one: bool) -> None:
@@ -133,26 +133,31 @@ def merge(
     Raises `RefusedError` while a disagreement has no ruling, and for a ruling on none.
     """
     task = Task(task)
-    open_ = {one.question: one for one in disagreements(first, second, task)}
+    open_ = {
+        disagreement.question: disagreement for disagreement in disagreements(first, second, task)
+    }
     if missing := len(open_.keys() - rulings.keys()):
         raise RefusedError(Refusal.STATE, f"{missing} of {len(open_)} disagreements have no ruling")
     if unknown := rulings.keys() - open_.keys():
         article, item = min(unknown)
         what = ", ".join(item) or "its class"
         raise RefusedError(Refusal.INVALID, f"no disagreement on article {article}: {what}")
-    ruled = {question: one.verdict(rulings[question]) for question, one in open_.items()}
+    ruled = {
+        question: disagreement.verdict(rulings[question])
+        for question, disagreement in open_.items()
+    }
     relevant: dict[str, bool] = {}
     items: dict[str, frozenset[Item]] = {}
     empty = []
     agreed = 0
-    for article, one in first.states.items():
-        if (other := second.states.get(article)) is None:
+    for article, state in first.states.items():
+        if (second_state := second.states.get(article)) is None:
             continue
         accepted = []
-        for item in _questions(one, other, task):
+        for item in _questions(state, second_state, task):
             verdict = ruled.get((article, item))
             if verdict is None:
-                verdict = _decision(one, task, item).decision
+                verdict = _decision(state, task, item).decision
                 agreed += verdict == "accepted" or task is Task.ACT
             if task is Task.ACT and verdict != "undecided":
                 relevant[article] = verdict == "accepted"
@@ -184,15 +189,17 @@ def pool_report(
         for article, accepted in gold.items.items()
         for item in sorted(accepted)
     ]
-    unproposed = [one for one in items if not one.servers]
+    unproposed = [item for item in items if not item.servers]
     share = len(unproposed) / len(items) if items else None
     return PoolReport(items=items, unproposed=unproposed, share=share)
 
 
-def _questions(one: CurationState, other: CurationState, task: Task) -> Sequence[tuple[str, ...]]:
+def _questions(
+    first: CurationState, second: CurationState, task: Task
+) -> Sequence[tuple[str, ...]]:
     if task is Task.ACT:
-        return [()] if one.relevant is not None or other.relevant is not None else []
-    keys = dict.fromkeys([*one.items, *other.items])
+        return [()] if first.relevant is not None or second.relevant is not None else []
+    keys = dict.fromkeys([*first.items, *second.items])
     return [item for of, item in keys if of is task]
 
 

@@ -33,21 +33,21 @@ class CuratorWork:
     def annotations(self, task: Task) -> Annotations:
         """Return the accepted items of each article (INT, IPT), or its class where it has one."""
         if task is Task.ACT:
-            found = {article: one.relevant for article, one in self.states.items()}
-            return {article: value for article, value in found.items() if value is not None}
+            relevant = {article: state.relevant for article, state in self.states.items()}
+            return {article: value for article, value in relevant.items() if value is not None}
         return {
-            article: frozenset(map(item_of, one.accepted(task)))
-            for article, one in self.states.items()
+            article: frozenset(map(item_of, state.accepted(task)))
+            for article, state in self.states.items()
         }
 
     def decided(self, task: Task) -> Mapping[str, Mapping[Item, bool]]:
         """Return, by article, whether each decided item is accepted."""
         return {
             article: {
-                **{item_of(item): False for item in one.rejected(task)},
-                **{item_of(item): True for item in one.accepted(task)},
+                **{item_of(item): False for item in state.rejected(task)},
+                **{item_of(item): True for item in state.accepted(task)},
             }
-            for article, one in self.states.items()
+            for article, state in self.states.items()
         }
 
 
@@ -83,7 +83,7 @@ def measure(
     The work grows with articles, curators and resamples: call it in a thread.
     """
     task = Task(task)
-    annotated = {one.curator: one.annotations(task) for one in works}
+    annotated = {work.curator: work.annotations(task) for work in works}
     if len(annotated) < len(works):
         raise OptionError("a curator is named twice")
     return CuratorAgreement(
@@ -102,13 +102,13 @@ def alpha_of_decisions(
     A candidate that one curator alone decided on has no pair and does not count. Intervals are of
     whole articles drawn again: candidates of one article are not independent.
     """
-    decided = [one.decided(task) for one in works]
-    articles = sorted({article for one in decided for article in one})
+    decided = [work.decided(task) for work in works]
+    articles = sorted({article for states in decided for article in states})
     rows = np.zeros((len(articles), 3))  # disagreement, accepted and rejected of pairable values
     for row, article in enumerate(articles):
-        shown = [one.get(article, {}) for one in decided]
-        for item in sorted({item for one in shown for item in one}):
-            values = [one[item] for one in shown if item in one]
+        by_curator = [states.get(article, {}) for states in decided]
+        for item in sorted({item for states in by_curator for item in states}):
+            values = [states[item] for states in by_curator if item in states]
             if len(values) > 1:
                 yes = sum(values)
                 no = len(values) - yes
@@ -118,8 +118,8 @@ def alpha_of_decisions(
         unlike, yes, no = (weights @ rows).T
         expected = 2 * yes * no
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Matrix = np.where(expected > 0, 1 - unlike * (yes + no - 1) / expected, np.nan)
-        return found
+            alphas: Matrix = np.where(expected > 0, 1 - unlike * (yes + no - 1) / expected, np.nan)
+        return alphas
 
     value = float(alpha(np.ones((1, len(articles))))[0]) if articles else np.nan
     if np.isnan(value):
@@ -143,15 +143,17 @@ def item_of(item: tuple[str, ...]) -> Item:
 
 def _by_article(annotated: Iterable[Annotations]) -> list[ArticleAgreement]:
     values: dict[str, list[frozenset[Item] | bool]] = {}
-    for one in annotated:
-        for article, value in one.items():
+    for values_of in annotated:
+        for article, value in values_of.items():
             values.setdefault(article, []).append(value)
-    found = [
-        ArticleAgreement(article=article, value=_mean_agreement(given), curators=len(given))
-        for article, given in values.items()
-        if len(given) > 1
+    agreements = [
+        ArticleAgreement(
+            article=article, value=_mean_agreement(article_values), curators=len(article_values)
+        )
+        for article, article_values in values.items()
+        if len(article_values) > 1
     ]
-    return sorted(found, key=lambda one: (one.value, one.article))
+    return sorted(agreements, key=lambda agreement: (agreement.value, agreement.article))
 
 
 def _mean_agreement(values: Sequence[frozenset[Item] | bool]) -> float:

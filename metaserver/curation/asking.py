@@ -105,7 +105,7 @@ def asks_again(outcome: Outcome) -> bool:
 
 def accepted(answers: Sequence[RequestAnswer]) -> dict[ServerName, RequestAnswer]:
     """Return the answer to use of each server that gave one."""
-    return {one.server: one for one in answers if one.accepted}
+    return {answer.server: answer for answer in answers if answer.accepted}
 
 
 class Asker:
@@ -143,8 +143,8 @@ class Asker:
                 )
         if live.tasks:
             assert live.deadline_at is not None
-            left = max(0.0, live.deadline_at - self._clock())
-            await asyncio.wait(list(live.tasks.values()), timeout=left)
+            remaining = max(0.0, live.deadline_at - self._clock())
+            await asyncio.wait(list(live.tasks.values()), timeout=remaining)
         for name, task in list(live.tasks.items()):
             if not task.done() and live.servers[name].state not in CALLED:
                 task.cancel()
@@ -155,8 +155,8 @@ class Asker:
     async def _ask(self, live: LiveRequest, registered: RegisteredServer, article: _Asked) -> None:
         """Ask one server; whatever is wrong with it ends as its state."""
         name = registered.server.name
-        made = [one for one in live.answers if one.server == name]
-        number = max((one.number for one in made), default=0)
+        answers = [answer for answer in live.answers if answer.server == name]
+        number = max((answer.number for answer in answers), default=0)
         try:
             while number < TRIES:
                 number += 1
@@ -187,24 +187,24 @@ class Asker:
             self.show(live, name, AskedState.NOT_ASKED, message=NO_CONSENT)
             return False
         while True:
-            found = self._challenges.obstacle(registered) or await self._guard(live, article)
-            if found is None:
+            obstacle = self._challenges.obstacle(registered) or await self._guard(live, article)
+            if obstacle is None:
                 if live.servers[name].state is AskedState.BUSY:
                     self.show(live, name, AskedState.WAITING)
                 await slots.take(registered.server, SlotUse.REQUEST)
                 try:
-                    found = await run_uncancelled(self._obstacle(live, registered, article))
+                    obstacle = await run_uncancelled(self._obstacle(live, registered, article))
                 except BaseException:
                     slots.give(registered.server, SlotUse.REQUEST)
                     raise
-                if found is None:
+                if obstacle is None:
                     return True
                 slots.give(registered.server, SlotUse.REQUEST)
-            if not found.passing:
-                self.show(live, name, AskedState.NOT_ASKED, message=found.reason)
+            if not obstacle.passing:
+                self.show(live, name, AskedState.NOT_ASKED, message=obstacle.reason)
                 return False
             if live.servers[name].state is not AskedState.BUSY:
-                self.show(live, name, AskedState.BUSY, message=found.reason)
+                self.show(live, name, AskedState.BUSY, message=obstacle.reason)
             await asyncio.sleep(BUSY_SECONDS)
 
     async def _obstacle(
@@ -327,11 +327,11 @@ CALLED = frozenset({AskedState.ASKED, AskedState.AGAIN})
 
 def tasks_of(request: StoredRequest) -> Sequence[AnsweredTask]:
     """Return the tasks that a request's servers are asked for; mentions are for display."""
-    asked = request.options.tasks
+    task_names = request.options.tasks
     return [
         task
         for name, task in answered_tasks().items()
-        if (name in asked if asked else task.key != MENTIONS)
+        if (name in task_names if task_names else task.key != MENTIONS)
     ]
 
 

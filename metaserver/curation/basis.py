@@ -92,17 +92,17 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
 
     def accessions(self) -> list[str]:
         """Return the accessions of all candidates, those of INT first."""
-        ordered = sorted(self.candidates, key=lambda one: one.task != Task.INT)
-        return list(dict.fromkeys(name for one in ordered for name in one.item))
+        ordered = sorted(self.candidates, key=lambda candidate: candidate.task != Task.INT)
+        return list(dict.fromkeys(name for candidate in ordered for name in candidate.item))
 
     def proposed(self) -> Mapping[ItemKey, ProposedItem]:
         """Return the candidates as exports have them."""
         return {
-            one.key: ProposedItem(
-                probability=one.probability,
-                request_version=one.version,
-                consensus=one.method,
-                model=one.model,
+            candidate.key: ProposedItem(
+                probability=candidate.probability,
+                request_version=candidate.version,
+                consensus=candidate.method,
+                model=candidate.model,
                 servers=tuple(
                     ProposedBy(
                         server=vote.server,
@@ -110,10 +110,10 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
                         confidence=vote.confidence,
                         evidence=vote.evidence,
                     )
-                    for vote in one.votes
+                    for vote in candidate.votes
                 ),
             )
-            for one in self.candidates
+            for candidate in self.candidates
         }
 
 
@@ -154,20 +154,22 @@ def find_basis(
 ) -> CurationBasis:
     """Return the basis of a request's answers so far; slow for a long text: call it in a thread."""
     text = unpack(request.text).decode("utf-8", "surrogatepass")
-    found = find(request, answers, models)
-    left = MOST_EVIDENCE
+    result = find(request, answers, models)
+    remaining = MOST_EVIDENCE
     candidates = []
-    for one in found.candidates:
-        model = model_for(Task(one.task), request.options.method, models)
-        named = f"{model.task} {model.gold}".strip() if model.calibrated else ""
-        candidates.append(_shown(one, version, found.methods[one.task], named, left))
-        left -= sum(len(vote.evidence) for vote in candidates[-1].votes)
+    for candidate in result.candidates:
+        model = model_for(Task(candidate.task), request.options.method, models)
+        calibration = f"{model.task} {model.gold}".strip() if model.calibrated else ""
+        candidates.append(
+            _shown(candidate, version, result.methods[candidate.task], calibration, remaining)
+        )
+        remaining -= sum(len(vote.evidence) for vote in candidates[-1].votes)
     basis = CurationBasis(
         version=version,
         release=names.release,
-        teams={one.server: one.team for one in answers},
+        teams={answer.server: answer.team for answer in answers},
         candidates=tuple(candidates),
-        relevant=found.relevant,
+        relevant=result.relevant,
         from_pdf=request.options.from_pdf,
         publication=request.options.publication,
     )
@@ -179,92 +181,98 @@ def find_basis(
 def placed(
     basis: CurationBasis,
     text: str,
-    sent: Iterable[SentMention],
+    sent_mentions: Iterable[SentMention],
     entries: Mapping[str, NamedEntry],
 ) -> CurationBasis:
     """Return a basis with the names of its candidates, and their places in the text."""
     mentions = Mentions(text)
     return msgspec.structs.replace(
         basis,
-        proteins={accession: curated(one) for accession, one in entries.items()},
-        spans=tuple(mentions.spans(sent, map(matched, entries.values()))),
+        proteins={accession: curated(entry) for accession, entry in entries.items()},
+        spans=tuple(mentions.spans(sent_mentions, map(matched, entries.values()))),
         evidence=tuple(
             mentions.evidence(
-                SentEvidence(server=vote.server, item=one.item, words=vote.evidence)
-                for one in basis.candidates
-                for vote in one.votes
+                SentEvidence(server=vote.server, item=candidate.item, words=vote.evidence)
+                for candidate in basis.candidates
+                for vote in candidate.votes
                 if vote.evidence
             )
         ),
     )
 
 
-def merged(new: CurationBasis, old: CurationBasis) -> CurationBasis:
+def merged(newer: CurationBasis, older: CurationBasis) -> CurationBasis:
     """Return a basis with the candidates of an older one that it no longer has, at the end.
 
     A curator may have decided on them; their `version` says when they were shown.
     """
-    known = {one.key for one in new.candidates}
-    kept = tuple(one for one in old.candidates if one.key not in known)
-    items = {one.item for one in kept}
+    keys = {candidate.key for candidate in newer.candidates}
+    rest = tuple(candidate for candidate in older.candidates if candidate.key not in keys)
+    items = {candidate.item for candidate in rest}
     accessions = {accession for item in items for accession in item}
     return msgspec.structs.replace(
-        new,
-        teams={**old.teams, **new.teams},
-        candidates=(*new.candidates, *kept),
-        proteins={**old.proteins, **new.proteins},
+        newer,
+        teams={**older.teams, **newer.teams},
+        candidates=(*newer.candidates, *rest),
+        proteins={**older.proteins, **newer.proteins},
         spans=tuple(
-            sorted({*new.spans, *(one for one in old.spans if one.accession in accessions)})
+            sorted({*newer.spans, *(span for span in older.spans if span.accession in accessions)})
         )[:MOST_SPANS],
         evidence=tuple(
-            sorted({*new.evidence, *(one for one in old.evidence if one.item in items)})
+            sorted({*newer.evidence, *(quote for quote in older.evidence if quote.item in items)})
         ),
     )
 
 
-def renamed(basis: CurationBasis, shown: Callable[[str], str]) -> CurationBasis:
+def renamed(basis: CurationBasis, shown_name: Callable[[str], str]) -> CurationBasis:
     """Return a basis with the names by which servers are shown; equal votes in their order."""
 
-    def votes(given: Sequence[CandidateVote]) -> tuple[CandidateVote, ...]:
-        found = [msgspec.structs.replace(vote, server=shown(vote.server)) for vote in given]
-        found.sort(key=lambda vote: (-(vote.part or 0.0), vote.rank, vote.server))
-        return tuple(found)
+    def votes(given_votes: Sequence[CandidateVote]) -> tuple[CandidateVote, ...]:
+        renamed_votes = [
+            msgspec.structs.replace(vote, server=shown_name(vote.server)) for vote in given_votes
+        ]
+        renamed_votes.sort(key=lambda vote: (-(vote.part or 0.0), vote.rank, vote.server))
+        return tuple(renamed_votes)
 
     def names(servers: Sequence[str]) -> tuple[str, ...]:
-        return tuple(sorted(map(shown, servers)))
+        return tuple(sorted(map(shown_name, servers)))
 
-    opinions = [msgspec.structs.replace(one, server=shown(one.server)) for one in basis.relevant]
+    opinions = [
+        msgspec.structs.replace(opinion, server=shown_name(opinion.server))
+        for opinion in basis.relevant
+    ]
     return msgspec.structs.replace(
         basis,
         candidates=tuple(
-            msgspec.structs.replace(one, votes=votes(one.votes)) for one in basis.candidates
+            msgspec.structs.replace(candidate, votes=votes(candidate.votes))
+            for candidate in basis.candidates
         ),
-        relevant=tuple(sorted(opinions, key=lambda one: one.server)),
-        spans=tuple(replace(one, servers=names(one.servers)) for one in basis.spans),
-        evidence=tuple(replace(one, servers=names(one.servers)) for one in basis.evidence),
+        relevant=tuple(sorted(opinions, key=lambda opinion: opinion.server)),
+        spans=tuple(replace(span, servers=names(span.servers)) for span in basis.spans),
+        evidence=tuple(replace(quote, servers=names(quote.servers)) for quote in basis.evidence),
     )
 
 
 def undecided(basis: CurationBasis, state: CurationState) -> Sequence[UndecidedItem]:
     """Return the candidates without a decision; the article's class where servers gave one."""
-    found = [
-        UndecidedItem(task=one.task, item=one.item)
-        for one in basis.candidates
-        if one.key not in state.items or state.items[one.key].decision == "undecided"
+    items = [
+        UndecidedItem(task=candidate.task, item=candidate.item)
+        for candidate in basis.candidates
+        if candidate.key not in state.items or state.items[candidate.key].decision == "undecided"
     ]
     if basis.relevant and state.relevant is None:
-        found.append(UndecidedItem(task=str(Task.ACT), item=()))
-    return found
+        items.append(UndecidedItem(task=str(Task.ACT), item=()))
+    return items
 
 
 def add_proteins(text: str, accessions: Sequence[str], names: ReleaseProteins) -> Additions:
     """Return the names and places of further accessions; slow: call it in a thread."""
-    found = names.entries(accessions)
-    spans = Mentions(text).spans((), map(matched, found.values())) if found else []
+    entries = names.entries(accessions)
+    spans = Mentions(text).spans((), map(matched, entries.values())) if entries else []
     return Additions(
         proteins={
-            accession: curated(found[accession])
-            if accession in found
+            accession: curated(entries[accession])
+            if accession in entries
             else CuratedProtein(accession=accession)
             for accession in accessions
         },
@@ -272,38 +280,38 @@ def add_proteins(text: str, accessions: Sequence[str], names: ReleaseProteins) -
     )
 
 
-def united(one: Additions, other: Additions) -> Additions:
+def united(first: Additions, second: Additions) -> Additions:
     """Return the additions of both."""
     return Additions(
-        proteins={**one.proteins, **other.proteins},
-        spans=tuple(sorted({*one.spans, *other.spans}))[:MOST_SPANS],
+        proteins={**first.proteins, **second.proteins},
+        spans=tuple(sorted({*first.spans, *second.spans}))[:MOST_SPANS],
     )
 
 
 def _shown(
-    one: ConsensusCandidate, version: int, method: str, model: str, left: int
+    candidate: ConsensusCandidate, version: int, method: str, model: str, remaining: int
 ) -> ShownCandidate:
     votes = []
-    for vote in one.votes:
-        left -= len(vote.evidence)
-        votes.append(vote if left >= 0 else msgspec.structs.replace(vote, evidence=""))
+    for vote in candidate.votes:
+        remaining -= len(vote.evidence)
+        votes.append(vote if remaining >= 0 else msgspec.structs.replace(vote, evidence=""))
     return ShownCandidate(
-        task=one.task,
-        item=one.item,
-        rank=one.rank,
-        score=one.score,
-        probability=one.probability,
-        agreement=one.agreement,
-        bias=one.bias,
+        task=candidate.task,
+        item=candidate.item,
+        rank=candidate.rank,
+        score=candidate.score,
+        probability=candidate.probability,
+        agreement=candidate.agreement,
+        bias=candidate.bias,
         votes=tuple(votes),
-        new_since=one.new_since,
+        new_since=candidate.new_since,
         version=version,
         method=method,
         model=model,
     )
 
 
-def _sent(answers: Sequence[RequestAnswer], known: Set[str]) -> Iterable[SentMention]:
+def _sent(answers: Sequence[RequestAnswer], primary: Set[str]) -> Iterable[SentMention]:
     """Yield the mentions of known accessions that servers sent, each once."""
     for answer in accepted(answers).values():
         asides = (
@@ -312,6 +320,6 @@ def _sent(answers: Sequence[RequestAnswer], known: Set[str]) -> Iterable[SentMen
         mine = (
             SentMention(server=answer.server, accession=accession, offset=offset, words=words)
             for offset, words, _, accession in asides.mentions
-            if accession in known
+            if accession in primary
         )
         yield from islice(dict.fromkeys(mine), MOST_SENT)

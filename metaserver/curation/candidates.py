@@ -106,7 +106,7 @@ class FoundCandidates(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_models(files: Mapping[str, str]) -> Models:
     """Return the models of the settings (`curation.models`); `InputError` names what is wrong."""
-    found = {}
+    models = {}
     for task, file in files.items():
         place = f"curation.models.{task}"
         if task not in RANKED:
@@ -119,15 +119,15 @@ def read_models(files: Mapping[str, str]) -> Models:
             raise InputError(place, str(error)) from error
         if model.task != task:
             raise InputError(place, f"{file} is a model of {model.task}")
-        found[task] = model
-    return found
+        models[task] = model
+    return models
 
 
 def check_method(method: str, threshold: float | None, models: Models) -> None:
     """Raise `RefusedError` for a method that cannot be used."""
-    known = (AUTO, *METHODS)
-    if method not in known:
-        expected = f"expected one of {', '.join(known)}"
+    methods = (AUTO, *METHODS)
+    if method not in methods:
+        expected = f"expected one of {', '.join(methods)}"
         raise RefusedError(Refusal.INVALID, f"{method!r}; {expected}", field="method")
     learned = {model.method for model in models.values()}
     if method not in (AUTO, *FUSED) and method not in learned:
@@ -167,21 +167,25 @@ def find(
     `every`: also those beyond the request's cutoff or below its least probability.
     """
     text = unpack(request.text).decode("utf-8", "surrogatepass")
-    kept = [_Read(answer, text) for answer in accepted(answers).values()]
+    readings = [_Read(answer, text) for answer in accepted(answers).values()]
     candidates: list[ConsensusCandidate] = []
     methods, unknown = {}, set[str]()
     for task in RANKED:
-        voted = {str(one.server): one.hits(task) for one in kept if task in one.payloads}
+        voted = {
+            str(reading.server): reading.hits(task)
+            for reading in readings
+            if task in reading.payloads
+        }
         if not voted:
             continue
         model = model_for(task, request.options.method, models)
-        found = _ranked(request, model, voted, every=every)
+        ranking = _ranked(request, model, voted, every=every)
         methods[str(task)] = model.method
-        unknown.update(found.unknown if model.calibrated else ())
-        candidates += [_candidate(task, one, kept) for one in found.candidates]
+        unknown.update(ranking.unknown if model.calibrated else ())
+        candidates += [_candidate(task, ranked, readings) for ranked in ranking.candidates]
     return FoundCandidates(
         candidates=tuple(candidates),
-        relevant=tuple(vote for one in kept for vote in one.classes()),
+        relevant=tuple(vote for reading in readings for vote in reading.classes()),
         methods=methods,
         unknown=tuple(sorted(unknown)),
     )
@@ -253,18 +257,20 @@ class _Read:
 
         Once for all candidates, and no more than are shown: an answer may have thousands of each.
         """
-        found: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+        places: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
         for start, words, _, accession in self._asides.mentions:
             if accession and words and start >= 0 and text.startswith(words, start):
-                found[accession].add((start, start + len(words)))
-        return {accession: sorted(each)[:MOST_MENTIONS] for accession, each in found.items()}
+                places[accession].add((start, start + len(words)))
+        return {accession: sorted(each)[:MOST_MENTIONS] for accession, each in places.items()}
 
 
-def _candidate(task: Task, one: RankedCandidate, kept: Sequence[_Read]) -> ConsensusCandidate:
-    item = (one.item,) if isinstance(one.item, str) else one.item
-    by_server = {answer.server: answer for answer in kept}
+def _candidate(
+    task: Task, ranked: RankedCandidate, readings: Sequence[_Read]
+) -> ConsensusCandidate:
+    item = (ranked.item,) if isinstance(ranked.item, str) else ranked.item
+    by_server = {answer.server: answer for answer in readings}
     votes = []
-    for vote in one.votes:
+    for vote in ranked.votes:
         evidence, taxid = by_server[ServerName(vote.server)].beside(task, item)
         votes.append(
             CandidateVote(
@@ -279,24 +285,24 @@ def _candidate(task: Task, one: RankedCandidate, kept: Sequence[_Read]) -> Conse
     return ConsensusCandidate(
         task=str(task),
         item=item,
-        rank=one.rank,
-        score=one.score,
-        probability=one.probability,
-        agreement=one.agreement,
-        bias=one.bias,
+        rank=ranked.rank,
+        score=ranked.score,
+        probability=ranked.probability,
+        agreement=ranked.agreement,
+        bias=ranked.bias,
         votes=tuple(votes),
-        mentions=_mentions(item, kept),
-        new_since=min(answer.version for answer in kept if answer.names(task, item)),
+        mentions=_mentions(item, readings),
+        new_since=min(answer.version for answer in readings if answer.names(task, item)),
     )
 
 
-def _mentions(item: tuple[str, ...], kept: Sequence[_Read]) -> tuple[Span, ...]:
-    found: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
-    for answer in kept:
+def _mentions(item: tuple[str, ...], readings: Sequence[_Read]) -> tuple[Span, ...]:
+    places: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+    for answer in readings:
         for accession in item:
             for place in answer.places(accession):
-                found[place].add(answer.server)
+                places[place].add(answer.server)
     return tuple(
         Span(start=start, end=end, servers=tuple(sorted(servers)))
-        for (start, end), servers in sorted(found.items())[:MOST_MENTIONS]
+        for (start, end), servers in sorted(places.items())[:MOST_MENTIONS]
     )

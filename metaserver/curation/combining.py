@@ -83,12 +83,12 @@ def combinations(
 def _candidates(consensus: Consensus) -> tuple[CombinedCandidate, ...]:
     return tuple(
         CombinedCandidate(
-            item=(one.item,) if isinstance(one.item, str) else one.item,
-            rank=one.rank,
-            score=one.score,
-            probability=one.probability,
-            agreement=one.agreement,
-            servers=tuple(vote.server for vote in one.votes),
+            item=(candidate.item,) if isinstance(candidate.item, str) else candidate.item,
+            rank=candidate.rank,
+            score=candidate.score,
+            probability=candidate.probability,
+            agreement=candidate.agreement,
+            servers=tuple(vote.server for vote in candidate.votes),
         )
-        for one in consensus.candidates
+        for candidate in consensus.candidates
     )

@@ -173,8 +173,12 @@ class CurationState:
         return self._decided(task, "rejected")
 
     def _decided(self, task: Task, decision: Decision) -> list[tuple[str, ...]]:
-        found = self.items.items()
-        return [item for (of, item), one in found if of == task and one.decision == decision]
+        decided = self.items.items()
+        return [
+            item
+            for (of, item), decision_of in decided
+            if of == task and decision_of.decision == decision
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,7 +204,7 @@ class MissingEventsError(RefusedError):
 
 
 def receive(
-    log: Sequence[CurationEvent], sent: Sequence[CurationEvent], *, seen: int, length: int
+    log: Sequence[CurationEvent], batch: Sequence[CurationEvent], *, known_length: int, length: int
 ) -> Received:
     """Return the events that a batch adds to a curation's log; the caller stores them.
 
@@ -211,34 +215,38 @@ def receive(
     many.
     """
     places = {event.key: seq for seq, event in enumerate(log)}
-    own = {event.key for event in sent}
-    new: dict[str, CurationEvent] = {}
-    for one in sent:
+    keys = {event.key for event in batch}
+    added: dict[str, CurationEvent] = {}
+    for event_sent in batch:
         try:
-            event = normal(one, length)
+            event = normal(event_sent, length)
         except RefusedError as error:
-            if len(sent) == 1:
+            if len(batch) == 1:
                 raise
-            message = f"event {one.key}: {error.message}"
+            message = f"event {event_sent.key}: {error.message}"
             raise RefusedError(error.refusal, message, field=error.field) from error
-        known = log[places[event.key]] if event.key in places else new.get(event.key)
-        if known is None:
-            new[event.key] = event
-        elif known != event:
+        logged = log[places[event.key]] if event.key in places else added.get(event.key)
+        if logged is None:
+            added[event.key] = event
+        elif logged != event:
             raise RefusedError(Refusal.STATE, f"key {event.key} has another event", field="key")
-    if new:
-        missing = [(seq, one) for seq, one in enumerate(log) if seq >= seen and one.key not in own]
+    if added:
+        missing = [
+            (seq, event)
+            for seq, event in enumerate(log)
+            if seq >= known_length and event.key not in keys
+        ]
         if missing:
             raise MissingEventsError(missing)
-    if len(log) + len(new) > MOST_EVENTS:
+    if len(log) + len(added) > MOST_EVENTS:
         raise RefusedError(Refusal.TOO_LARGE, f"more than {MOST_EVENTS:,} events")
     earlier = {**places}
-    for seq, event in enumerate(new.values(), start=len(log)):
+    for seq, event in enumerate(added.values(), start=len(log)):
         if event.kind is DecisionKind.UNDO and event.detail.undoes not in earlier:
             message = f"event {event.key}: no earlier event has the key {event.detail.undoes!r}"
             raise RefusedError(Refusal.INVALID, message, field="undoes")
         earlier[event.key] = seq
-    return Received(added=list(new.values()), seqs={key: earlier[key] for key in own})
+    return Received(added=list(added.values()), seqs={key: earlier[key] for key in keys})
 
 
 def normal(event: CurationEvent, length: int) -> CurationEvent:
@@ -291,15 +299,15 @@ def in_force(log: Sequence[CurationEvent]) -> list[CurationEvent]:
     named it.
     """
     undone: set[str] = set()
-    kept = []
+    remaining = []
     for event in reversed(log):
         if event.key in undone:
             continue
         if event.kind is DecisionKind.UNDO:
             undone.add(event.detail.undoes)
         else:
-            kept.append(event)
-    return kept[::-1]
+            remaining.append(event)
+    return remaining[::-1]
 
 
 def next_undo(log: Sequence[CurationEvent]) -> str:
@@ -328,37 +336,39 @@ def next_redo(log: Sequence[CurationEvent]) -> str:
 def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent) -> None:
     assert event.task is not None
     key, detail = (event.task, event.item), event.detail
-    one = items.get(key, ItemDecision())
-    decided = replace(one, place=place, at=event.at, detail=detail, reason="")
+    current = items.get(key, ItemDecision())
+    decided = replace(current, place=place, at=event.at, detail=detail, reason="")
     match event.kind:
         case DecisionKind.REJECT:
-            one = replace(decided, decision="rejected", reason=detail.reason)
+            current = replace(decided, decision="rejected", reason=detail.reason)
         case DecisionKind.UNDECIDE:
-            one = replace(decided, decision="undecided")
+            current = replace(decided, decision="undecided")
         case DecisionKind.EVIDENCE:
-            one = replace(one, evidence=detail.evidence)
+            current = replace(current, evidence=detail.evidence)
         case DecisionKind.METHOD:
-            one = replace(one, experiments=one.observed(detail.method, detail.type))
+            current = replace(current, experiments=current.observed(detail.method, detail.type))
         case DecisionKind.EXPERIMENTS:
-            one = replace(one, experiments=detail.experiments)
+            current = replace(current, experiments=detail.experiments)
         case DecisionKind.NOTE:
-            one = replace(one, note=detail.note)
+            current = replace(current, note=detail.note)
         case _:
-            one = replace(
+            current = replace(
                 decided,
                 decision="accepted",
-                replaced=detail.replaced or one.replaced,
-                evidence=detail.evidence or one.evidence,
-                experiments=one.observed(detail.method or one.method, detail.type or one.type)
+                replaced=detail.replaced or current.replaced,
+                evidence=detail.evidence or current.evidence,
+                experiments=current.observed(
+                    detail.method or current.method, detail.type or current.type
+                )
                 if detail.method or detail.type
-                else one.experiments,
-                by_hand=one.by_hand or event.kind in (DecisionKind.ADD, DecisionKind.PAIR),
+                else current.experiments,
+                by_hand=current.by_hand or event.kind in (DecisionKind.ADD, DecisionKind.PAIR),
             )
-    items[key] = one
+    items[key] = current
     if event.kind is DecisionKind.SPECIES and detail.replaced != event.item:
-        other = (event.task, detail.replaced)
-        items[other] = replace(
-            items.get(other, ItemDecision()),
+        replaced_key = (event.task, detail.replaced)
+        items[replaced_key] = replace(
+            items.get(replaced_key, ItemDecision()),
             decision="rejected",
             place=place,
             at=event.at,
@@ -369,13 +379,18 @@ def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent)
 
 def _imply(items: dict[ItemKey, ItemDecision]) -> None:
     """Accept the proteins of accepted pairs, where the curator did not decide on them later."""
-    pairs = [(item, one) for (task, item), one in items.items() if task is Task.IPT]
-    for item, one in sorted(pairs, key=lambda found: found[1].place):
-        for accession in item if one.decision == "accepted" else ():
-            known = items.get((Task.INT, (accession,)), ItemDecision())
-            if known.place < one.place and known.decision != "accepted":
+    pairs = [(item, decided) for (task, item), decided in items.items() if task is Task.IPT]
+    for item, decided in sorted(pairs, key=lambda entry: entry[1].place):
+        for accession in item if decided.decision == "accepted" else ():
+            protein = items.get((Task.INT, (accession,)), ItemDecision())
+            if protein.place < decided.place and protein.decision != "accepted":
                 items[Task.INT, (accession,)] = replace(
-                    known, decision="accepted", reason="", implied=True, place=one.place, at=one.at
+                    protein,
+                    decision="accepted",
+                    reason="",
+                    implied=True,
+                    place=decided.place,
+                    at=decided.at,
                 )
 
 

@@ -98,11 +98,11 @@ class RequestDesk:
             )
 
     async def _require_day(self, connection: AsyncConnection, token_id: int) -> None:
-        made = await requests.count_since(connection, token_id, self._clock() - DAY)
-        if made >= self._settings.requests_a_day:
+        count = await requests.count_since(connection, token_id, self._clock() - DAY)
+        if count >= self._settings.requests_a_day:
             raise RefusedError(
                 Refusal.TOO_MANY,
-                f"{made} requests in 24 hours: no more are taken from this token",
+                f"{count} requests in 24 hours: no more are taken from this token",
                 retry_after=3_600,
             )
 
@@ -137,17 +137,17 @@ class RequestDesk:
             request = await requests.get(connection, key)
             if request is None:
                 return None
-            made = await requests.answers(connection, key)
+            answers = await requests.answers(connection, key)
         live = LiveRequest(
             stored=request,
             state=request.state,
             message=request.message,
             deadline_at=request.deadline_at,
             version=request.version,
-            answers=list(made),
+            answers=list(answers),
         )
-        live.servers.update({one.server: one for one in request.servers})
-        live.servers.update({one.server: shown(one) for one in made})
+        live.servers.update({server.server: server for server in request.servers})
+        live.servers.update({answer.server: shown(answer) for answer in answers})
         return live
 
     async def version(self, key: str) -> int:
@@ -194,13 +194,13 @@ class RequestDesk:
 
     async def follow(self) -> None:
         """Take in what other processes did: requests that ended or are forgotten, and consents."""
-        known = dict(self._live)
-        if not known:
+        live_requests = dict(self._live)
+        if not live_requests:
             return
         async with self._store.reading() as connection:
-            states = await requests.states(connection, known)
+            states = await requests.states(connection, live_requests)
             registered = await servers.list_all(connection)
-        for key, live in known.items():
+        for key, live in live_requests.items():
             state = states.get(key, RequestState.CANCELLED)
             if key not in states:
                 self._live.pop(key, None)
@@ -212,9 +212,9 @@ class RequestDesk:
             else:
                 live.state = state if live.state in UNFINISHED else live.state
                 live.touch(self._clock())
-        for one in registered:
-            if not one.serves_curators:
-                self.withdraw(one.server.name)
+        for server in registered:
+            if not server.serves_curators:
+                self.withdraw(server.server.name)
 
     # -- work ------------------------------------------------------------------------------------
 
@@ -266,10 +266,12 @@ class RequestDesk:
         await self._models.load(self._store)
 
     async def _resume(self) -> None:
-        left = await self._left()
+        pending = await self._left()
         async with self._store.reading() as connection:
-            answers = {one.id: await requests.answers(connection, one.id) for one in left}
-        for request in left:
+            answers = {
+                request.id: await requests.answers(connection, request.id) for request in pending
+            }
+        for request in pending:
             if request.id in self._live:
                 continue
             live = self._enter(request, await self._chosen(request))
@@ -284,24 +286,26 @@ class RequestDesk:
     async def _left(self) -> Sequence[StoredRequest]:
         """Return the requests that no living process works on, from now on this one's."""
         async with self._store.reading() as connection:
-            left = await self._orphans(connection)
-        if self._process.is_alone or not left:
-            return left
+            pending = await self._orphans(connection)
+        if self._process.is_alone or not pending:
+            return pending
         async with self._store.writing() as connection:  # others may have looked as well
-            left = await self._orphans(connection, lock=True)
-            for one in left:
-                await requests.set_options(connection, one.id, self._as_own(one.options))
-        return left
+            pending = await self._orphans(connection, lock=True)
+            for request in pending:
+                await requests.set_options(connection, request.id, self._as_own(request.options))
+        return pending
 
     async def _orphans(
         self, connection: AsyncConnection, *, lock: bool = False
     ) -> Sequence[StoredRequest]:
-        left = await requests.unfinished(connection, lock=lock)
+        orphans = await requests.unfinished(connection, lock=lock)
         if self._process.is_alone:
-            return left
-        others = await leases.living(connection) - {self._process.id}
+            return orphans
+        living = await leases.living(connection) - {self._process.id}
         return [
-            one for one in left if one.options.process not in others and one.id not in self._live
+            request
+            for request in orphans
+            if request.options.process not in living and request.id not in self._live
         ]
 
     def _as_own(self, options: RequestOptions) -> RequestOptions:
@@ -310,13 +314,13 @@ class RequestDesk:
     async def _chosen(self, request: StoredRequest) -> Sequence[RegisteredServer]:
         """Return the servers that a request is for, whether they can be asked or not."""
         async with self._store.reading() as connection:
-            known = await servers.list_all(connection)
-        named = request.options.servers
+            stored = await servers.list_all(connection)
+        wanted = request.options.servers
         return [
-            one
-            for one in known
-            if one.retired_at is None
-            and (one.server.name in named if named else one.serves_curators)
+            server
+            for server in stored
+            if server.retired_at is None
+            and (server.server.name in wanted if wanted else server.serves_curators)
         ]
 
     def _enter(self, request: StoredRequest, chosen: Sequence[RegisteredServer]) -> LiveRequest:
@@ -327,10 +331,10 @@ class RequestDesk:
             version=request.version,
         )
         now = self._clock()
-        for one in chosen:
-            name = one.server.name
+        for server in chosen:
+            name = server.server.name
             live.servers[name] = AskedServer(
-                server=name, team=one.team or "", state=AskedState.WAITING, since=now
+                server=name, team=server.team or "", state=AskedState.WAITING, since=now
             )
         live.touch(now)
         self._live[request.id] = live
@@ -383,11 +387,15 @@ class RequestDesk:
             )
         )
         live.touch(self._clock())
-        chosen = [one for one in await self._chosen(live.stored) if one.server.name in live.servers]
+        chosen = [
+            server
+            for server in await self._chosen(live.stored)
+            if server.server.name in live.servers
+        ]
         await self._asker.ask_all(live, chosen)
-        states = [one.state for one in live.servers.values()]
+        states = [server.state for server in live.servers.values()]
         if all(state is AskedState.NOT_ASKED for state in states):
-            reasons = {one.message for one in live.servers.values()} or {
+            reasons = {server.message for server in live.servers.values()} or {
                 "no server serves curators"
             }
             await self._end(live, RequestState.FAILED, "; ".join(sorted(reasons)))

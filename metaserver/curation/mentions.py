@@ -80,18 +80,18 @@ class Mentions:
         self._folded, self._starts = _fold(text)
 
     def spans(
-        self, sent: Iterable[SentMention], candidates: Iterable[Protein]
+        self, sent_mentions: Iterable[SentMention], candidates: Iterable[Protein]
     ) -> list[CandidateSpan]:
         """Return the places of the candidates, in the text's order, at most `MOST_SPANS`.
 
         A mention counts where its words stand at its offset. A name that the hub finds is left out
         where a server named the same accession at an overlapping place.
         """
-        named: dict[tuple[int, int, str], set[str]] = {}
-        for one in islice(self._placed(sent), MOST_SPANS):
-            place = (one.offset, one.offset + len(one.words), one.accession)
-            named.setdefault(place, set()).add(one.server)
-        found = [
+        servers_by_place: dict[tuple[int, int, str], set[str]] = {}
+        for mention in islice(self._placed(sent_mentions), MOST_SPANS):
+            place = (mention.offset, mention.offset + len(mention.words), mention.accession)
+            servers_by_place.setdefault(place, set()).add(mention.server)
+        spans = [
             CandidateSpan(
                 start=start,
                 end=end,
@@ -99,36 +99,40 @@ class Mentions:
                 servers=tuple(sorted(servers)),
                 origin="server",
             )
-            for (start, end, accession), servers in named.items()
+            for (start, end, accession), servers in servers_by_place.items()
         ]
-        taken = _Taken(named)
-        own = (one for one in self._searched(candidates) if not taken.overlaps(one))
-        return sorted([*found, *islice(own, MOST_SPANS - len(found))])
+        taken_places = _Taken(servers_by_place)
+        searched = (span for span in self._searched(candidates) if not taken_places.overlaps(span))
+        return sorted([*spans, *islice(searched, MOST_SPANS - len(spans))])
 
-    def evidence(self, sent: Iterable[SentEvidence]) -> list[EvidenceSpan]:
+    def evidence(self, quotes: Iterable[SentEvidence]) -> list[EvidenceSpan]:
         """Return the first place of each quote that is in the text, but for its blanks.
 
         In a long text the first quotes alone are looked for.
         """
-        found: dict[tuple[int, int, tuple[str, ...]], set[str]] = {}
+        servers_by_place: dict[tuple[int, int, tuple[str, ...]], set[str]] = {}
         places: dict[str, tuple[int, int] | None] = {}
-        most = MOST_SEARCHED // max(1, len(self._text))
-        for one in islice(sent, MOST_QUOTES):
-            if one.words not in places:
-                if len(places) >= most:
+        limit = MOST_SEARCHED // max(1, len(self._text))
+        for quote in islice(quotes, MOST_QUOTES):
+            if quote.words not in places:
+                if len(places) >= limit:
                     continue
-                places[one.words] = self._quoted(one.words)
-            if place := places[one.words]:
-                found.setdefault((*place, one.item), set()).add(one.server)
+                places[quote.words] = self._quoted(quote.words)
+            if place := places[quote.words]:
+                servers_by_place.setdefault((*place, quote.item), set()).add(quote.server)
         return sorted(
             EvidenceSpan(start=start, end=end, item=item, servers=tuple(sorted(servers)))
-            for (start, end, item), servers in found.items()
+            for (start, end, item), servers in servers_by_place.items()
         )
 
-    def _placed(self, sent: Iterable[SentMention]) -> Iterator[SentMention]:
-        for one in sent:
-            if one.offset >= 0 and one.words and self._text.startswith(one.words, one.offset):
-                yield one
+    def _placed(self, sent_mentions: Iterable[SentMention]) -> Iterator[SentMention]:
+        for mention in sent_mentions:
+            if (
+                mention.offset >= 0
+                and mention.words
+                and self._text.startswith(mention.words, mention.offset)
+            ):
+                yield mention
 
     def _quoted(self, words: str) -> tuple[int, int] | None:
         if len(words) > LONGEST_QUOTE:
@@ -140,15 +144,15 @@ class Mentions:
         return self._starts[at], self._starts[at + len(quote) - 1] + 1
 
     def _searched(self, candidates: Iterable[Protein]) -> Iterator[CandidateSpan]:
-        known = [
+        proteins = [
             Protein(
-                accession=one.accession,
-                names=one.names[:MOST_NAMES],
-                symbols=one.symbols[:MOST_NAMES],
+                accession=protein.accession,
+                names=protein.names[:MOST_NAMES],
+                symbols=protein.symbols[:MOST_NAMES],
             )
-            for one in islice(candidates, MOST_PROTEINS)
+            for protein in islice(candidates, MOST_PROTEINS)
         ]
-        for match in Dictionary(known).find(self._text):
+        for match in Dictionary(proteins).find(self._text):
             for accession in sorted(match.weights):
                 yield CandidateSpan(start=match.start, end=match.end, accession=accession)
 
@@ -156,9 +160,9 @@ class Mentions:
 class _Taken:
     """The characters at which servers named each accession, as merged intervals by their starts."""
 
-    def __init__(self, named: Iterable[tuple[int, int, str]]) -> None:
+    def __init__(self, places: Iterable[tuple[int, int, str]]) -> None:
         self._ends: dict[str, list[tuple[int, int]]] = {}
-        for start, end, accession in sorted(named):
+        for start, end, accession in sorted(places):
             merged = self._ends.setdefault(accession, [])
             if merged and start < merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
@@ -188,7 +192,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 def by_accession(spans: Iterable[CandidateSpan]) -> Mapping[str, list[CandidateSpan]]:
     """Return the spans of each accession, in their order."""
-    found: dict[str, list[CandidateSpan]] = {}
+    spans_by_accession: dict[str, list[CandidateSpan]] = {}
     for span in spans:
-        found.setdefault(span.accession, []).append(span)
-    return found
+        spans_by_accession.setdefault(span.accession, []).append(span)
+    return spans_by_accession

@@ -41,23 +41,31 @@ class ActiveModels(Mapping[str, ConsensusModel]):
         """Take over the models that are active in the store; one that cannot be read is left."""
         async with store.reading() as connection:
             trained = await consensus_models.active(connection)
-            known = await servers.list_all(connection) if trained else ()
-        versions = {one.server.name: one.version for one in known}
+            registered = await servers.list_all(connection) if trained else ()
+        versions = {server.server.name: server.version for server in registered}
         models, changed = dict(self._configured), {}
-        for one in trained:
+        for stored_model in trained:
             try:
-                models[one.task] = parse_model(one.content, f"model {one.id}")
+                models[stored_model.task] = parse_model(
+                    stored_model.content, f"model {stored_model.id}"
+                )
             except FormatError as error:
-                log.error("the consensus model %d of %s is not used: %s", one.id, one.task, error)
+                log.error(
+                    "the consensus model %d of %s is not used: %s",
+                    stored_model.id,
+                    stored_model.task,
+                    error,
+                )
             else:
-                changed[one.task] = changed_members(one, versions)
+                changed[stored_model.task] = changed_members(stored_model, versions)
         self._models, self.changed = models, changed
 
 
 def changed_members(model: StoredModel, versions: Mapping[ServerName, str]) -> Sequence[ServerName]:
     """Return the members that report another version now than when the model was made."""
     return [
-        ServerName(one.server)
-        for one in model.members
-        if one.version and versions.get(ServerName(one.server), "") not in ("", one.version)
+        ServerName(member.server)
+        for member in model.members
+        if member.version
+        and versions.get(ServerName(member.server), "") not in ("", member.version)
     ]

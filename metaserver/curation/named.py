@@ -27,8 +27,8 @@ class NamedPlaces:
         wanted = list(dict.fromkeys(accessions))[:MOST_ENTRIES]
         if self.entries.issuperset(wanted):
             return
-        found: dict[str, list[tuple[int, int]]] = {}
-        for one in Mentions(text).spans((), map(matched, names.entries(wanted).values())):
-            found.setdefault(one.accession, []).append((one.start, one.end))
-        self.places = {accession: tuple(places) for accession, places in found.items()}
+        places: dict[str, list[tuple[int, int]]] = {}
+        for span in Mentions(text).spans((), map(matched, names.entries(wanted).values())):
+            places.setdefault(span.accession, []).append((span.start, span.end))
+        self.places = {accession: tuple(places) for accession, places in places.items()}
         self.entries = frozenset(wanted)

@@ -69,20 +69,20 @@ class PdfReader:
             self._waiting -= 1
 
     async def _read(self, content: bytes, text_bytes: int) -> str:
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as text:  # without a name
-            await asyncio.to_thread(_fill, given, content)
-            status = await self._run(given, text, text_bytes)
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as text:  # without a name
+            await asyncio.to_thread(_fill, source, content)
+            status = await self._run(source, text, text_bytes)
             if status != PdfFault.NONE:
                 raise _unread(status, text_bytes)
             return await asyncio.to_thread(_text, text, text_bytes)
 
-    async def _run(self, given: IO[bytes], text: IO[bytes], text_bytes: int) -> int | None:
+    async def _run(self, source: IO[bytes], text: IO[bytes], text_bytes: int) -> int | None:
         """Return the exit status of the process; None where it took too long, and was killed."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *CHILD,
             str(text_bytes),
-            stdin=given,
+            stdin=source,
             stdout=text,
             stderr=asyncio.subprocess.DEVNULL,
             cwd="/",

@@ -77,7 +77,7 @@ def bound(written: int) -> None:
     The alarm ends it also where the hub that would end it is gone.
     """
     os.nice(NICE)
-    for limit, most in (
+    for limit, maximum in (
         (resource.RLIMIT_AS, ADDRESS_SPACE),
         (resource.RLIMIT_CPU, SECONDS),
         (resource.RLIMIT_FSIZE, written),
@@ -85,7 +85,7 @@ def bound(written: int) -> None:
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(limit)
-        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        allowed = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
         resource.setrlimit(limit, (allowed, allowed))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(SECONDS + 1)
@@ -110,11 +110,11 @@ def text_of(content: bytes, text_bytes: int) -> str:
 
 def _pages(document: PdfDocument, text_bytes: int) -> Iterator[str]:
     """Yield the text of each page, as long as all have no more characters than the limit."""
-    left = text_bytes
+    remaining = text_bytes
     for page in document:
         characters = page.get_textpage()
-        left -= characters.count_chars()
-        if left < 0:
+        remaining -= characters.count_chars()
+        if remaining < 0:
             raise FaultyPdfError(PdfFault.LARGE)
         yield _text(characters)
         characters.close()
@@ -132,12 +132,12 @@ def _characters(page: PdfTextPage) -> Iterator[Character]:
     """Yield the characters of a page with their boxes, in the order in which they are drawn."""
     from pypdfium2 import raw
 
-    left, right, bottom, top = (c_double() for _ in range(4))
-    edges = [byref(edge) for edge in (left, right, bottom, top)]
+    left_edge, right, bottom, top = (c_double() for _ in range(4))
+    edges = [byref(edge) for edge in (left_edge, right, bottom, top)]
     for place in range(page.count_chars()):
         made_up = raw.FPDFText_IsGenerated(page, place) == 1
-        known = not made_up and raw.FPDFText_GetCharBox(page, place, *edges)
-        box = GlyphBox(left.value, bottom.value, right.value, top.value) if known else None
+        has_box = not made_up and raw.FPDFText_GetCharBox(page, place, *edges)
+        box = GlyphBox(left_edge.value, bottom.value, right.value, top.value) if has_box else None
         yield Character(chr(raw.FPDFText_GetUnicode(page, place)), box)
 
 

@@ -55,21 +55,23 @@ class LinePiece:
         """The height of its line."""
         return max(self.box.top - self.box.bottom, 1.0)
 
-    def beside(self, other: GlyphBox) -> bool:
+    def beside(self, other_box: GlyphBox) -> bool:
         """Return whether something is on the same line."""
-        middle, half = (other.bottom + other.top) / 2, self.height / 2
+        middle, half = (other_box.bottom + other_box.top) / 2, self.height / 2
         return self.box.bottom - half < middle < self.box.top + half
 
-    def leads_to(self, other: GlyphBox) -> bool:
+    def leads_to(self, other_box: GlyphBox) -> bool:
         """Return whether something on the same line goes on with this piece."""
-        gap = other.left - self.box.right
-        return self.beside(other) and -self.height <= gap < GAP * self.height
+        gap = other_box.left - self.box.right
+        return self.beside(other_box) and -self.height <= gap < GAP * self.height
 
     def add(self, letter: str, box: GlyphBox) -> None:
         """Take a character that goes on with it."""
         self.letters.append(letter)
-        left, bottom, right, top = self.box
-        self.box = GlyphBox(left, min(bottom, box.bottom), max(right, box.right), max(top, box.top))
+        left_edge, bottom, right, top = self.box
+        self.box = GlyphBox(
+            left_edge, min(bottom, box.bottom), max(right, box.right), max(top, box.top)
+        )
 
 
 def may_be_across(boxes: Iterable[GlyphBox]) -> bool:
@@ -133,17 +135,19 @@ def _edges(pieces: Sequence[LinePiece]) -> list[float]:
     """Return the left edges of all columns but the first."""
     jumps = _jumps(pieces)
     counts = Counter(round(piece.box.left / NEAR) for _, piece in jumps)
-    least = max(LEAST_LINES, LEAST_SHARE * (len(pieces) - len(jumps)))
-    found: list[float] = []
+    minimum = max(LEAST_LINES, LEAST_SHARE * (len(pieces) - len(jumps)))
+    edges: list[float] = []
     for place, _ in counts.most_common():
         near = [pair for pair in jumps if abs(pair[1].box.left / NEAR - place) <= 1]
-        if len(near) < least:
+        if len(near) < minimum:
             break
         letters = (median(len(pair[side].letters) for pair in near) for side in (0, 1))
         edge = min(piece.box.left for _, piece in near)
-        if min(letters) >= LEAST_LETTERS and all(abs(edge - one) > 2 * NEAR for one in found):
-            found.append(edge)
-    return sorted(found)
+        if min(letters) >= LEAST_LETTERS and all(
+            abs(edge - edge_found) > 2 * NEAR for edge_found in edges
+        ):
+            edges.append(edge)
+    return sorted(edges)
 
 
 def _joined(column: Sequence[LinePiece]) -> str:

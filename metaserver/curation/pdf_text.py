@@ -53,8 +53,8 @@ def joined(pages: Sequence[str]) -> str:
     without = [_without(page, repeated) for page in lines]
     if not any(without):
         return ""
-    kept = (line for page in (lines[0], *without[1:]) for line in page)
-    text = _HYPHEN_AT_END.sub(_BREAK, "\n".join(kept)).translate(_CHARACTERS)
+    lines_kept = (line for page in (lines[0], *without[1:]) for line in page)
+    text = _HYPHEN_AT_END.sub(_BREAK, "\n".join(lines_kept)).translate(_CHARACTERS)
     words = frozenset(_WORD.findall(text))
     first, *rest = text.split(_BREAK)
     parts = [first]
@@ -73,9 +73,9 @@ def _lines(page: str) -> list[str]:
 
 def _repeated(pages: Sequence[Sequence[str]]) -> frozenset[str]:
     """Return the lines at the edges of pages that stand on many, but for the page's number."""
-    seen = Counter(key for page in pages for key in {_key(page[at]) for at in _edges(page)})
-    least = max(LEAST_PAGES, LEAST_SHARE * len(pages))
-    return frozenset(key for key, count in seen.items() if count >= least)
+    counts = Counter(key for page in pages for key in {_key(page[at]) for at in _edges(page)})
+    minimum = max(LEAST_PAGES, LEAST_SHARE * len(pages))
+    return frozenset(key for key, count in counts.items() if count >= minimum)
 
 
 def _without(page: Sequence[str], repeated: frozenset[str]) -> list[str]:
@@ -93,13 +93,13 @@ def _key(line: str) -> str:
 
 
 def _last_word(text: str) -> str:
-    found = _LAST_WORD.search(text[-LONGEST_WORD:])
-    return found[0] if found else ""
+    match = _LAST_WORD.search(text[-LONGEST_WORD:])
+    return match[0] if match else ""
 
 
 def _first_word(text: str) -> str:
-    found = _FIRST_WORD.match(text[:LONGEST_WORD])
-    return found[0] if found else ""
+    match = _FIRST_WORD.match(text[:LONGEST_WORD])
+    return match[0] if match else ""
 
 
 def _is_one_word(first: str, second: str, words: frozenset[str]) -> bool:

@@ -16,22 +16,28 @@ def placed(
     candidates: tuple[ConsensusCandidate, ...],
     text: str,
     names: ReleaseProteins,
-    named: NamedPlaces,
+    places: NamedPlaces,
 ) -> tuple[ConsensusCandidate, ...]:
     """Return candidates, those without a place with the first of their evidence, else of names.
 
     Slow for a long text: call it in a thread, and not twice at a time with the same `named`.
     """
-    bare = [one for one in candidates if not one.mentions]
+    bare = [candidate for candidate in candidates if not candidate.mentions]
     quoted = _quoted(bare, text)
-    nameless = [one for one in bare if (one.task, one.item) not in quoted]
+    nameless = [candidate for candidate in bare if (candidate.task, candidate.item) not in quoted]
     if nameless:  # beside the others: a name may be part of theirs
-        named.search(text, (each for one in (*nameless, *candidates) for each in one.item), names)
-    found = []
-    for one in candidates:
-        spans = one.mentions or quoted.get((one.task, one.item)) or _named(one.item, named)
-        found.append(msgspec.structs.replace(one, mentions=spans))
-    return tuple(found)
+        places.search(
+            text, (each for candidate in (*nameless, *candidates) for each in candidate.item), names
+        )
+    result = []
+    for candidate in candidates:
+        spans = (
+            candidate.mentions
+            or quoted.get((candidate.task, candidate.item))
+            or _named(candidate.item, places)
+        )
+        result.append(msgspec.structs.replace(candidate, mentions=spans))
+    return tuple(result)
 
 
 def _quoted(
@@ -39,20 +45,20 @@ def _quoted(
 ) -> Mapping[tuple[str, tuple[str, ...]], tuple[Span, ...]]:
     """Return where the evidence of candidates stands, by task and item."""
     sent: dict[str, list[SentEvidence]] = {}
-    for one in candidates:
-        for vote in one.votes:
+    for candidate in candidates:
+        for vote in candidate.votes:
             if vote.evidence:
-                quote = SentEvidence(server=vote.server, item=one.item, words=vote.evidence)
-                sent.setdefault(one.task, []).append(quote)
+                quote = SentEvidence(server=vote.server, item=candidate.item, words=vote.evidence)
+                sent.setdefault(candidate.task, []).append(quote)
     if not sent:
         return {}
     mentions = Mentions(text)
-    found: dict[tuple[str, tuple[str, ...]], tuple[Span, ...]] = {}
+    placed_quotes: dict[tuple[str, tuple[str, ...]], tuple[Span, ...]] = {}
     for task, quotes in sent.items():
         for place in mentions.evidence(quotes):
             span = Span(start=place.start, end=place.end, servers=place.servers, origin="evidence")
-            found[task, place.item] = (*found.get((task, place.item), ()), span)
-    return {key: spans[:MOST_MENTIONS] for key, spans in found.items()}
+            placed_quotes[task, place.item] = (*placed_quotes.get((task, place.item), ()), span)
+    return {key: spans[:MOST_MENTIONS] for key, spans in placed_quotes.items()}
 
 
 def _named(item: tuple[str, ...], named: NamedPlaces) -> tuple[Span, ...]:

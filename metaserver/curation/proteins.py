@@ -35,15 +35,15 @@ class ReleaseProteins:
         release = self._opened()
         if release is None or not accessions:
             return {}
-        named = self._named(accessions)
+        reviewed = self._named(accessions)
         taxa = release.entries.taxa(accessions)
         return {
-            accession: named.get(accession)
+            accession: reviewed.get(accession)
             or NamedEntry(
                 accession=accession, entry_name="", names=(), symbols=(), taxon=taxon, organism=""
             )
             for accession, taxon in zip(accessions, taxa, strict=True)
-            if taxon or accession in named
+            if taxon or accession in reviewed
         }
 
     def orthologs(self, accession: str) -> Sequence[NamedEntry]:
@@ -51,8 +51,8 @@ class ReleaseProteins:
         release = self._opened()
         if release is None:
             return []
-        [found] = release.entries.orthologs([accession])
-        return list(self.entries(list(islice(found, MOST_ORTHOLOGS))).values())
+        [accessions] = release.entries.orthologs([accession])
+        return list(self.entries(list(islice(accessions, MOST_ORTHOLOGS))).values())
 
     def _opened(self) -> Release | None:
         try:

@@ -80,9 +80,9 @@ class SetGold:
         """True for a task of items (INT, IPT), which servers propose; false for ACT."""
         return isinstance(self.gold, ItemGold)
 
-    def content(self, known: Gold | None) -> bytes:
+    def content(self, present: Gold | None) -> bytes:
         """Return the gold file; of articles that the set has not, `known` gold stays."""
-        return "".join(gold_lines(_joined(self.gold, known, self.articles))).encode()
+        return "".join(gold_lines(_joined(self.gold, present, self.articles))).encode()
 
 
 def seated(name: str, positions: Sequence[int], curators: Sequence[int], each: int) -> list[Seat]:
@@ -93,31 +93,40 @@ def seated(name: str, positions: Sequence[int], curators: Sequence[int], each: i
     """
     groups = list(combinations(curators, each))
     groups.sort(key=lambda group: _digest(name, *group))
-    given: list[tuple[int, int, int]] = []
+    seats_given: list[tuple[int, int, int]] = []
     of_gold: Counter[int] = Counter()  # each curator's first two seats
-    for number, position in enumerate(sorted(positions, key=lambda one: _digest(name, one))):
+    for number, position in enumerate(
+        sorted(positions, key=lambda position: _digest(name, position))
+    ):
         group = groups[number % len(groups)]
-        by_need = sorted(group, key=lambda one: (of_gold[one], _digest(name, position, one)))
+        by_need = sorted(group, key=lambda token: (of_gold[token], _digest(name, position, token)))
         of_gold.update(by_need[:2])
-        given += [(position, token_id, seat) for seat, token_id in enumerate(by_need, start=1)]
-    found = []
-    for token_id in curators:
-        own = [(position, seat) for position, other, seat in given if other == token_id]
-        own.sort(key=lambda one: _digest(name, token_id, one[0]))
-        found += [
-            Seat(position=position, token_id=token_id, seat=seat, place=place)
-            for place, (position, seat) in enumerate(own)
+        seats_given += [
+            (position, token_id, seat) for seat, token_id in enumerate(by_need, start=1)
         ]
-    return found
+    seats = []
+    for token_id in curators:
+        own_seats = [
+            (position, seat) for position, holder, seat in seats_given if holder == token_id
+        ]
+        own_seats.sort(key=lambda seat: _digest(name, token_id, seat[0]))
+        seats += [
+            Seat(position=position, token_id=token_id, seat=seat, place=place)
+            for place, (position, seat) in enumerate(own_seats)
+        ]
+    return seats
 
 
 def works(articles: Iterable[SetArticle]) -> list[CuratorWork]:
     """Return the finished work of each curator."""
-    found: dict[str, dict[str, CurationState]] = {}
-    for one in articles:
-        for seat, state in one.states.items():
-            found.setdefault(one.curators[seat], {})[one.article] = state
-    return [CuratorWork(curator=name, states=states) for name, states in sorted(found.items())]
+    states_by_curator: dict[str, dict[str, CurationState]] = {}
+    for article in articles:
+        for seat, state in article.states.items():
+            states_by_curator.setdefault(article.curators[seat], {})[article.article] = state
+    return [
+        CuratorWork(curator=name, states=states)
+        for name, states in sorted(states_by_curator.items())
+    ]
 
 
 def agreement(articles: Sequence[SetArticle], task: str) -> CuratorAgreement:
@@ -126,21 +135,23 @@ def agreement(articles: Sequence[SetArticle], task: str) -> CuratorAgreement:
     Pairs of curators who have no article in common are left out. Raises `RefusedError` while no
     article has two finished curations.
     """
-    compared = [one for one in articles if len(one.states) > 1]
+    compared = [article for article in articles if len(article.states) > 1]
     if not compared:
         raise RefusedError(Refusal.STATE, "no article has two submitted curations yet")
     return measure(works(compared), task)
 
 
-def common(found: CuratorAgreement) -> Sequence[PairAgreement]:
+def common(agreement_found: CuratorAgreement) -> Sequence[PairAgreement]:
     """Return the pairs of curators who have articles in common."""
-    return [pair for pair in found.measured.pairs if pair.articles]
+    return [pair for pair in agreement_found.measured.pairs if pair.articles]
 
 
-def overall(found: CuratorAgreement) -> Mapping[str, Estimate]:
+def overall(agreement_found: CuratorAgreement) -> Mapping[str, Estimate]:
     """Return the measures of all curators together."""
-    more = {} if found.decisions is None else {"decisions_alpha": found.decisions}
-    return {**found.measured.overall, **more}
+    more = (
+        {} if agreement_found.decisions is None else {"decisions_alpha": agreement_found.decisions}
+    )
+    return {**agreement_found.measured.overall, **more}
 
 
 def estimates(
@@ -148,14 +159,22 @@ def estimates(
 ) -> Mapping[str, tuple[float | None, float | None, float | None]]:
     """Return each measure's value and bounds."""
     return {
-        name: (one.value, *((one.bounds.low, one.bounds.high) if one.bounds else (None, None)))
-        for name, one in measures.items()
+        name: (
+            estimate.value,
+            *((estimate.bounds.low, estimate.bounds.high) if estimate.bounds else (None, None)),
+        )
+        for name, estimate in measures.items()
     }
 
 
 def open_questions(articles: Iterable[SetArticle], task: str) -> list[Disagreement]:
     """Return where the two curators of each finished article differ, in the articles' order."""
-    return [found for one in articles if one.complete for found in disagreements(*_pair(one), task)]
+    return [
+        disagreement
+        for article in articles
+        if article.complete
+        for disagreement in disagreements(*_pair(article), task)
+    ]
 
 
 def set_gold(
@@ -169,42 +188,44 @@ def set_gold(
     `rulings` have the choice and the adjudicator; those on what no longer differs do not count.
     Raises `RefusedError` while a disagreement has no ruling.
     """
-    complete = [one for one in articles if one.complete]
-    asked = {one.question for one in open_questions(complete, task)}
-    if left := len(asked - rulings.keys()):
-        raise RefusedError(Refusal.STATE, f"{left} of {len(asked)} disagreements have no ruling")
+    complete = [article for article in articles if article.complete]
+    questions = {disagreement.question for disagreement in open_questions(complete, task)}
+    if unruled := len(questions - rulings.keys()):
+        raise RefusedError(
+            Refusal.STATE, f"{unruled} of {len(questions)} disagreements have no ruling"
+        )
     merged = [
         merge(
             name,
-            *_pair(one),
+            *_pair(article),
             task,
-            {key: rulings[key][0] for key in asked if key[0] == one.article},
+            {key: rulings[key][0] for key in questions if key[0] == article.article},
             "",
         )
-        for one in complete
+        for article in complete
     ]
-    curators = sorted({one.curators[seat] for one in complete for seat in (1, 2)})
-    judges = sorted({rulings[key][1] for key in asked})
+    curators = sorted({article.curators[seat] for article in complete for seat in (1, 2)})
+    judges = sorted({rulings[key][1] for key in questions})
     return SetGold(
-        gold=_union(Task(task), [one.gold for one in merged]),
+        gold=_union(Task(task), [merged_gold.gold for merged_gold in merged]),
         source=_source(name, curators, judges),
-        agreed=sum(one.agreed for one in merged),
-        ruled=sum(one.ruled for one in merged),
-        empty=[article for one in merged for article in one.empty],
-        missing=[one.article for one in articles if not one.complete],
-        articles=frozenset(one.article for one in complete),
+        agreed=sum(merged_gold.agreed for merged_gold in merged),
+        ruled=sum(merged_gold.ruled for merged_gold in merged),
+        empty=[article for merged_gold in merged for article in merged_gold.empty],
+        missing=[article.article for article in articles if not article.complete],
+        articles=frozenset(article.article for article in complete),
     )
 
 
 def bias_report(
-    found: SetGold, proposed: Mapping[str, Mapping[tuple[str, ...], Collection[str]]]
+    gold_set: SetGold, proposed: Mapping[str, Mapping[tuple[str, ...], Collection[str]]]
 ) -> PoolReport:
     """Return which servers had proposed each item of a set's gold (INT, IPT)."""
-    if not isinstance(found.gold, ItemGold):
+    if not isinstance(gold_set.gold, ItemGold):
         message = "an article's class is proposed by every server: there is no bias to report"
         raise RefusedError(Refusal.INVALID, message, field="task")
     return pool_report(
-        found.gold,
+        gold_set.gold,
         {
             article: {item[0] if len(item) == 1 else item: names for item, names in items.items()}  # type: ignore[misc]
             for article, items in proposed.items()
@@ -214,13 +235,13 @@ def bias_report(
 
 def by_server(report: PoolReport) -> Mapping[str, int]:
     """Return how many items of the gold each server had proposed, the most first."""
-    counted = Counter(server for one in report.items for server in one.servers)
-    return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
+    counted = Counter(server for item in report.items for server in item.servers)
+    return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def _pair(one: SetArticle) -> tuple[CuratorWork, CuratorWork]:
+def _pair(article: SetArticle) -> tuple[CuratorWork, CuratorWork]:
     first, second = (
-        CuratorWork(curator=one.curators[seat], states={one.article: one.states[seat]})
+        CuratorWork(curator=article.curators[seat], states={article.article: article.states[seat]})
         for seat in (1, 2)
     )
     return first, second
@@ -237,13 +258,13 @@ def _union(task: Task, golds: Sequence[Gold]) -> Gold:
     return ActGold(relevant=relevant) if task is Task.ACT else ItemGold(task=task, items=items)
 
 
-def _joined(gold: Gold, known: Gold | None, own: Collection[str]) -> Gold:
+def _joined(gold: Gold, present: Gold | None, replaced: Collection[str]) -> Gold:
     if isinstance(gold, ActGold):
-        others = known.relevant if isinstance(known, ActGold) else {}
-        kept = {article: value for article, value in others.items() if article not in own}
+        relevant = present.relevant if isinstance(present, ActGold) else {}
+        kept = {article: value for article, value in relevant.items() if article not in replaced}
         return ActGold(relevant={**kept, **gold.relevant})
-    more = known.items if isinstance(known, ItemGold) else {}
-    rest = {article: items for article, items in more.items() if article not in own}
+    more = present.items if isinstance(present, ItemGold) else {}
+    rest = {article: items for article, items in more.items() if article not in replaced}
     return ItemGold(task=gold.task, items={**rest, **gold.items})
 
 

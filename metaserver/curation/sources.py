@@ -46,12 +46,12 @@ async def fetch(
         except PeerError as error:
             tried.append(f"{source.name}: {error.outcome}")
             continue
-        suffix = next((found for name, found in SUFFIXES.items() if name in kind), None)
+        suffix = next((suffix for name, suffix in SUFFIXES.items() if name in kind), None)
         if suffix is None:
             tried.append(f"{source.name}: no XML, JSON, PDF or plain text")
             continue
-        found = await read_article(pdfs, content, f"article{suffix}", text_bytes)
-        return replace(found, article=replace(found.article, source=source.name))
+        file_article = await read_article(pdfs, content, f"article{suffix}", text_bytes)
+        return replace(file_article, article=replace(file_article.article, source=source.name))
     if tried:
         log.info("no source has article %r: %s", article, "; ".join(tried))
     raise not_there(article)
@@ -65,14 +65,14 @@ def not_there(article: str) -> RefusedError:
 
 def filled(url: str, article: str) -> str | None:
     """Return a source's address with an identifier in it; None for one of another kind."""
-    named = Publication.named(article)
+    publication = Publication.named(article)
     for kind in KINDS:
         if f"{{{kind}}}" in url:
-            value = getattr(named, kind)
+            value = getattr(publication, kind)
             return url.replace(f"{{{kind}}}", quote(value, safe="")) if value else None
     return None
 
 
-def with_id(found: FileArticle, article: str) -> FileArticle:
+def with_id(file_article: FileArticle, article: str) -> FileArticle:
     """Return an article that was fetched under the identifier that it was asked for by."""
-    return replace(found, article=replace(found.article, id=ArticleId(article)))
+    return replace(file_article, article=replace(file_article.article, id=ArticleId(article)))

@@ -57,8 +57,8 @@ async def read_article(
     name = _file_name(source)
     pdf = await aside(_pdf_of, content, name, FILE_RATIO * text_bytes)
     if pdf is None:
-        found: FileArticle = await aside(read_file, content, name, text_bytes)
-        return found
+        file_article: FileArticle = await aside(read_file, content, name, text_bytes)
+        return file_article
     text = await pdfs.read(pdf, text_bytes)
     article = Article(id=ArticleId(""), text=text, source=name)
     return FileArticle(article=article, from_pdf=True)
@@ -104,16 +104,18 @@ def read_file(content: bytes, source: str, text_bytes: int) -> FileArticle:
         path = Path(folder) / name
         try:
             path.write_bytes(content)
-            found = list(islice(read_drafts(path, FILE_RATIO * text_bytes), 2))
-            articles = [article_of(path, draft) for draft in found]
+            drafts = list(islice(read_drafts(path, FILE_RATIO * text_bytes), 2))
+            articles = [article_of(path, draft) for draft in drafts]
         except InputError as error:
             raise _refused(name, error) from error
-    if len(found) != 1:
-        message = f"{name}: expected one article, found {'several' if found else 'none'}"
+    if len(drafts) != 1:
+        message = f"{name}: expected one article, found {'several' if drafts else 'none'}"
         raise RefusedError(Refusal.INVALID, message, field="content")
-    [draft], [article] = found, articles
-    one = Article(id=ArticleId(draft.id), text=article.text, title=article.title, source=name)
-    return FileArticle(article=one, publication=draft.publication)
+    [draft], [article] = drafts, articles
+    article_read = Article(
+        id=ArticleId(draft.id), text=article.text, title=article.title, source=name
+    )
+    return FileArticle(article=article_read, publication=draft.publication)
 
 
 def folded_id(article: str) -> str:
@@ -152,12 +154,12 @@ class GuardedArticles:
         if await self.holds(await asyncio.to_thread(prints, text), *articles):
             raise RefusedError(Refusal.STATE, GUARDED)
 
-    async def holds(self, found: frozenset[bytes], *articles: str) -> bool:
+    async def holds(self, prints_found: frozenset[bytes], *articles: str) -> bool:
         """Return whether an article, by an id or by the digests of its text, is in such a phase."""
-        own = {folded_id(article) for article in articles if article}
+        ids = {folded_id(article) for article in articles if article}
         for corpus in self._challenges.guarded():
-            known = await self._prints_of(corpus)
-            if own & known.ids or found & known.texts:
+            corpus_prints = await self._prints_of(corpus)
+            if ids & corpus_prints.ids or prints_found & corpus_prints.texts:
                 return True
         return False
 
@@ -166,13 +168,13 @@ class GuardedArticles:
 
         Its text never changes, so that it is read once.
         """
-        found = self._texts.pop(key, None)
-        if found is None:
-            found = await asyncio.to_thread(_prints_of_packed, packed)
-        self._texts[key] = found
+        prints_found = self._texts.pop(key, None)
+        if prints_found is None:
+            prints_found = await asyncio.to_thread(_prints_of_packed, packed)
+        self._texts[key] = prints_found
         if len(self._texts) > MOST_KNOWN:
             self._texts.popitem(last=False)
-        return await self.holds(found, article)
+        return await self.holds(prints_found, article)
 
     async def _prints_of(self, corpus: Corpus) -> CorpusPrints:
         task = self._known.get(corpus.id)
@@ -182,12 +184,12 @@ class GuardedArticles:
 
     async def _compute(self, corpus: Corpus) -> CorpusPrints:
         ids = await asyncio.to_thread(lambda: frozenset(map(folded_id, corpus.ids)))
-        found: set[bytes] = set()
+        prints_found: set[bytes] = set()
         for start in range(0, len(corpus), BLOCK):
             stop = min(start + BLOCK, len(corpus))
             texts = await self._store.article_texts(corpus.id, range(start, stop))
-            found |= await asyncio.to_thread(_prints_of, texts)
-        return CorpusPrints(ids, frozenset(found))
+            prints_found |= await asyncio.to_thread(_prints_of, texts)
+        return CorpusPrints(ids, frozenset(prints_found))
 
 
 def _prints_of_packed(packed: bytes) -> frozenset[bytes]:
@@ -195,4 +197,4 @@ def _prints_of_packed(packed: bytes) -> frozenset[bytes]:
 
 
 def _prints_of(texts: Sequence[str]) -> set[bytes]:
-    return {one for text in texts for one in prints(text)}
+    return {mark for text in texts for mark in prints(text)}

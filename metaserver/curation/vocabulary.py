@@ -78,16 +78,16 @@ class Vocabulary:
         for entry in self.entries.values():
             for parent in entry.parents:
                 children.setdefault(parent, []).append(entry.term.id)
-        found = {}
+        result = {}
         for root in ROOTS.values():
-            known, left = {root}, [root]
-            while left:
-                new = [one for one in children.get(left.pop(), ()) if one not in known]
+            known, remaining = {root}, [root]
+            while remaining:
+                new = [one for one in children.get(remaining.pop(), ()) if one not in known]
                 known.update(new)
-                left.extend(new)
+                remaining.extend(new)
             terms = (self.entries[one].term for one in known - {root})
-            found[root] = {one.id: one for one in sorted(terms, key=lambda one: one.name.lower())}
-        return found
+            result[root] = {one.id: one for one in sorted(terms, key=lambda one: one.name.lower())}
+        return result
 
     def under(self, root: str) -> Mapping[str, Term]:
         """Return the terms of a branch by id, in the order of their names."""
@@ -135,14 +135,14 @@ class Vocabulary:
         The ends of words do not matter: `coimmunoprecipitated` names coimmunoprecipitation.
         """
         words = f" {_stemmed(sentence[:5_000])} "
-        found = []
+        result = []
         for key in self.under(root):
             entry = self.entries[key]
             names = [one for one in map(_stemmed, entry.names) if len(one) > 2]
             here = [one for one in names if f" {one} " in words]
             if here:
-                found.append((-max(map(len, here)), entry.term.name, entry))
-        return [entry for *_, entry in sorted(found, key=lambda one: one[:2])[:limit]]
+                result.append((-max(map(len, here)), entry.term.name, entry))
+        return [entry for *_, entry in sorted(result, key=lambda one: one[:2])[:limit]]
 
 
 _UNLIKE = 4
@@ -220,16 +220,16 @@ def read_obo(path: Path) -> Vocabulary:
 
 def _stanzas(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     """Yield the header, with the number 0, and the terms, each with the number of its line."""
-    start, kind, found = 0, "", list[tuple[str, str]]()
+    start, kind, result = 0, "", list[tuple[str, str]]()
     for number, line in enumerate((*lines, "["), start=1):
         if line.startswith("["):
             if kind in {"", "[Term]"}:
-                yield start, found
-            start, kind, found = number, line.strip(), []
+                yield start, result
+            start, kind, result = number, line.strip(), []
         else:
             tag, colon, value = line.partition(": ")
             if colon:
-                found.append((tag, value.strip()))
+                result.append((tag, value.strip()))
 
 
 def _entry(path: Path, number: int, stanza: Iterable[tuple[str, str]]) -> Entry | None:
@@ -245,9 +245,9 @@ def _entry(path: Path, number: int, stanza: Iterable[tuple[str, str]]) -> Entry 
                 name = value
             case "is_a":
                 parents.append(value.split(" ", 1)[0])
-            case "synonym" if found := _SYNONYM.match(value[: 2 * LONGEST_NAME]):
+            case "synonym" if result := _SYNONYM.match(value[: 2 * LONGEST_NAME]):
                 short = _SHORT in f"{value} "
-                synonyms.insert(0 if short else len(synonyms), found[1].replace('\\"', '"'))
+                synonyms.insert(0 if short else len(synonyms), result[1].replace('\\"', '"'))
     if not _ID.fullmatch(key):
         return None
     names = list(dict.fromkeys((name, *synonyms)))

@@ -22,7 +22,7 @@ async def serve_app(app: web.Application, settings: WebSettings) -> AsyncIterato
     """Serve an application while the context lasts; gives its address.
 
     A connection has `idle_seconds` to bring a request's headers, and the same between two requests.
-    Where there are as many connections as the system's limit leaves for them, others are closed.
+    If there are as many connections as the system's limit leaves for them, others are closed.
     """
     runner = web.AppRunner(
         app,

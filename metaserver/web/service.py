@@ -1,4 +1,4 @@
-"""The application of a service: JSON and XML-RPC for programs, pages for people, one gate."""
+"""A service's application: JSON and XML-RPC for programs, pages for people, one gate."""
 
 from __future__ import annotations
 

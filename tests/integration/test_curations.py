@@ -424,7 +424,7 @@ async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
         assert (await running.do("curation.get", ana, curation=key)).seen == 60
         other = await running.do("consensus.ask", ana, text=f"{TEXT} ", wait=20.0)
         second = (await running.do("curation.open", ana, request=other.request)).curation
-        small = CurationLogs(most=1)  # it keeps the last one alone
+        small = CurationLogs(limit=1)  # it keeps the last one alone
         async with running.service.store.reading() as connection:
             entries = [await curations.get(connection, one) for one in (key, second, key)]
             for logs in (running.service.part(CurationParts).logs, small, small):

@@ -89,23 +89,25 @@ def _add(parent: _Element, tag: str, text: str) -> _Element:
 
 
 def _collection(curations: Sequence[FinishedCuration]) -> dict[str, Any]:
-    newest = max((one.submitted_at for one in curations), default=0.0)
+    newest = max((curation.submitted_at for curation in curations), default=0.0)
     return {
         "source": _SOURCE,
         "date": date(newest, "%Y%m%d"),
         "key": "curation.key",
         "infons": {},
-        "documents": [_document(one) for one in curations],
+        "documents": [_document(curation) for curation in curations],
     }
 
 
 def _document(curation: FinishedCuration) -> dict[str, Any]:
     article = curation.article
-    found = list(_annotations(curation))
+    annotations_found = list(_annotations(curation))
     parts = split_title(article.title, article.text)
     cut = parts[-1][0]
     if len(parts) > 1 and any(
-        one.start is not None and one.start < cut < one.start + len(one.text) + 1 for one in found
+        annotation.start is not None
+        and annotation.start < cut < annotation.start + len(annotation.text) + 1
+        for annotation in annotations_found
     ):
         parts = [(0, "text", article.text)]
     infons = {"curator": curation.curator, "curation": curation.id}
@@ -115,20 +117,24 @@ def _document(curation: FinishedCuration) -> dict[str, Any]:
         "id": one_line(article.id),
         "infons": _clean(infons),
         "passages": [
-            _passage(offset, kind, text, found, first=not place)
+            _passage(offset, kind, text, annotations_found, first=not place)
             for place, (offset, kind, text) in enumerate(parts)
         ],
         "annotations": [],
-        "relations": list(_relations(curation, found)),
+        "relations": list(_relations(curation, annotations_found)),
     }
 
 
 def _passage(
-    offset: int, kind: str, text: str, found: Sequence[_Annotated], *, first: bool
+    offset: int, kind: str, text: str, annotations_found: Sequence[_Annotated], *, first: bool
 ) -> dict[str, Any]:
     """Return a passage with the annotations inside it; the first has those without a place."""
     end = offset + len(text)
-    inside = [one for one in found if one.inside(offset, end) or (first and one.start is None)]
+    inside = [
+        annotation
+        for annotation in annotations_found
+        if annotation.inside(offset, end) or (first and annotation.start is None)
+    ]
     return {
         "offset": offset,
         "infons": {"type": kind},
@@ -136,14 +142,14 @@ def _passage(
         "sentences": [],
         "annotations": [
             {
-                "id": one.id,
-                "infons": one.infons,
-                "text": one.text,
+                "id": annotation.id,
+                "infons": annotation.infons,
+                "text": annotation.text,
                 "locations": []
-                if one.start is None
-                else [{"offset": one.start, "length": len(one.text)}],
+                if annotation.start is None
+                else [{"offset": annotation.start, "length": len(annotation.text)}],
             }
-            for one in inside
+            for annotation in inside
         ],
         "relations": [],
     }
@@ -176,11 +182,11 @@ def _annotations(curation: FinishedCuration) -> Iterator[_Annotated]:
 
 
 def _relations(
-    curation: FinishedCuration, found: Sequence[_Annotated]
+    curation: FinishedCuration, annotations_found: Sequence[_Annotated]
 ) -> Iterator[Mapping[str, Any]]:
     first: dict[str, str] = {}
-    for one in found:
-        first.setdefault(one.accession, one.id)
+    for annotation in annotations_found:
+        first.setdefault(annotation.accession, annotation.id)
     for number, item, experiment in curation.observations():
         method, kind = experiment.detection, experiment.interaction
         infons = {"type": "PPI", "method": f"{method.id} {method.name}"}
@@ -193,14 +199,14 @@ def _relations(
         yield {
             "id": f"R{number}",
             "infons": _clean(infons),
-            "nodes": [{"refid": first[one], "role": "interactor"} for one in item.item],
+            "nodes": [{"refid": first[accession], "role": "interactor"} for accession in item.item],
         }
 
 
 def _particulars(curation: FinishedCuration, item: CuratedItem | None) -> dict[str, str]:
     infons = {"curator": (item and item.curator) or curation.curator}
     if item and item.servers:
-        infons["servers"] = " ".join(f"{one.server}:{one.rank}" for one in item.servers)
+        infons["servers"] = " ".join(f"{vote.server}:{vote.rank}" for vote in item.servers)
     if item and item.probability is not None:
         infons["probability"] = f"{item.probability:.4f}"
     return infons

@@ -25,9 +25,9 @@ def unicode_tree(value: Any) -> Any:
         case str():
             return unicode_text(value)
         case dict():
-            return {unicode_text(key): unicode_tree(one) for key, one in value.items()}
+            return {unicode_text(key): unicode_tree(member) for key, member in value.items()}
         case list() | tuple():
-            return [unicode_tree(one) for one in value]
+            return [unicode_tree(item) for item in value]
     return value
 
 

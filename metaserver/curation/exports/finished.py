@@ -32,12 +32,12 @@ class CuratedArticle(msgspec.Struct, frozen=True, kw_only=True):
 
     def references(self) -> list[tuple[Term, str]]:
         """Return the article in databases of publications, PubMed first, as far as it is known."""
-        known = (
+        ids = (
             (psi_mi.PUBMED, self.publication.pmid),
             (psi_mi.PUBMED_CENTRAL, self.publication.pmcid),
             (psi_mi.DOI, self.publication.doi),
         )
-        return [(database, value) for database, value in known if value]
+        return [(database, value) for database, value in ids if value]
 
 
 class CuratedProtein(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,8 +166,10 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
 
     def observations(self) -> list[Observation]:
         """Return the accepted pairs, each once for every experiment."""
-        found = ((pair, one) for pair in self.pairs() for one in pair.observations())
-        return [Observation(number, pair, one) for number, (pair, one) in enumerate(found, start=1)]
+        result = ((pair, one) for pair in self.pairs() for one in pair.observations())
+        return [
+            Observation(number, pair, one) for number, (pair, one) in enumerate(result, start=1)
+        ]
 
     def protein(self, accession: str) -> CuratedProtein:
         """Return the protein of an accession, with its accession alone where nothing is known.
@@ -181,14 +183,20 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
 
     def accessions(self) -> list[str]:
         """Return the accepted accessions: those of INT, then others of accepted pairs."""
-        found = [accession for task in (Task.INT, Task.IPT) for accession in self._accessions(task)]
-        return list(dict.fromkeys(found))
+        accessions = [
+            accession for task in (Task.INT, Task.IPT) for accession in self._accessions(task)
+        ]
+        return list(dict.fromkeys(accessions))
 
     def places(self, accession: str) -> list[Passage]:
         """Return the accession's mentions that lie within the text, in its order, each once."""
         end = len(self.article.text)
-        found = {one for one in self.mentions.get(accession, ()) if 0 <= one.start < one.end <= end}
-        return sorted(found)
+        places = {
+            place
+            for place in self.mentions.get(accession, ())
+            if 0 <= place.start < place.end <= end
+        }
+        return sorted(places)
 
     def evidence_of(self, item: CuratedItem, experiment: Experiment = UNSAID) -> Iterator[str]:
         """Yield the evidence as text, those parts that lie within the article.
@@ -197,12 +205,12 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
 
         It ends after `MOST_QUOTED` characters: each of many passages may be the whole article.
         """
-        text, left = self.article.text, MOST_QUOTED
+        text, remaining = self.article.text, MOST_QUOTED
         own = tuple(Passage(start=start, end=end) for start, end in experiment.evidence)
-        for one in own or item.evidence:
-            if left > 0 and 0 <= one.start < one.end <= len(text):
-                words = text[one.start : min(one.end, one.start + left)]
-                left -= len(words)
+        for place in own or item.evidence:
+            if remaining > 0 and 0 <= place.start < place.end <= len(text):
+                words = text[place.start : min(place.end, place.start + remaining)]
+                remaining -= len(words)
                 yield words
 
     def _accessions(self, task: Task) -> Iterator[str]:

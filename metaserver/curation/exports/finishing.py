@@ -56,8 +56,8 @@ def finish(
     keys = [key for key in candidates if key in state.items]
     keys += [key for key in state.items if key not in candidates]
     mentions = {
-        accession: tuple(Passage(start=one.start, end=one.end) for one in found)
-        for accession, found in by_accession(spans).items()
+        accession: tuple(Passage(start=span.start, end=span.end) for span in spans_found)
+        for accession, spans_found in by_accession(spans).items()
     }
     return FinishedCuration(
         id=curation,

@@ -63,8 +63,8 @@ def write_mitab(curations: Sequence[FinishedCuration]) -> bytes:
     for curation in curations:
         for observation in curation.observations():
             for sides in _sides(observation):
-                found = _columns(curation, observation, sides)
-                lines.append("\t".join(found.get(name, EMPTY) or EMPTY for name in COLUMNS))
+                columns = _columns(curation, observation, sides)
+                lines.append("\t".join(columns.get(name, EMPTY) or EMPTY for name in COLUMNS))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -116,16 +116,16 @@ def _columns(
         source = field("psi-mi", origin.source_id, origin.source)
     article = curation.article
     published = [field(database.name, value) for database, value in article.references()]
-    told = list(comments(curation, item, experiment))
+    texts = list(comments(curation, item, experiment))
     if not published:
-        told.append(f"article {article.id}")
-    found: dict[str, str] = {}
+        texts.append(f"article {article.id}")
+    columns: dict[str, str] = {}
     for side, participant in zip("AB", sides, strict=True):
         protein = curation.protein(participant.accession)
-        others = [field("uniprotkb", accession) for accession in protein.sent_as]
+        other_ids = [field("uniprotkb", accession) for accession in protein.sent_as]
         of_side = {
             "ID(s)": field("uniprotkb", protein.accession),
-            "Alt. ID(s)": "|".join(others),
+            "Alt. ID(s)": "|".join(other_ids),
             "Alias(es)": "|".join(_aliases(protein)),
             "Taxid": "|".join(_taxa(protein)),
             "Biological role(s)": _chosen(BIOLOGICAL_ROLE, participant.biological_role),
@@ -134,11 +134,11 @@ def _columns(
             "Annotation(s)": field("comment", participant.feature) if participant.feature else "",
             "Stoichiometry(s)": same,
         }
-        found |= {f"{name} interactor {side}": text for name, text in of_side.items()}
-        found[f"Identification method participant {side}"] = _chosen(
+        columns |= {f"{name} interactor {side}": text for name, text in of_side.items()}
+        columns[f"Identification method participant {side}"] = _chosen(
             IDENTIFICATION, participant.identification
         )
-    return found | {
+    return columns | {
         "Interaction detection method(s)": _term(experiment.detection),
         "Publication 1st author(s)": _first_author(article.publication),
         "Publication Identifier(s)": "|".join(published),
@@ -148,7 +148,7 @@ def _columns(
         "Confidence value(s)": ""
         if item.probability is None
         else field("metaserver-consensus", f"{item.probability:.2f}"),
-        "Interaction annotation(s)": "|".join(field("comment", text) for text in told),
+        "Interaction annotation(s)": "|".join(field("comment", text) for text in texts),
         "Creation date": date(item.decided_at or curation.submitted_at, "%Y/%m/%d"),
         "Update date": date(curation.submitted_at, "%Y/%m/%d"),
         "Negative": str(experiment.negative).lower(),
@@ -195,7 +195,7 @@ def _aliases(protein: CuratedProtein) -> Iterator[str]:
 def _taxa(protein: CuratedProtein) -> Iterator[str]:
     """Yield the taxon with its common and its scientific name, `Homo sapiens (Human)` as both."""
     if protein.taxid is not None:
-        named = _COMMON_NAME.fullmatch(protein.organism)
-        names = (named[2].lower(), named[1]) if named else (protein.organism,)
+        match = _COMMON_NAME.fullmatch(protein.organism)
+        names = (match[2].lower(), match[1]) if match else (protein.organism,)
         for name in names:
             yield field("taxid", str(protein.taxid), name)

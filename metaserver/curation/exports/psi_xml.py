@@ -88,13 +88,13 @@ def _add_entry(root: _Element, curation: FinishedCuration, number: Callable[[], 
     entry = _add(root, "entry")
     _add_source(entry, curation)
     observations = curation.observations()
-    settings = dict.fromkeys(_setting(one.experiment) for one in observations)
+    settings = dict.fromkeys(_setting(accession.experiment) for accession in observations)
     experiments = {setting: number() for setting in settings}
     listed = _add(entry, "experimentList")
     for setting, identifier in experiments.items():
         _add_experiment(listed, curation.article, setting, identifier)
     taking_part = {one.number: one.experiment.taking_part(one.pair.item) for one in observations}
-    accessions = dict.fromkeys(one.accession for found in taking_part.values() for one in found)
+    accessions = dict.fromkeys(one.accession for result in taking_part.values() for one in result)
     interactors = {accession: number() for accession in accessions}
     listed = _add(entry, "interactorList")
     for accession, identifier in interactors.items():
@@ -138,9 +138,9 @@ def _add_experiment(
     published = _add(experiment, "bibref")
     references = article.references()
     if references:
-        (database, value), *others = references
+        (database, value), *rest = references
         reference = _add_reference(published, database, value, PRIMARY_REFERENCE)
-        for other, value in others:
+        for other, value in rest:
             attributes = {"db": other.name, "dbAc": other.id, "id": value}
             _add(reference, "secondaryRef", **attributes)
     else:
@@ -149,11 +149,15 @@ def _add_experiment(
         organism = _add(_add(experiment, "hostOrganismList"), "hostOrganism", ncbiTaxId=str(host))
         _add_names(organism, HOSTS.get(host, str(host)))
     _add_term(experiment, "interactionDetectionMethod", method)
-    known = article.publication
-    told = {AUTHORS: known.author, JOURNAL: known.journal, YEAR: str(known.year or "")}
-    if any(told.values()):
+    publication = article.publication
+    terms = {
+        AUTHORS: publication.author,
+        JOURNAL: publication.journal,
+        YEAR: str(publication.year or ""),
+    }
+    if any(terms.values()):
         listed = _add(experiment, "attributeList")
-        for term, text in told.items():
+        for term, text in terms.items():
             if text:
                 _add(listed, "attribute", text, name=term.name, nameAc=term.id)
 

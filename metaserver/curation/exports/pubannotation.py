@@ -21,8 +21,8 @@ _NAMESPACES = [{"prefix": "uniprot", "uri": "https://www.uniprot.org/uniprotkb/"
 
 def write_pubannotation(curations: Sequence[FinishedCuration]) -> bytes:
     """Return one curation as an object, several as an array of objects."""
-    found = [_annotated(one) for one in curations]
-    content = unicode_tree(found[0] if len(found) == 1 else found)
+    documents = [_annotated(curation) for curation in curations]
+    content = unicode_tree(documents[0] if len(documents) == 1 else documents)
     return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
 
 
@@ -37,11 +37,20 @@ def _annotated(curation: FinishedCuration) -> Mapping[str, Any]:
             denotations.append({"id": name, "span": span, "obj": f"uniprot:{accession}"})
     relations: list[Mapping[str, Any]] = []
     for item in curation.found(Task.IPT):
-        one, other = item.item
-        if one in first and other in first:
-            object_ = first[other][1] if one == other else first[other][0]
+        first_accession, second_accession = item.item
+        if first_accession in first and second_accession in first:
+            object_ = (
+                first[second_accession][1]
+                if first_accession == second_accession
+                else first[second_accession][0]
+            )
             name = f"R{len(relations) + 1}"
-            relation = {"id": name, "pred": "interactsWith", "subj": first[one][0], "obj": object_}
+            relation = {
+                "id": name,
+                "pred": "interactsWith",
+                "subj": first[first_accession][0],
+                "obj": object_,
+            }
             relations.append(relation)
     return {
         **_source(curation),

@@ -28,16 +28,16 @@ def write_sda(curations: Sequence[FinishedCuration]) -> bytes:
     Experiments that showed no interaction are left out.
     """
     parts = []
-    for one in curations:
+    for curation in curations:
         lines = sorted(
             {
-                _sentence(one, found.pair, found.experiment)
-                for found in one.observations()
-                if not found.experiment.negative
+                _sentence(curation, result.pair, result.experiment)
+                for result in curation.observations()
+                if not result.experiment.negative
             }
         )
         if len(curations) > 1:
-            lines.insert(0, f"# {one_line(one.article.id)}")
+            lines.insert(0, f"# {one_line(curation.article.id)}")
         parts.append("".join(f"{line}\n" for line in lines))
     return "\n".join(parts).encode()
 
@@ -59,8 +59,8 @@ def _acts(participant: Participant) -> bool:
 def _protein(curation: FinishedCuration, accession: str) -> str:
     protein = curation.protein(accession)
     names = (*protein.symbols[:1], protein.entry_name, protein.name, accession)
-    shown = (_RESERVED.sub(" ", one_line(name)).strip() for name in names)
-    return f"{next(filter(None, shown), 'unnamed')} (uniprotkb:{_identifier(accession)})"
+    shown_names = (_RESERVED.sub(" ", one_line(name)).strip() for name in names)
+    return f"{next(filter(None, shown_names), 'unnamed')} (uniprotkb:{_identifier(accession)})"
 
 
 def _identifier(accession: str) -> str:

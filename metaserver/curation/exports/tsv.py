@@ -28,18 +28,18 @@ def gold_of(curations: Iterable[FinishedCuration], task: Task | str) -> Gold:
     task = Task(task)
     if task is Task.ACT:
         relevant: dict[str, bool] = {}
-        for one in curations:
-            if one.relevant is not None:
-                article = _column(one.article.id)
-                if relevant.setdefault(article, one.relevant) != one.relevant:
+        for curation in curations:
+            if curation.relevant is not None:
+                article = _column(curation.article.id)
+                if relevant.setdefault(article, curation.relevant) != curation.relevant:
                     message = f"article {article} is of two classes; adjudicate it first"
                     raise RefusedError(Refusal.STATE, message)
         return ActGold(relevant=relevant)
     items: dict[str, frozenset[Item]] = {}
-    for one in curations:
-        article = _column(one.article.id)
-        if found := frozenset(_item(item) for item in one.found(task)):
-            items[article] = items.get(article, frozenset()) | found
+    for curation in curations:
+        article = _column(curation.article.id)
+        if item_set := frozenset(_item(item) for item in curation.found(task)):
+            items[article] = items.get(article, frozenset()) | item_set
     return ItemGold(task=task, items=items)
 
 
@@ -51,17 +51,17 @@ def run_tsv(curations: Iterable[FinishedCuration], task: Task | str) -> str:
     """
     task = Task(task)
     answers: dict[str, Answer] = {}
-    for one in curations:
-        article = _column(one.article.id)
+    for curation in curations:
+        article = _column(curation.article.id)
         if article in answers:
             raise RefusedError(Refusal.STATE, f"article {article} twice; a run has one answer")
         if task is not Task.ACT:
             answers[article] = [
                 Hit(_item(item), rank, _confidence(item.probability))
-                for rank, item in enumerate(one.found(task), start=1)
+                for rank, item in enumerate(curation.found(task), start=1)
             ]
-        elif one.relevant is not None:
-            answers[article] = Classification(one.relevant, _confidence(one.relevance))
+        elif curation.relevant is not None:
+            answers[article] = Classification(curation.relevant, _confidence(curation.relevance))
     return "".join(result_lines(task, answers.items()))
 
 

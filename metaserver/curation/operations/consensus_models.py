@@ -125,29 +125,35 @@ async def train_(hub: HubContext, caller: Caller, request: NewModel) -> JobDetai
 async def _train(
     hub: HubContext, caller: Caller, order: TrainingOrder, progress: Progress
 ) -> ModelDetail:
-    given = (hub.store.place, hub.settings, order)
-    made: TrainedModel = await in_process(train, given, progress)
+    arguments = (hub.store.place, hub.settings, order)
+    trained_model: TrainedModel = await in_process(train, arguments, progress)
     _require_closed(hub, order)
     progress.fix("storing")
-    return await run_uncancelled(_keep(hub, caller, made))
+    return await run_uncancelled(_keep(hub, caller, trained_model))
 
 
-async def _keep(hub: HubContext, caller: Caller, made: TrainedModel) -> ModelDetail:
+async def _keep(hub: HubContext, caller: Caller, trained_model: TrainedModel) -> ModelDetail:
     model = StoredModel(
-        task=made.task,
-        method=made.method,
+        task=trained_model.task,
+        method=trained_model.method,
         made_at=hub.clock(),
         made_by=caller.name,
-        golds=made.golds,
-        members=made.members,
-        report=made.report,
-        content=made.content,
+        golds=trained_model.golds,
+        members=trained_model.members,
+        report=trained_model.report,
+        content=trained_model.content,
     )
     async with hub.store.writing() as connection:
         number = await consensus_models.add(connection, model)
-        phases = [one.phase for one in made.golds]
+        phases = [gold.phase for gold in trained_model.golds]
         await audit_log(
-            connection, caller, KIND, made.task, model=number, method=made.method, phases=phases
+            connection,
+            caller,
+            KIND,
+            trained_model.task,
+            model=number,
+            method=trained_model.method,
+            phases=phases,
         )
     return (await _details(hub, [await _model(hub, number)]))[0]
 
@@ -156,8 +162,10 @@ async def _keep(hub: HubContext, caller: Caller, made: TrainedModel) -> ModelDet
 async def models(hub: HubContext, _caller: Caller, _request: Nothing) -> ModelList:
     """Return the consensus models, newest first, and closed phases that none learned from."""
     async with hub.store.reading() as connection:
-        known = await consensus_models.list_all(connection)
-    return ModelList(models=tuple(await _details(hub, known)), offers=tuple(_offers(hub, known)))
+        stored_models = await consensus_models.list_all(connection)
+    return ModelList(
+        models=tuple(await _details(hub, stored_models)), offers=tuple(_offers(hub, stored_models))
+    )
 
 
 @operation("Consensus.use", "POST /consensus/models/{model}/use", Role.ORGANISER)
@@ -186,7 +194,7 @@ async def delete_model(hub: HubContext, caller: Caller, request: OneModel) -> No
 
 def _chosen(hub: HubContext, request: NewModel) -> Sequence[RunningPhase]:
     """Return the closed phases to learn from, newest first; `RefusedError` where there is none."""
-    found = []
+    candidates = []
     for name in request.phases:
         running = hub.phase(name)
         if running.state is not PhaseState.CLOSED:
@@ -195,13 +203,16 @@ def _chosen(hub: HubContext, request: NewModel) -> Sequence[RunningPhase]:
         if TaskName(request.task) not in running.gold:
             message = f"phase {name} has no gold of {request.task}"
             raise RefusedError(Refusal.STATE, message, field="phases")
-        found.append(running)
+        candidates.append(running)
     if not request.phases:
-        found = _closed(hub, request.task)
-    if not found:
+        candidates = _closed(hub, request.task)
+    if not candidates:
         message = f"no phase with gold of {request.task} is closed"
         raise RefusedError(Refusal.STATE, message, field="task")
-    return sorted({one.name: one for one in found}.values(), key=lambda one: -one.phase.id)
+    return sorted(
+        {running.name: running for running in candidates}.values(),
+        key=lambda running: -running.phase.id,
+    )
 
 
 def _closed(hub: HubContext, task: str) -> list[RunningPhase]:
@@ -214,17 +225,17 @@ def _closed(hub: HubContext, task: str) -> list[RunningPhase]:
 
 def _require_closed(hub: HubContext, order: TrainingOrder) -> None:
     """Raise `RefusedError` where a phase was opened, or one was planned, during the training."""
-    closed = {one.name for one in _closed(hub, order.task)}
+    closed = {running.name for running in _closed(hub, order.task)}
     guarded = {corpus.id for corpus in hub.part(CurationParts).rules.guarded()}
     if not (set(order.phases) <= closed and guarded <= set(order.guarded)):
         message = "phases were changed meanwhile: train it again"
         raise RefusedError(Refusal.STATE, message, field="phases")
 
 
-def _offers(hub: HubContext, known: Sequence[StoredModel]) -> Sequence[ModelOffer]:
+def _offers(hub: HubContext, stored_models: Sequence[StoredModel]) -> Sequence[ModelOffer]:
     learned = defaultdict[str, set[tuple[str, int]]](set)
-    for model in known:
-        learned[model.task].update((one.phase, one.version) for one in model.golds)
+    for model in stored_models:
+        learned[model.task].update((gold.phase, gold.version) for gold in model.golds)
     offers = []
     for task in LEARNED:
         phases: list[PhaseName] = [
@@ -240,28 +251,30 @@ def _offers(hub: HubContext, known: Sequence[StoredModel]) -> Sequence[ModelOffe
 
 async def _model(hub: HubContext, number: int) -> StoredModel:
     async with hub.store.reading() as connection:
-        found = await consensus_models.get(connection, number)
-    if found is None:
+        model = await consensus_models.get(connection, number)
+    if model is None:
         raise RefusedError(Refusal.UNKNOWN, f"there is no model {number}", field="model")
-    return found
+    return model
 
 
-async def _details(hub: HubContext, known: Sequence[StoredModel]) -> Sequence[ModelDetail]:
+async def _details(hub: HubContext, stored_models: Sequence[StoredModel]) -> Sequence[ModelDetail]:
     async with hub.store.reading() as connection:
         registered = await servers.list_all(connection)
-    versions: Mapping[ServerName, str] = {one.server.name: one.version for one in registered}
+    versions: Mapping[ServerName, str] = {
+        server.server.name: server.version for server in registered
+    }
     return [
         ModelDetail(
-            model=one.id,
-            task=one.task,
-            method=one.method,
-            made_at=one.made_at,
-            made_by=one.made_by,
-            active=one.active,
-            golds=one.golds,
-            members=one.members,
-            changed=tuple(changed_members(one, versions)),
-            report=one.report,
+            model=model.id,
+            task=model.task,
+            method=model.method,
+            made_at=model.made_at,
+            made_by=model.made_by,
+            active=model.active,
+            golds=model.golds,
+            members=model.members,
+            changed=tuple(changed_members(model, versions)),
+            report=model.report,
         )
-        for one in known
+        for model in stored_models
     ]

@@ -99,16 +99,20 @@ async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> App
             entry = await open_entry(connection, entry.id)
             log = await hub.part(CurationParts).logs.read(connection, entry)
             content = await curations.content(connection, entry.id) if added.proteins else None
-        made = await caller.aside(_prepared, entry, log, content, added, request)
+        prepared = await caller.aside(_prepared, entry, log, content, added, request)
         now = hub.clock()
-        new = [EventEntry(seq=seq, key=key, at=now, event=event) for seq, key, event in made.rows]
-        if not new:
-            return made.result
+        rows = [
+            EventEntry(seq=seq, key=key, at=now, event=event) for seq, key, event in prepared.rows
+        ]
+        if not rows:
+            return prepared.result
         async with hub.store.writing() as connection:
             current = await open_entry(connection, entry.id)
             if current.events == entry.events:
-                await curations.append(connection, entry.id, new, changed_at=now, **made.values)
-                return made.result
+                await curations.append(
+                    connection, entry.id, rows, changed_at=now, **prepared.values
+                )
+                return prepared.result
     raise RefusedError(Refusal.TOO_MANY, "too many pages add events at once", retry_after=1)
 
 
@@ -117,8 +121,13 @@ async def events(hub: HubContext, caller: Caller, request: LogQuery) -> Sequence
     """Return the events of a curation, in their order."""
     entry = await seen_curation(hub, caller, request.curation)
     async with hub.store.reading() as connection:
-        found = await curations.log(connection, entry.id, since=request.since, limit=request.limit)
-    return [LoggedEvent(seq=one.seq, received_at=one.at, event=read_event(one)) for one in found]
+        entries = await curations.log(
+            connection, entry.id, since=request.since, limit=request.limit
+        )
+    return [
+        LoggedEvent(seq=entry.seq, received_at=entry.at, event=read_event(entry))
+        for entry in entries
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,17 +148,17 @@ def _prepared(
 ) -> _Prepared:
     """Return what a batch adds to a log; raises `RefusedError`. Slow for a long log."""
     log = list(stored)
-    received = receive(log, request.events, seen=request.seen, length=entry.length)
+    received = receive(log, request.events, known_length=request.seen, length=entry.length)
     rows = [
-        (seq, one.key, msgspec.json.encode(one))
-        for seq, one in enumerate(received.added, start=len(log))
+        (seq, event.key, msgspec.json.encode(event))
+        for seq, event in enumerate(received.added, start=len(log))
     ]
     size = entry.bytes + sum(len(event) for _, _, event in rows)
     if size > MOST_BYTES:
         message = f"the events of a curation have at most {MOST_BYTES:,} bytes"
         raise RefusedError(Refusal.TOO_LARGE, message, field="events")
     log.extend(received.added)
-    active_ms = entry.active_ms + sum(one.active_ms for one in received.added)
+    active_ms = entry.active_ms + sum(event.active_ms for event in received.added)
     values: dict[str, Any] = {"events": len(log), "bytes": size, "active_ms": active_ms}
     if content is not None:
         values["additions"] = msgspec.json.encode(united(read_additions(content), added))
@@ -168,17 +177,17 @@ def _prepared(
 
 
 async def _added(
-    hub: HubContext, caller: Caller, entry: CurationEntry, sent: Sequence[CurationEvent]
+    hub: HubContext, caller: Caller, entry: CurationEntry, events_sent: Sequence[CurationEvent]
 ) -> Additions:
     """Return names and places of the accessions that no candidate has; they must be valid."""
-    named = [name for one in sent for name in (*one.item, *one.detail.replaced)]
-    named += [
+    names_used = [name for event in events_sent for name in (*event.item, *event.detail.replaced)]
+    names_used += [
         participant.entry
-        for one in sent
+        for one in events_sent
         for experiment in one.detail.experiments
         for participant in experiment.participants
     ]
-    if not named:
+    if not names_used:
         return Additions()
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)
@@ -188,23 +197,23 @@ async def _added(
         vocabulary = hub.phase(of_set.phase).vocabulary
     else:
         vocabulary, _ = hub.part(CurationParts).rules.vocabulary()
-    return await caller.aside(_look_up, hub, content, vocabulary, list(dict.fromkeys(named)))
+    return await caller.aside(_look_up, hub, content, vocabulary, list(dict.fromkeys(names_used)))
 
 
 def _look_up(
-    hub: HubContext, content: CurationContent, vocabulary: Vocabulary, named: Sequence[str]
+    hub: HubContext, content: CurationContent, vocabulary: Vocabulary, names_used: Sequence[str]
 ) -> Additions:
-    shown = msgspec.json.decode(unpack(content.basis), type=ShownItems)
-    known = {name for one in shown.candidates for name in one.item}
+    items = msgspec.json.decode(unpack(content.basis), type=ShownItems)
+    accessions = {name for candidate in items.candidates for name in candidate.item}
     earlier = read_additions(content).proteins
-    new = [name for name in named if name not in known and name not in earlier]
-    if not new:
+    unknown = [name for name in names_used if name not in accessions and name not in earlier]
+    if not unknown:
         return Additions()
-    if len(earlier) + len(new) > MOST_ADDED:
+    if len(earlier) + len(unknown) > MOST_ADDED:
         message = f"at most {MOST_ADDED} proteins can be added"
         raise RefusedError(Refusal.TOO_LARGE, message, field="item")
-    for place, ruling in vocabulary.rulings(new).items():
-        message = f"{new[place]}: {ruling.note}"
+    for place, ruling in vocabulary.rulings(unknown).items():
+        message = f"{unknown[place]}: {ruling.note}"
         raise RefusedError(Refusal.INVALID, message, field="item")
     text = unpack(content.text).decode("utf-8", "surrogatepass")
-    return add_proteins(text, new, hub.part(CurationParts).proteins(shown.release))
+    return add_proteins(text, unknown, hub.part(CurationParts).proteins(items.release))

@@ -125,8 +125,8 @@ async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Se
     def found() -> Sequence[FoundEntry]:
         release = CurationWork.read(content, ()).basis.release
         return [
-            FoundEntry.of(one)
-            for one in hub.part(CurationParts).proteins(release).orthologs(request.accession)
+            FoundEntry.of(entry)
+            for entry in hub.part(CurationParts).proteins(release).orthologs(request.accession)
         ]
 
     return await caller.aside(found)
@@ -141,10 +141,10 @@ async def terms(hub: HubContext, caller: Caller, request: TermQuery) -> Sequence
         raise RefusedError(Refusal.INVALID, message, field="words")
     root, known = ROOTS[request.branch], psi_mi.terms()
     if request.words.strip():
-        found = await caller.aside(known.search, root, request.words, limit=request.limit)
+        result = await caller.aside(known.search, root, request.words, limit=request.limit)
     else:
-        found = await caller.aside(known.proposed, root, request.sentence, limit=request.limit)
-    return [FoundTerm(id=one.term.id, name=one.term.name, synonyms=one.synonyms) for one in found]
+        result = await caller.aside(known.proposed, root, request.sentence, limit=request.limit)
+    return [FoundTerm(id=one.term.id, name=one.term.name, synonyms=one.synonyms) for one in result]
 
 
 def finished(hub: HubContext, entry: CurationEntry, work: CurationWork) -> FinishedCuration:
@@ -171,8 +171,10 @@ def finished(hub: HubContext, entry: CurationEntry, work: CurationWork) -> Finis
 
 def _origin(hub: HubContext, entry: CurationEntry, basis: CurationBasis) -> CurationOrigin:
     settings = hub.settings.curation
-    methods = dict.fromkeys(f"{one.task} {one.method}" for one in basis.candidates)
-    models = dict.fromkeys(one.model for one in basis.candidates if one.model)
+    methods = dict.fromkeys(
+        f"{candidate.task} {candidate.method}" for candidate in basis.candidates
+    )
+    models = dict.fromkeys(candidate.model for candidate in basis.candidates if candidate.model)
     return CurationOrigin(
         hub=urlsplit(hub.settings.web.url).hostname or HUB,
         request=entry.request or "",

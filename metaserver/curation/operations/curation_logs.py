@@ -19,22 +19,22 @@ MOST_LOGS, MOST_BYTES = 200, 16 * 2**20
 class CurationLogs:
     """The logs of the curations that are at work."""
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
-        self._most = most
+    def __init__(self, limit: int = MOST_BYTES) -> None:
+        self._most = limit
         self._known: OrderedDict[str, tuple[Sequence[CurationEvent], int]] = OrderedDict()
 
     async def read(
         self, connection: AsyncConnection, entry: CurationEntry
     ) -> Sequence[CurationEvent]:
         """Return the events of a curation, as they were sent; `entry` is of this transaction."""
-        known, _ = self._known.pop(entry.id, ((), 0))
-        log = known[: entry.events]
+        cached, _ = self._known.pop(entry.id, ((), 0))
+        log = cached[: entry.events]
         if len(log) < entry.events:
             rows = await curations.log(connection, entry.id, since=len(log))
-            new = msgspec.json.decode(
+            newer = msgspec.json.decode(
                 b"[" + b",".join(row.event for row in rows) + b"]", type=list[CurationEvent]
             )
-            log = [*log, *new]
+            log = [*log, *newer]
         self._known[entry.id] = log, entry.bytes
         self._shrink()
         return log

@@ -53,8 +53,8 @@ class ChallengeRules:
 
     def guarded(self) -> Sequence[Corpus]:
         """Return the corpora of phases that are not closed."""
-        others = [state for state in PhaseState if state is not PhaseState.CLOSED]
-        return [running.corpus for running in self._phases(*others)]
+        open_states = [state for state in PhaseState if state is not PhaseState.CLOSED]
+        return [running.corpus for running in self._phases(*open_states)]
 
     def published(self, article: str) -> StoredArticle | None:
         """Return the place of an article of a closed phase."""
@@ -68,10 +68,12 @@ class ChallengeRules:
         """Return the vocabulary of answers: of the release that is set, or of the newest phase."""
         if self._settings.curation.release:
             if self._release is None:
-                found = vocabulary_of(self._settings, self._settings.curation.release)
-                self._release = found, found.name
+                vocabulary = vocabulary_of(self._settings, self._settings.curation.release)
+                self._release = vocabulary, vocabulary.name
             return self._release
-        newest = max(self._scheduler.phases.values(), key=lambda one: one.phase.id, default=None)
+        newest = max(
+            self._scheduler.phases.values(), key=lambda running: running.phase.id, default=None
+        )
         if newest is None:
             return FormatVocabulary(), ""
         return newest.vocabulary, newest.vocabulary.name
@@ -84,8 +86,9 @@ class ChallengeRules:
 
 def _has_passed(registered: RegisteredServer) -> bool:
     """Return whether the newest conformance run of a server, for any phase, was passed."""
-    made = [
-        msgspec.json.decode(one, type=ConformanceVerdict) for one in registered.verdicts.values()
+    verdicts = [
+        msgspec.json.decode(document, type=ConformanceVerdict)
+        for document in registered.verdicts.values()
     ]
-    newest = max(made, key=lambda verdict: verdict.at, default=None)
+    newest = max(verdicts, key=lambda verdict: verdict.at, default=None)
     return newest is not None and newest.passed

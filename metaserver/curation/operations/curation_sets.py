@@ -157,7 +157,7 @@ async def create(hub: HubContext, caller: Caller, request: NewSet) -> SetDetail:
             phase_id=running.phase.id,
             plan=plan,
             now=hub.clock(),
-            seats=[asdict(one) for one in seats],
+            seats=[asdict(seat) for seat in seats],
         )
         await audit_log(
             connection,
@@ -177,13 +177,13 @@ async def create(hub: HubContext, caller: Caller, request: NewSet) -> SetDetail:
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[SetSummary]:
     """Return the sets in which the caller has articles or adjudicates; to organisers all."""
     async with hub.store.reading() as connection:
-        known = await curation_sets.list_all(connection)
-        found = []
-        for entry in known:
+        entries = await curation_sets.list_all(connection)
+        summaries = []
+        for entry in entries:
             seats = await _own_seats(connection, entry, caller)
             if seats or caller.organiser or adjudicates(entry, caller):
-                found.append(_summary(entry, seats, caller))
-    return found
+                summaries.append(_summary(entry, seats, caller))
+    return summaries
 
 
 @operation("CurationSets.get", "GET /curation-sets/{set}", Role.CURATOR)
@@ -234,29 +234,29 @@ async def seen_set(hub: HubContext, caller: Caller, name: str) -> SetEntry:
     """Return a set in which the caller has articles or adjudicates; else `RefusedError`."""
     async with hub.store.reading() as connection:
         entry = await curation_sets.get(connection, name)
-    own = entry is not None and (
+    is_own = entry is not None and (
         adjudicates(entry, caller) or caller.token_id in entry.plan.curators
     )
-    if entry is None or not own:
+    if entry is None or not is_own:
         raise RefusedError(Refusal.UNKNOWN, f"there is no set {name!r}", field="set")
     return entry
 
 
-def _positions(running: RunningPhase, named: Sequence[str]) -> Sequence[int]:
+def _positions(running: RunningPhase, articles: Sequence[str]) -> Sequence[int]:
     """Return the positions of articles of a phase; `RefusedError` for others."""
-    if not named:
-        named = running.corpus.ids
-    if len(named) > MOST_ARTICLES:
+    if not articles:
+        articles = running.corpus.ids
+    if len(articles) > MOST_ARTICLES:
         message = f"a set has at most {MOST_ARTICLES:,} articles: name some of the phase's"
         raise RefusedError(Refusal.INVALID, message, field="articles")
-    found: dict[int, None] = {}
-    for name in named:
+    positions: dict[int, None] = {}
+    for name in articles:
         position = running.positions.get(ArticleId(name))
         if position is None:
             message = f"phase {running.name} has no article {name!r}"
             raise RefusedError(Refusal.UNKNOWN, message, field="articles")
-        found[position] = None
-    return list(found)
+        positions[position] = None
+    return list(positions)
 
 
 def require_closed(running: RunningPhase) -> None:
@@ -286,7 +286,7 @@ def _summary(entry: SetEntry, seats: Sequence[SeatEntry], caller: Caller) -> Set
         created_at=entry.created_at,
         closed_at=entry.closed_at,
         given=len(seats),
-        submitted=sum(one.state is CurationStanding.SUBMITTED for one in seats),
+        submitted=sum(seat.state is CurationStanding.SUBMITTED for seat in seats),
         adjudicates=adjudicates(entry, caller),
     )
 
@@ -297,18 +297,18 @@ async def set_detail(hub: HubContext, caller: Caller, name: str) -> SetDetail:
     corpus = hub.phase(entry.phase).corpus
     async with hub.store.reading() as connection:
         seats = await _own_seats(connection, entry, caller)
-        positions = list(dict.fromkeys(one.position for one in seats))
+        positions = list(dict.fromkeys(seat.position for seat in seats))
         titles = await articles.titles(connection, corpus.id, positions)
     by_article: Mapping[int, list[SeatDetail]] = {position: [] for position in positions}
-    for one in seats:
-        by_article[one.position].append(
+    for seat in seats:
+        by_article[seat.position].append(
             SeatDetail(
-                curator=one.label,
-                token=one.token_id,
-                seat=one.seat,
-                state=one.state.value if one.state else "",
-                curation=one.curation or "",
-                active_ms=one.active_ms,
+                curator=seat.label,
+                token=seat.token_id,
+                seat=seat.seat,
+                state=seat.state.value if seat.state else "",
+                curation=seat.curation or "",
+                active_ms=seat.active_ms,
             )
         )
     return SetDetail(

@@ -151,7 +151,7 @@ class CurationWork(msgspec.Struct, frozen=True, kw_only=True):
             text=unpack(content.text).decode("utf-8", "surrogatepass"),
             basis=msgspec.json.decode(unpack(content.basis), type=CurationBasis),
             additions=read_additions(content),
-            log=[dated(one) for one in events],
+            log=[dated(event) for event in events],
         )
 
     def proteins(self) -> Mapping[str, CuratedProtein]:
@@ -160,8 +160,8 @@ class CurationWork(msgspec.Struct, frozen=True, kw_only=True):
 
     def spans(self) -> tuple[CandidateSpan, ...]:
         """Return the places of all accessions in the text's order."""
-        own = Additions(spans=self.basis.spans)
-        return united(own, self.additions).spans if self.additions.spans else self.basis.spans
+        additions = Additions(spans=self.basis.spans)
+        return united(additions, self.additions).spans if self.additions.spans else self.basis.spans
 
 
 def read_additions(content: CurationContent) -> Additions:
@@ -187,13 +187,13 @@ def packed_basis(basis: CurationBasis) -> bytes:
 
 
 def view(
-    entry: CurationEntry, work: CurationWork, of_set: str, *, own: bool, newest_version: int
+    entry: CurationEntry, work: CurationWork, of_set: str, *, is_own: bool, newest_version: int
 ) -> CurationDetail:
     """Return a curation with all that a page shows; slow: call it in a thread."""
     state, basis = fold(work.log), work.basis
     return CurationDetail(
         **msgspec.structs.asdict(CurationSummary.of(entry, of_set)),
-        own=own,
+        own=is_own,
         text=work.text,
         version=basis.version,
         newest_version=newest_version,
@@ -203,7 +203,7 @@ def view(
         proteins=work.proteins(),
         spans=work.spans(),
         evidence=basis.evidence,
-        decisions=tuple(_decisions(state, {one.key for one in basis.candidates})),
+        decisions=tuple(_decisions(state, {candidate.key for candidate in basis.candidates})),
         relevant=state.relevant,
         note=state.note,
         publication=published(entry.article, basis, state),
@@ -216,8 +216,8 @@ def view(
 
 def published(article: str, basis: CurationBasis, state: CurationState) -> Publication:
     """Return the publication of an article: as its curator mended it, else as it was sent."""
-    known = basis.publication.over(Publication.named(article))
-    return known if state.publication is None else state.publication
+    publication = basis.publication.over(Publication.named(article))
+    return publication if state.publication is None else state.publication
 
 
 def _decisions(state: CurationState, candidates: Set[ItemKey]) -> Sequence[DecidedItem]:
@@ -225,17 +225,17 @@ def _decisions(state: CurationState, candidates: Set[ItemKey]) -> Sequence[Decid
         DecidedItem(
             task=str(task),
             item=item,
-            decision=one.decision,
-            at=one.at,
-            implied=one.implied,
-            by_hand=one.by_hand and (task, item) not in candidates,
-            reason=one.reason,
-            replaced=one.replaced,
-            evidence=one.evidence,
-            method=one.method,
-            type=one.type,
-            experiments=one.experiments,
-            note=one.note,
+            decision=decision.decision,
+            at=decision.at,
+            implied=decision.implied,
+            by_hand=decision.by_hand and (task, item) not in candidates,
+            reason=decision.reason,
+            replaced=decision.replaced,
+            evidence=decision.evidence,
+            method=decision.method,
+            type=decision.type,
+            experiments=decision.experiments,
+            note=decision.note,
         )
-        for (task, item), one in state.items.items()
+        for (task, item), decision in state.items.items()
     ]

@@ -94,14 +94,14 @@ async def open_(hub: HubContext, caller: Caller, request: NewCuration) -> Curati
     if await is_withheld(hub, caller, live):
         raise RefusedError(Refusal.STATE, GUARDED)
     async with hub.store.reading() as connection:
-        known = await curations.of_request(connection, token_id, live.key)
+        curation = await curations.of_request(connection, token_id, live.key)
         count = await curations.count_of(connection, token_id)
-    if known is None:
+    if curation is None:
         if count >= MOST_CURATIONS:
             message = f"{count:,} curations: no more are kept for this token; delete some"
             raise RefusedError(Refusal.TOO_MANY, message)
-        known = await _opened(hub, caller, token_id, live)
-    return await curation_detail(hub, caller, known)
+        curation = await _opened(hub, caller, token_id, live)
+    return await curation_detail(hub, caller, curation)
 
 
 @operation("Curation.get", "GET /curations/{curation}", Role.CURATOR)
@@ -117,9 +117,9 @@ async def list_(
     """Return the token's curations, those first that changed last; to organisers those of all."""
     token_id = None if caller.organiser else token_of(caller)
     async with hub.store.reading() as connection:
-        found = await curations.list_of(connection, token_id, limit=request.limit)
-        names = await curation_sets.names_of(connection, [one.id for one in found])
-    return [CurationSummary.of(one, names.get(one.id, "")) for one in found]
+        entries = await curations.list_of(connection, token_id, limit=request.limit)
+        names = await curation_sets.names_of(connection, [entry.id for entry in entries])
+    return [CurationSummary.of(entry, names.get(entry.id, "")) for entry in entries]
 
 
 @operation("Curation.refresh", "POST /curations/{curation}/refresh", Role.CURATOR)
@@ -134,8 +134,8 @@ async def refresh(hub: HubContext, caller: Caller, request: OneCuration) -> Cura
         content = await curations.content(connection, entry.id)
     if await caller.aside(_version, content) >= live.version:
         return await curation_detail(hub, caller, entry)
-    new = await _basis(hub, caller, live)
-    packed = await caller.aside(_merged, new, content)
+    newer = await _basis(hub, caller, live)
+    packed = await caller.aside(_merged, newer, content)
     async with hub.store.writing() as connection:
         await open_entry(connection, entry.id)
         await curations.change(connection, entry.id, basis=packed, changed_at=hub.clock())
@@ -155,7 +155,9 @@ async def submit(hub: HubContext, caller: Caller, request: Submission) -> Curati
         content = await curations.content(connection, entry.id)
         events = await curations.log(connection, entry.id)
     if request.seen is not None and request.seen < entry.events:
-        raise MissingEventsError([(one.seq, read_event(one)) for one in events[request.seen :]])
+        raise MissingEventsError(
+            [(event.seq, read_event(event)) for event in events[request.seen :]]
+        )
     if not request.undecided:
         work = await caller.aside(CurationWork.read, content, events)
         await caller.aside(_require_decided, work)
@@ -261,11 +263,11 @@ def _require_open(entry: CurationEntry) -> None:
 
 
 def _require_decided(work: CurationWork) -> None:
-    left = undecided(work.basis, fold(work.log))
-    if left:
-        named = ", ".join(" ".join((one.task, *one.item)) for one in left[:MOST_NAMED])
-        message = f"{len(left)} candidates without a decision: {named}"
-        detail = {"undecided": [msgspec.to_builtins(one) for one in left]}
+    remaining = undecided(work.basis, fold(work.log))
+    if remaining:
+        names = ", ".join(" ".join((item.task, *item.item)) for item in remaining[:MOST_NAMED])
+        message = f"{len(remaining)} candidates without a decision: {names}"
+        detail = {"undecided": [msgspec.to_builtins(item) for item in remaining]}
         raise RefusedError(Refusal.STATE, message, field="undecided", detail=detail)
 
 
@@ -288,11 +290,11 @@ async def _opened(
         changed_at=now,
     )
     async with hub.store.writing() as connection:
-        known = await curations.of_request(connection, token_id, stored.id)
-        if known is None:
+        curation = await curations.of_request(connection, token_id, stored.id)
+        if curation is None:
             content = CurationContent(text=stored.text, basis=packed)
             await curations.add(connection, entry, content)
-    return known or entry
+    return curation or entry
 
 
 async def _basis(hub: HubContext, caller: Caller, live: LiveRequest) -> CurationBasis:
@@ -307,9 +309,9 @@ def _version(content: CurationContent) -> int:
     return msgspec.json.decode(unpack(content.basis), type=ShownItems).version
 
 
-def _merged(new: CurationBasis, content: CurationContent) -> bytes:
-    old = msgspec.json.decode(unpack(content.basis), type=CurationBasis)
-    return packed_basis(merged(new, old))
+def _merged(newer: CurationBasis, content: CurationContent) -> bytes:
+    older = msgspec.json.decode(unpack(content.basis), type=CurationBasis)
+    return packed_basis(merged(newer, older))
 
 
 async def curation_detail(hub: HubContext, caller: Caller, entry: CurationEntry) -> CurationDetail:
@@ -321,8 +323,8 @@ async def curation_detail(hub: HubContext, caller: Caller, entry: CurationEntry)
         events = await curations.log(connection, entry.id)
         of_set = await curation_sets.set_of(connection, entry.id)
     newest = await hub.part(CurationParts).requests.version(entry.request) if entry.request else 0
-    own = entry.token_id == caller.token_id
+    is_own = entry.token_id == caller.token_id
 
     work = await read_work(hub, caller, content, events)
     name = of_set.name if of_set is not None else ""
-    return await caller.aside(view, entry, work, name, own=own, newest_version=newest)
+    return await caller.aside(view, entry, work, name, is_own=is_own, newest_version=newest)

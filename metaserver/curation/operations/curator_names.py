@@ -80,26 +80,26 @@ class CuratorNames:
 
     def asked(self, servers: Iterable[AskedServer]) -> tuple[AskedServer, ...]:
         """Return the servers of a request, by their shown names, in the order of these."""
-        shown = (
+        servers_shown = (
             msgspec.structs.replace(
-                seen_asked(one, self._viewer),
-                server=ServerName(self.server(one.server)),
-                team=self.team(one.server),
+                seen_asked(server, self._viewer),
+                server=ServerName(self.server(server.server)),
+                team=self.team(server.server),
             )
-            for one in servers
+            for server in servers
         )
-        return tuple(sorted(shown, key=lambda one: one.server))
+        return tuple(sorted(servers_shown, key=lambda server: server.server))
 
-    def found(self, found: FoundCandidates) -> FoundCandidates:
+    def found(self, candidates_found: FoundCandidates) -> FoundCandidates:
         """Return what the answers to a request say, by the shown names of servers."""
         if self._names is None:
-            return found
-        relevant = (self._named(vote) for vote in found.relevant)
+            return candidates_found
+        relevant = (self._named(vote) for vote in candidates_found.relevant)
         return msgspec.structs.replace(
-            found,
-            candidates=tuple(map(self.candidate, found.candidates)),
+            candidates_found,
+            candidates=tuple(map(self.candidate, candidates_found.candidates)),
             relevant=tuple(sorted(relevant, key=lambda vote: vote.server)),
-            unknown=self._all(found.unknown),
+            unknown=self._all(candidates_found.unknown),
         )
 
     def candidate(self, candidate: ConsensusCandidate) -> ConsensusCandidate:
@@ -111,8 +111,8 @@ class CuratorNames:
             key=lambda vote: (-(vote.part or 0.0), vote.rank, vote.server),
         )
         mentions = tuple(
-            msgspec.structs.replace(one, servers=self._all(one.servers))
-            for one in candidate.mentions
+            msgspec.structs.replace(mention, servers=self._all(mention.servers))
+            for mention in candidate.mentions
         )
         return msgspec.structs.replace(candidate, votes=tuple(votes), mentions=mentions)
 

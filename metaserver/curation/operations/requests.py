@@ -178,18 +178,24 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
     """
     token_id = token_of(caller)
     options = await _options(hub, caller, request)
-    given = normal(Publication(pmid=request.pmid, pmcid=request.pmcid, doi=request.doi))
+    publication_given = normal(Publication(pmid=request.pmid, pmcid=request.pmcid, doi=request.doi))
     await hub.part(CurationParts).requests.require_quota(token_id)
     try:
-        read = await _article(hub, caller, request)
-        article = read.article
-        known = (given.ids, read.publication.ids, Publication.named(article.id).ids)
-        await hub.part(CurationParts).guarded.require_free(article.text, article.id, *chain(*known))
+        file_article = await _article(hub, caller, request)
+        article = file_article.article
+        ids = (
+            publication_given.ids,
+            file_article.publication.ids,
+            Publication.named(article.id).ids,
+        )
+        await hub.part(CurationParts).guarded.require_free(article.text, article.id, *chain(*ids))
     except RefusedError as error:
         if error.refusal in TELLING or isinstance(error, UnreadPdfError):
             await hub.part(CurationParts).requests.charge(token_id, caller.name)
         raise
-    publication = given.over(read.publication).over(Publication.named(article.id))
+    publication = publication_given.over(file_article.publication).over(
+        Publication.named(article.id)
+    )
     now, settings = hub.clock(), hub.settings.curation
     _, release = hub.part(CurationParts).rules.vocabulary()
     days = min(request.keep_days or settings.keep_days, settings.keep_days)
@@ -203,7 +209,9 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
         title=request.title or article.title,
         length=len(article.text),
         text=packed,
-        options=msgspec.structs.replace(options, from_pdf=read.from_pdf, publication=publication),
+        options=msgspec.structs.replace(
+            options, from_pdf=file_article.from_pdf, publication=publication
+        ),
         release=release,
         expires_at=now + days * DAY,
     )
@@ -231,19 +239,19 @@ async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequen
     """Return the token's requests, newest first; to organisers those of all."""
     token_id = None if caller.organiser else token_of(caller)
     async with hub.store.reading() as connection:
-        found = await requests.list_of(connection, token_id, limit=request.limit)
+        entries = await requests.list_of(connection, token_id, limit=request.limit)
     return [
         RequestSummary(
-            request=one.id,
-            article=one.article,
-            title=one.title,
-            length=one.length,
-            state=one.state,
-            asked_by=one.caller,
-            asked_at=one.at,
-            expires_at=one.expires_at,
+            request=entry.id,
+            article=entry.article,
+            title=entry.title,
+            length=entry.length,
+            state=entry.state,
+            asked_by=entry.caller,
+            asked_at=entry.at,
+            expires_at=entry.expires_at,
         )
-        for one in found
+        for entry in entries
     ]
 
 
@@ -272,38 +280,38 @@ async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> Con
     live = await own_request(hub, caller, request.request)
     if await is_withheld(hub, caller, live):
         raise RefusedError(Refusal.STATE, GUARDED)
-    found = await _combined(hub, caller, live, every=True)
+    combined = await _combined(hub, caller, live, every=True)
     names = await _names(hub, caller, live)
     item = tuple(sorted(part.strip() for part in request.item.split(",")))
-    for candidate in found.candidates:
+    for candidate in combined.candidates:
         if tuple(sorted(candidate.item)) == item:
-            known = live.named.entries.issuperset(item)
-            named = live.named if known else NamedPlaces()
-            [shown] = await _placed(hub, caller, live, (candidate,), named)
-            return names.candidate(shown)
+            is_searched = live.named.entries.issuperset(item)
+            places = live.named if is_searched else NamedPlaces()
+            [placed_candidate] = await _placed(hub, caller, live, (candidate,), places)
+            return names.candidate(placed_candidate)
     raise RefusedError(Refusal.UNKNOWN, f"no server named {request.item!r}", field="item")
 
 
 async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> RequestOptions:
     """Return the options of a request; `RefusedError` for those that cannot be used."""
-    given = [bool(request.article.strip()), bool(request.text.strip()), bool(request.content)]
-    if sum(given) != 1:
+    sources = [bool(request.article.strip()), bool(request.text.strip()), bool(request.content)]
+    if sum(sources) != 1:
         message = "expected exactly one of article, text and content"
         raise RefusedError(Refusal.INVALID, message, field="article")
     for task in request.tasks:
         require_one_of(task, answered_tasks(), "tasks")
-    most = hub.settings.limits.timeout
-    deadline = min(DEADLINE, most) if request.deadline is None else request.deadline
-    if deadline > most:
-        raise RefusedError(Refusal.INVALID, f"at most {most:g} seconds", field="deadline")
+    limit = hub.settings.limits.timeout
+    deadline = min(DEADLINE, limit) if request.deadline is None else request.deadline
+    if deadline > limit:
+        raise RefusedError(Refusal.INVALID, f"at most {limit:g} seconds", field="deadline")
     check_method(request.method, request.threshold, hub.part(CurationParts).models)
-    named = await _named(hub, caller, request)
+    by_name = await _named(hub, caller, request)
     return RequestOptions(
         tasks=request.tasks,
-        servers=tuple(named[name] for name in request.servers),
+        servers=tuple(by_name[name] for name in request.servers),
         deadline=deadline,
         method=request.method,
-        weights={named[name]: weight for name, weight in request.weights.items()},
+        weights={by_name[name]: weight for name, weight in request.weights.items()},
         threshold=request.threshold,
         cutoff=request.cutoff,
     )
@@ -311,22 +319,22 @@ async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> Requ
 
 async def _article(hub: HubContext, caller: Caller, request: NewRequest) -> FileArticle:
     """Return the article of a request, of at most `curation.text_bytes`; else `RefusedError`."""
-    most = hub.settings.curation.text_bytes
+    limit = hub.settings.curation.text_bytes
     if request.article.strip():
-        read = await _stored(hub, plain_id(request.article))
+        file_article = await _stored(hub, plain_id(request.article))
     elif request.content:
-        read = await read_article(
-            hub.part(CurationParts).pdfs, request.content, request.source, most, caller.aside
+        file_article = await read_article(
+            hub.part(CurationParts).pdfs, request.content, request.source, limit, caller.aside
         )
     else:
         text = request.text.replace("\r\n", "\n").replace("\r", "\n")
-        read = FileArticle(article=Article(id=ArticleId(""), text=text))
-    text = read.article.text
+        file_article = FileArticle(article=Article(id=ArticleId(""), text=text))
+    text = file_article.article.text
     size = await asyncio.to_thread(lambda: len(text.encode("utf-8", "surrogatepass")))
-    if size > most:
-        message = f"{size:,} bytes of text; at most {most:,} are taken"
+    if size > limit:
+        message = f"{size:,} bytes of text; at most {limit:,} are taken"
         raise RefusedError(Refusal.TOO_LARGE, message)
-    return read
+    return file_article
 
 
 async def _stored(hub: HubContext, article: str) -> FileArticle:
@@ -335,18 +343,18 @@ async def _stored(hub: HubContext, article: str) -> FileArticle:
     One that is in another phase too is refused in the same words as one that is in no phase.
     """
     parts = hub.part(CurationParts)
-    found = parts.rules.published(article)
+    article_found = parts.rules.published(article)
     guarded = await parts.guarded.holds(frozenset(), article)
     sources = hub.settings.curation.sources
-    if found is None and sources and not guarded:
-        most = hub.settings.curation.text_bytes
-        fetched = await fetch(hub.servers.client, parts.pdfs, sources, article, most)
+    if article_found is None and sources and not guarded:
+        limit = hub.settings.curation.text_bytes
+        fetched = await fetch(hub.servers.client, parts.pdfs, sources, article, limit)
         calls_itself = (fetched.article.id, *fetched.publication.ids)
         await parts.guarded.require_free("", *calls_itself)
         return with_id(fetched, article)
-    if found is None or guarded:
+    if article_found is None or guarded:
         raise not_there(article)
-    corpus, position = found.corpus, found.position
+    corpus, position = article_found.corpus, article_found.position
     [text] = await hub.store.article_texts(corpus.id, range(position, position + 1))
     async with hub.store.reading() as connection:
         [listed] = await articles.list_page(connection, corpus.id, position, 1)
@@ -358,19 +366,19 @@ async def _named(hub: HubContext, caller: Caller, request: NewRequest) -> Mappin
     if not (request.servers or request.weights):
         return {}
     async with hub.store.reading() as connection:
-        known = await servers.list_all(connection)
+        registered = await servers.list_all(connection)
     serving = {
-        one.server.name: one.team or ""
-        for one in known
-        if one.retired_at is None and one.serves_curators
+        server.server.name: server.team or ""
+        for server in registered
+        if server.retired_at is None and server.serves_curators
     }
-    shown = (await CuratorNames.of(hub, caller, serving)).by_shown()
+    by_shown = (await CuratorNames.of(hub, caller, serving)).by_shown()
     for field, names in (("servers", request.servers), ("weights", tuple(request.weights))):
         for name in names:
-            if name not in shown:
+            if name not in by_shown:
                 message = f"there is no server {name!r} that serves curators"
                 raise RefusedError(Refusal.UNKNOWN, message, field=field)
-    return shown
+    return by_shown
 
 
 async def _ended(hub: HubContext, live: LiveRequest, seconds: float) -> None:
@@ -409,9 +417,9 @@ async def _combined(
 
 async def _found(hub: HubContext, caller: Caller, live: LiveRequest) -> FoundCandidates:
     """Return the candidates that are listed, with their places."""
-    found = await _combined(hub, caller, live)
-    candidates = await _placed(hub, caller, live, found.candidates, live.named)
-    return msgspec.structs.replace(found, candidates=candidates)
+    combined = await _combined(hub, caller, live)
+    candidates = await _placed(hub, caller, live, combined.candidates, live.named)
+    return msgspec.structs.replace(combined, candidates=candidates)
 
 
 async def _placed(
@@ -419,31 +427,35 @@ async def _placed(
     caller: Caller,
     live: LiveRequest,
     candidates: tuple[ConsensusCandidate, ...],
-    named: NamedPlaces,
+    places: NamedPlaces,
 ) -> tuple[ConsensusCandidate, ...]:
     """Return candidates with places, also those that no server showed in the text."""
-    if all(one.mentions for one in candidates):
+    if all(candidate.mentions for candidate in candidates):
         return candidates
     proteins = hub.part(CurationParts).proteins(live.stored.release)
     packed = live.stored.text
 
     def place() -> tuple[ConsensusCandidate, ...]:
-        return placed(candidates, unpack(packed).decode("utf-8", "surrogatepass"), proteins, named)
+        return placed(candidates, unpack(packed).decode("utf-8", "surrogatepass"), proteins, places)
 
     async with live.placing:  # who waits for the same names has them then
         return await caller.aside(place)
 
 
-def _changed(hub: HubContext, live: LiveRequest, found: FoundCandidates) -> Set[ServerName]:
+def _changed(
+    hub: HubContext, live: LiveRequest, candidates_found: FoundCandidates
+) -> Set[ServerName]:
     """Return the servers of a request that have changed since the models that were applied."""
     models = hub.part(CurationParts).models
-    applied = [task for task, model in models.items() if found.methods.get(task) == model.method]
+    applied = [
+        task for task, model in models.items() if candidates_found.methods.get(task) == model.method
+    ]
     changed = {name for task in applied for name in models.changed.get(task, ())}
     return changed & live.servers.keys()
 
 
 async def _names(hub: HubContext, caller: Caller, live: LiveRequest) -> CuratorNames:
-    teams = {one.server: one.team for one in live.servers.values()}
+    teams = {server.server: server.team for server in live.servers.values()}
     return await CuratorNames.of(hub, caller, teams)
 
 
@@ -454,11 +466,13 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
     """
     version, state, message, settled = live.version, live.state, live.message, live.settled
     names = await _names(hub, caller, live)
-    asked = names.asked(live.servers.values())
+    servers_asked = names.asked(live.servers.values())
     withheld = await is_withheld(hub, caller, live)
-    found = FoundCandidates() if withheld else names.found(await _found(hub, caller, live))
+    candidates_found = (
+        FoundCandidates() if withheld else names.found(await _found(hub, caller, live))
+    )
     if withheld:
-        asked = tuple(msgspec.structs.replace(one, hits=0) for one in asked)
+        servers_asked = tuple(msgspec.structs.replace(server, hits=0) for server in servers_asked)
     stored = live.stored
     return RequestDetail(
         request=stored.id,
@@ -475,10 +489,10 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
         expires_at=stored.expires_at,
         release=stored.release,
         settled=settled,
-        methods=found.methods,
-        unknown=found.unknown,
-        changed=tuple(sorted(map(names.server, _changed(hub, live, found)))),
-        servers=asked,
-        candidates=found.candidates,
-        relevant=found.relevant,
+        methods=candidates_found.methods,
+        unknown=candidates_found.unknown,
+        changed=tuple(sorted(map(names.server, _changed(hub, live, candidates_found)))),
+        servers=servers_asked,
+        candidates=candidates_found.candidates,
+        relevant=candidates_found.relevant,
     )

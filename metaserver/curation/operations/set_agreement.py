@@ -164,23 +164,27 @@ async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> 
     the caller has still to submit are left out.
     """
     work = await compared_work(hub, caller, request)
-    found = await caller.aside(agreement, work.articles, request.task)
+    agreement_found = await caller.aside(agreement, work.articles, request.task)
     return SetAgreement(
         set=request.set,
         task=request.task,
         pairs=tuple(
             PairDetail(
-                first=one.a,
-                second=one.b,
-                articles=one.articles,
-                measures=_estimates(estimates(one.measures)),
+                first=pair.a,
+                second=pair.b,
+                articles=pair.articles,
+                measures=_estimates(estimates(pair.measures)),
             )
-            for one in common(found)
+            for pair in common(agreement_found)
         ),
-        overall=_estimates(estimates(overall(found))),
+        overall=_estimates(estimates(overall(agreement_found))),
         articles=tuple(
-            ArticleAgreementDetail(article=one.article, value=one.value, curators=one.curators)
-            for one in found.articles
+            ArticleAgreementDetail(
+                article=article_agreement.article,
+                value=article_agreement.value,
+                curators=article_agreement.curators,
+            )
+            for article_agreement in agreement_found.articles
         ),
     )
 
@@ -197,17 +201,23 @@ async def get_disagreements(
     set, nobody sees those of articles whose gold they make who may not rule on them.
     """
     work = await compared_work(hub, caller, request)
-    found = await caller.aside(open_questions, work.articles, request.task)
-    made = await rulings_of(hub, work, request.task, found)
-    shown = [one for one in found if _may_see(work, caller, one.article)]
-    left = [one for one in shown if one.question not in made]
-    listed = (shown if request.ruled else left)[request.since : request.since + request.limit]
+    questions = await caller.aside(open_questions, work.articles, request.task)
+    rulings_made = await rulings_of(hub, work, request.task, questions)
+    visible = [
+        disagreement for disagreement in questions if _may_see(work, caller, disagreement.article)
+    ]
+    unruled = [
+        disagreement for disagreement in visible if disagreement.question not in rulings_made
+    ]
+    listed = (visible if request.ruled else unruled)[request.since : request.since + request.limit]
     return SetDisagreements(
         set=request.set,
         task=request.task,
-        total=len(shown),
-        left=len(left),
-        disagreements=tuple([one async for one in _all_shown(hub, work, listed, made)]),
+        total=len(visible),
+        left=len(unruled),
+        disagreements=tuple(
+            [disagreement async for disagreement in _all_shown(hub, work, listed, rulings_made)]
+        ),
     )
 
 
@@ -222,20 +232,22 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
     if not adjudicates(entry, caller):
         raise RefusedError(Refusal.NOT_YOURS, "only an adjudicator of this set rules")
     question = request.article, tuple(sorted(request.item))
-    found = await caller.aside(open_questions, work.articles, request.task)
-    asked = next((one for one in found if one.question == question), None)
-    if asked is None:
+    questions = await caller.aside(open_questions, work.articles, request.task)
+    disagreement = next(
+        (disagreement for disagreement in questions if disagreement.question == question), None
+    )
+    if disagreement is None:
         message = "the two curators do not differ on it, or your own curation is not submitted"
         raise RefusedError(Refusal.UNKNOWN, message, field="item")
     curators = work.tokens[request.article][:2]
-    named = [f"token {one}" for one in curators]
-    check_adjudicator(f"token {caller.token_id}", named, may_be_one=entry.plan.own)
+    curator_names = [f"token {curator}" for curator in curators]
+    check_adjudicator(f"token {caller.token_id}", curator_names, may_be_one=entry.plan.own)
     ruling = RulingEntry(
         task=request.task,
         position=work.positions[request.article],
         item=question[1],
         choice=request.choice.value,
-        verdict=asked.verdict(request.choice),
+        verdict=disagreement.verdict(request.choice),
         adjudicator=caller.name,
         at=hub.clock(),
     )
@@ -263,8 +275,8 @@ async def compared_work(hub: HubContext, caller: Caller, request: TaskOfSet) -> 
     if entry.plan.blind and not adjudicates(entry, caller):
         raise RefusedError(Refusal.NOT_YOURS, "the set is blind: its adjudicators compare")
     work = await load_work(hub, entry, request.task)
-    shown = [one for one in work.articles if not _is_to_submit(work, caller, one)]
-    return replace(work, articles=shown)
+    visible = [article for article in work.articles if not _is_to_submit(work, caller, article)]
+    return replace(work, articles=visible)
 
 
 async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
@@ -275,31 +287,33 @@ async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
         seats = await curation_sets.seats(connection, entry.id)
         logs = await curation_sets.finished_logs(connection, entry.id)
     states = await asyncio.to_thread(_states, logs)
-    named = _names(seats)
+    names = _names(seats)
     by_position: dict[int, list[SeatEntry]] = {}
-    for one in seats:
-        by_position.setdefault(one.position, []).append(one)
+    for seat in seats:
+        by_position.setdefault(seat.position, []).append(seat)
     return SetWork(
         entry=entry,
         articles=[
             SetArticle(
                 article=corpus.ids[position],
                 seats=len(of_it),
-                curators={one.seat: named[one.token_id] for one in of_it},
-                states={one.seat: states[one.curation] for one in of_it if one.curation in states},
+                curators={seat.seat: names[seat.token_id] for seat in of_it},
+                states={
+                    seat.seat: states[seat.curation] for seat in of_it if seat.curation in states
+                },
             )
             for position, of_it in by_position.items()
         ],
         positions={corpus.ids[position]: position for position in by_position},
         tokens={
-            corpus.ids[position]: [one.token_id for one in of_it]
+            corpus.ids[position]: [seat.token_id for seat in of_it]
             for position, of_it in by_position.items()
         },
     )
 
 
 async def rulings_of(
-    hub: HubContext, work: SetWork, task: str, asked: Iterable[Disagreement]
+    hub: HubContext, work: SetWork, task: str, disagreements: Iterable[Disagreement]
 ) -> Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]]:
     """Return the rulings on disagreements by article and item: the choice, and who made it.
 
@@ -309,22 +323,22 @@ async def rulings_of(
     corpus = hub.phase(work.entry.phase).corpus
     async with hub.store.reading() as connection:
         stored = await curation_sets.rulings(connection, work.entry.id, task)
-    made = {(str(corpus.ids[one.position]), one.item): one for one in stored}
-    found = {}
-    for one in asked:
-        ruling = made.get(one.question)
-        if ruling and one.verdict(choice := RulingChoice(ruling.choice)) == ruling.verdict:
-            found[one.question] = choice, ruling.adjudicator
-    return found
+    by_question = {(str(corpus.ids[ruling.position]), ruling.item): ruling for ruling in stored}
+    rulings = {}
+    for disagreement in disagreements:
+        ruling = by_question.get(disagreement.question)
+        if ruling and disagreement.verdict(choice := RulingChoice(ruling.choice)) == ruling.verdict:
+            rulings[disagreement.question] = choice, ruling.adjudicator
+    return rulings
 
 
 def _states(logs: Mapping[str, Sequence[EventEntry]]) -> Mapping[str | None, CurationState]:
-    return {key: fold([dated(one) for one in events]) for key, events in logs.items()}
+    return {key: fold([dated(event) for event in events]) for key, events in logs.items()}
 
 
 def _names(seats: Sequence[SeatEntry]) -> Mapping[int, str]:
     """Return a name of each curator; of two with the same label, with their tokens' ids."""
-    labels = {one.token_id: one.label for one in seats}
+    labels = {seat.token_id: seat.label for seat in seats}
     times = Counter(labels.values())
     return {
         token_id: label if label and times[label] == 1 else f"{label} #{token_id}".strip()
@@ -335,44 +349,46 @@ def _names(seats: Sequence[SeatEntry]) -> Mapping[int, str]:
 def _is_to_submit(work: SetWork, caller: Caller, article: SetArticle) -> bool:
     """Return whether a caller has an article that is not submitted yet."""
     seats = enumerate(work.tokens[article.article], start=1)
-    return any(one == caller.token_id and seat not in article.states for seat, one in seats)
+    return any(
+        token_id == caller.token_id and seat not in article.states for seat, token_id in seats
+    )
 
 
 def _may_see(work: SetWork, caller: Caller, article: str) -> bool:
     """Return whether a caller may see the two decisions on an article."""
     plan = work.entry.plan
-    own = caller.token_id in work.tokens[article][:2]
-    return not own or plan.own or not plan.blind
+    is_own = caller.token_id in work.tokens[article][:2]
+    return not is_own or plan.own or not plan.blind
 
 
 async def _all_shown(
     hub: HubContext,
     work: SetWork,
     listed: Sequence[Disagreement],
-    made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
+    rulings_made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
 ) -> AsyncIterator[DisagreementDetail]:
     """Yield disagreements with their words; of texts, one is in memory at a time."""
     corpus = hub.phase(work.entry.phase).corpus
-    by_article = {one.article: one for one in work.articles}
-    for article, of_it in groupby(listed, key=lambda one: one.article):
+    by_article = {article.article: article for article in work.articles}
+    for article, of_it in groupby(listed, key=lambda disagreement: disagreement.article):
         at = work.positions[article]
         [text] = await hub.store.article_texts(corpus.id, range(at, at + 1))
-        for one in of_it:
-            yield _shown(one, by_article[article], text, made)
+        for disagreement in of_it:
+            yield _shown(disagreement, by_article[article], text, rulings_made)
 
 
 def _shown(
-    one: Disagreement,
+    disagreement: Disagreement,
     article: SetArticle,
     text: str,
-    made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
+    rulings_made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
 ) -> DisagreementDetail:
-    choice, adjudicator = made.get(one.question, ("", ""))
+    choice, adjudicator = rulings_made.get(disagreement.question, ("", ""))
     return DisagreementDetail(
-        article=one.article,
-        item=one.item,
-        first=_side(article.curators[1], one.first, text),
-        second=_side(article.curators[2], one.second, text),
+        article=disagreement.article,
+        item=disagreement.item,
+        first=_side(article.curators[1], disagreement.first, text),
+        second=_side(article.curators[2], disagreement.second, text),
         ruling=str(choice),
         adjudicator=adjudicator,
     )
@@ -391,11 +407,11 @@ def _side(curator: str, decided: ItemDecision, text: str) -> SideOfDisagreement:
 
 def _words(text: str, places: Sequence[Place]) -> Iterator[str]:
     """Yield the words at places; each of many may be the whole article, so they end somewhere."""
-    left = MOST_WORDS
+    remaining = MOST_WORDS
     for start, end in places:
-        if left > 0:
-            words = text[start : min(end, start + left)]
-            left -= len(words)
+        if remaining > 0:
+            words = text[start : min(end, start + remaining)]
+            remaining -= len(words)
             yield words
 
 

@@ -91,33 +91,33 @@ class SetGoldReport(msgspec.Struct, frozen=True, kw_only=True):
 async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGoldReport:
     """Return what the gold of a set would be, and which servers had proposed it."""
     work = await _work(hub, caller, request)
-    made = await _made(hub, work, request.task)
+    merged_gold = await _made(hub, work, request.task)
     running = hub.phase(work.entry.phase)
-    items, share = len(made.gold), None
+    items, share = len(merged_gold.gold), None
     unproposed: tuple[ProposedGoldItem, ...] = ()
     servers: Mapping[str, int] = {}
-    if made.of_items:
+    if merged_gold.of_items:
         proposed = {
             article: await proposals(hub, running, article, position, request.task)
             for article, position in work.positions.items()
         }
-        found = await asyncio.to_thread(bias_report, made, proposed)
-        items, share, servers = len(found.items), found.share, by_server(found)
+        bias = await asyncio.to_thread(bias_report, merged_gold, proposed)
+        items, share, servers = len(bias.items), bias.share, by_server(bias)
         unproposed = tuple(
             ProposedGoldItem(
-                article=one.article,
-                item=(one.item,) if isinstance(one.item, str) else tuple(one.item),
+                article=item.article,
+                item=(item.item,) if isinstance(item.item, str) else tuple(item.item),
             )
-            for one in found.unproposed
+            for item in bias.unproposed
         )
     return SetGoldReport(
         set=request.set,
         task=request.task,
-        source=made.source,
-        agreed=made.agreed,
-        ruled=made.ruled,
-        empty=tuple(made.empty),
-        missing=tuple(made.missing),
+        source=merged_gold.source,
+        agreed=merged_gold.agreed,
+        ruled=merged_gold.ruled,
+        empty=tuple(merged_gold.empty),
+        missing=tuple(merged_gold.missing),
         items=items,
         by_hand=share,
         unproposed=unproposed,
@@ -149,23 +149,23 @@ async def export(hub: HubContext, caller: Caller, request: SetExport) -> Exporte
     entry = await seen_set(hub, caller, request.set)
     async with hub.store.reading() as connection:
         seats = await curation_sets.seats(connection, entry.id)
-        keys = [one.curation for one in seats if one.state is CurationStanding.SUBMITTED]
-        found = [await curations.get(connection, key) for key in keys if key]
-        known = [one for one in found if one is not None]
-    if not known:
+        keys = [seat.curation for seat in seats if seat.state is CurationStanding.SUBMITTED]
+        entries = [await curations.get(connection, key) for key in keys if key]
+        existing = [entry for entry in entries if entry is not None]
+    if not existing:
         raise RefusedError(Refusal.STATE, "no curation is submitted yet")
-    if sum(one.length + one.bytes for one in known) > MOST_CHARACTERS:
+    if sum(entry.length + entry.bytes for entry in existing) > MOST_CHARACTERS:
         message = f"more than {MOST_CHARACTERS:,} characters and events: export single curations"
         raise RefusedError(Refusal.TOO_LARGE, message)
-    done = []
-    for one in known:
+    finished_curations = []
+    for one in existing:
         async with hub.store.reading() as connection:
             content = await curations.content(connection, one.id)
             events = await curations.log(connection, one.id)
         work = await read_work(hub, caller, content, events)
-        done.append(await asyncio.to_thread(finished, hub, one, work))
+        finished_curations.append(await asyncio.to_thread(finished, hub, one, work))
     form = FORMATS[request.format]
-    written = await asyncio.to_thread(form.write, done)
+    written = await asyncio.to_thread(form.write, finished_curations)
     return ExportedFile(
         source=f"{entry.name}{form.suffix}", media_type=form.media_type, content=written
     )
@@ -176,35 +176,35 @@ async def _work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:
 
 
 async def _made(hub: HubContext, work: SetWork, task: str) -> SetGold:
-    asked = await asyncio.to_thread(open_questions, work.articles, task)
-    made = await rulings_of(hub, work, task, asked)
-    return await asyncio.to_thread(set_gold, work.entry.name, work.articles, task, made)
+    questions = await asyncio.to_thread(open_questions, work.articles, task)
+    rulings = await rulings_of(hub, work, task, questions)
+    return await asyncio.to_thread(set_gold, work.entry.name, work.articles, task, rulings)
 
 
 async def _proposal(hub: HubContext, caller: Caller, request: Publication) -> NewGold:
     """Return a set's gold as a file for its phase; `RefusedError` while it is not complete."""
     work = await _work(hub, caller, request)
-    made = await _made(hub, work, request.task)
-    if made.missing and not request.partial:
-        message = f"{len(made.missing)} articles are not submitted by both curators yet"
+    merged_gold = await _made(hub, work, request.task)
+    if merged_gold.missing and not request.partial:
+        message = f"{len(merged_gold.missing)} articles are not submitted by both curators yet"
         raise RefusedError(Refusal.STATE, message, field="partial")
-    if not made.articles:
+    if not merged_gold.articles:
         raise RefusedError(Refusal.STATE, "no article is submitted by both curators yet")
     task = TaskName(request.task)
     present = hub.phase(work.entry.phase).gold.get(task)
-    content = await asyncio.to_thread(_content, task, made, present)
+    content = await asyncio.to_thread(_content, task, merged_gold, present)
     newest = present.version if present is not None else 0  # its other articles are in the content
     return NewGold(
         phase=work.entry.phase,
         task=request.task,
         content=content,
-        source=made.source,
+        source=merged_gold.source,
         replaces=newest if request.replaces is None else request.replaces,
     )
 
 
-def _content(task: TaskName, made: SetGold, present: GoldVersion | None) -> bytes:
+def _content(task: TaskName, merged_gold: SetGold, present: GoldVersion | None) -> bytes:
     """Return the gold file of a set, with the present gold of other articles."""
     if present is None:
-        return made.content(None)
-    return made.content(read_gold(task, unpacked(present.content), present.source))
+        return merged_gold.content(None)
+    return merged_gold.content(read_gold(task, unpacked(present.content), present.source))

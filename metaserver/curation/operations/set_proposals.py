@@ -34,7 +34,9 @@ async def stored_basis(
             outcome=Outcome.OK,
             message="",
             hits=0,
-            payloads=pack_json({task: one for task, one in payloads.items() if task in tasks}),
+            payloads=pack_json(
+                {task: payload for task, payload in payloads.items() if task in tasks}
+            ),
             asides=None,
             raw=None,
             version=0,
@@ -67,9 +69,9 @@ async def proposals(
     hub: HubContext, running: RunningPhase, article: str, position: int, task: str
 ) -> Mapping[tuple[str, ...], Sequence[ServerName]]:
     """Return the servers of a phase that proposed each item of a task (INT, IPT)."""
-    found: dict[tuple[str, ...], list[ServerName]] = {}
+    by_item: dict[tuple[str, ...], list[ServerName]] = {}
     for name, registered in running.servers.items():
         payloads = await hub.store.answer(running.key(registered), position) or {}
         for *item, _rank, _confidence in payloads.get(TaskName(task), ()):
-            found.setdefault(tuple(sorted(item)), []).append(name)
-    return found
+            by_item.setdefault(tuple(sorted(item)), []).append(name)
+    return by_item

@@ -58,7 +58,7 @@ async def open_(hub: HubContext, caller: Caller, request: ArticleOfSet) -> Curat
     position = running.positions.get(ArticleId(request.article))
     async with hub.store.reading() as connection:
         seats = await curation_sets.seats(connection, entry.id, token_id)
-    seat = next((one for one in seats if one.position == position), None)
+    seat = next((seat for seat in seats if seat.position == position), None)
     if seat is None:
         message = f"article {request.article!r} is not among yours in this set"
         raise RefusedError(Refusal.UNKNOWN, message, field="article")
@@ -79,23 +79,26 @@ async def reassign(hub: HubContext, caller: Caller, request: NewHolder) -> SetDe
     entry = await seen_set(hub, caller, request.set)
     async with hub.store.writing() as connection:
         holder = await tokens.get(connection, request.curator)
-        given = await curation_sets.seats(connection, entry.id, request.curator)
-        if holder is None or not given:
+        seats_held = await curation_sets.seats(connection, entry.id, request.curator)
+        if holder is None or not seats_held:
             message = f"token {request.curator} has no seat in this set"
             raise RefusedError(Refusal.UNKNOWN, message, field="curator")
         to = await curator_token(connection, request.to, hub.clock(), "to")
         same = holder.label == to.label
-        moved = [one for one in given if same or one.curation is None]
-        own = await curation_sets.seats(connection, entry.id, to.id)
-        if {one.position for one in own} & {one.position for one in moved}:
+        moved = [seat for seat in seats_held if same or seat.curation is None]
+        seats_of_other = await curation_sets.seats(connection, entry.id, to.id)
+        if {seat.position for seat in seats_of_other} & {seat.position for seat in moved}:
             message = "it has a seat at some of the articles already"
             raise RefusedError(Refusal.STATE, message, field="to")
         plan = entry.plan
-        left = [one for one in plan.curators if one not in (holder.id, to.id)]
-        staying = [holder.id] if len(moved) < len(given) else []
-        judges = [to.id if same and one == holder.id else one for one in plan.adjudicators]
+        rest = [curator for curator in plan.curators if curator not in (holder.id, to.id)]
+        staying = [holder.id] if len(moved) < len(seats_held) else []
+        judges = [
+            to.id if same and adjudicator == holder.id else adjudicator
+            for adjudicator in plan.adjudicators
+        ]
         changed = msgspec.structs.replace(
-            plan, curators=(*left, *staying, to.id), adjudicators=tuple(dict.fromkeys(judges))
+            plan, curators=(*rest, *staying, to.id), adjudicators=tuple(dict.fromkeys(judges))
         )
         await curation_sets.move(connection, entry.id, holder.id, to.id, moved, changed)
         await audit_log(
@@ -130,7 +133,7 @@ async def _opened(
     now = hub.clock()
     async with hub.store.writing() as connection:
         seats = await curation_sets.seats(connection, entry.id, seat.token_id)
-        [current] = [one for one in seats if one.position == position]
+        [current] = [seat for seat in seats if seat.position == position]
         if current.curation is not None:
             return current.curation
         title = (await articles.titles(connection, running.corpus.id, [position]))[position]

@@ -95,10 +95,10 @@ async def get_consensus(
     It is of the answers that the caller may read; the newest phase counts. Learned methods, which
     say what servers are worth, are for curators; auto is rrf1 for others.
     """
-    methods = [_allowed(hub, caller, request, one) for one in request.methods or (AUTO,)]
+    methods = [_allowed(hub, caller, request, method) for method in request.methods or (AUTO,)]
     running = _phase(hub, caller, request.article)
     payloads = await _payloads(hub, caller, running, request)
-    found = await caller.aside(
+    combined = await caller.aside(
         lambda: tuple(
             combinations(
                 payloads,
@@ -110,7 +110,7 @@ async def get_consensus(
             )
         )
     )
-    return StoredConsensus(article=request.article, phase=running.name, consensus=found)
+    return StoredConsensus(article=request.article, phase=running.name, consensus=combined)
 
 
 def _method(hub: HubContext, name: str) -> ConsensusMethod:
@@ -142,20 +142,20 @@ def _allowed(hub: HubContext, caller: Caller, request: ConsensusQuery, method: s
 
 def _phase(hub: HubContext, caller: Caller, article: str) -> RunningPhase:
     """Return the newest closed phase with an article that is in no other; else `RefusedError`."""
-    found = None
+    newest = None
     for running in hub.phases.scheduler.phases.values():
         if ArticleId(article) not in running.positions:
             continue
         if running.state is not PhaseState.CLOSED:
-            found = None
+            newest = None
             break
-        seen = caller.organiser or not hub.is_embargoed(running)
-        if seen and (found is None or running.phase.id > found.phase.id):
-            found = running
-    if found is None:
+        is_visible = caller.organiser or not hub.is_embargoed(running)
+        if is_visible and (newest is None or running.phase.id > newest.phase.id):
+            newest = running
+    if newest is None:
         message = f"there is no article {article!r} in a closed phase"
         raise RefusedError(Refusal.UNKNOWN, message, field="article")
-    return found
+    return newest
 
 
 async def _payloads(
@@ -172,10 +172,10 @@ async def _payloads(
             if name not in may_read:
                 message = f"there is no server {name!r} in phase {running.name} to read"
                 raise RefusedError(Refusal.UNKNOWN, message, field=field)
-    found: dict[str, Mapping[str, Any]] = {}
+    by_server: dict[str, Mapping[str, Any]] = {}
     position = running.positions[ArticleId(request.article)]
     for name in request.servers or may_read:
         payloads = await hub.store.answer(running.key(may_read[name]), position)
         if payloads is not None:
-            found[name] = {str(task): payload for task, payload in payloads.items()}
-    return found
+            by_server[name] = {str(task): payload for task, payload in payloads.items()}
+    return by_server

@@ -24,12 +24,12 @@ BLANKS = re.compile(r"[\s,;]+")
 RELEVANT: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
 
-def event_of(sent: Mapping[str, Any], detail: CurationDetail) -> CurationEvent:
+def event_of(submitted: Mapping[str, Any], detail: CurationDetail) -> CurationEvent:
     """Return the event of a form; raises `RefusedError` for one that means nothing.
 
     Slow for a long text, in which words are looked for.
     """
-    said = str(sent.get("kind", ""))
+    said = str(submitted.get("kind", ""))
     if said in (DecisionKind.UNDO, REDO):
         return _event(DecisionKind.UNDO, undoes=_named(detail, said))
     try:
@@ -37,22 +37,22 @@ def event_of(sent: Mapping[str, Any], detail: CurationDetail) -> CurationEvent:
     except ValueError as error:
         raise RefusedError(Refusal.INVALID, "is no decision", field="kind") from error
     if kind is DecisionKind.RELEVANT:
-        return _event(kind, relevant=RELEVANT.get(str(sent.get("relevant", ""))))
+        return _event(kind, relevant=RELEVANT.get(str(submitted.get("relevant", ""))))
     if kind is DecisionKind.PUBLICATION:
-        return _event(kind, publication=_publication(sent))
-    if kind is DecisionKind.NOTE and not sent.get("task"):
-        return _event(kind, note=str(sent.get("note", "")))
-    task, item = _item(sent)
+        return _event(kind, publication=_publication(submitted))
+    if kind is DecisionKind.NOTE and not submitted.get("task"):
+        return _event(kind, note=str(submitted.get("note", "")))
+    task, item = _item(submitted)
     if kind is DecisionKind.SPECIES:
-        other = tuple(BLANKS.split(str(sent.get("other", "")).strip()))
-        return _event(kind, task, other, replaced=item)
-    return _event(kind, task, item, **_particulars(kind, sent, detail, task, item))
+        replaced = tuple(BLANKS.split(str(submitted.get("other", "")).strip()))
+        return _event(kind, task, replaced, replaced=item)
+    return _event(kind, task, item, **_particulars(kind, submitted, detail, task, item))
 
 
 def _event(
     kind: DecisionKind, task: Task | None = None, item: tuple[str, ...] = (), **detail: Any
 ) -> CurationEvent:
-    made = {
+    members = {
         "key": secrets.token_hex(16),
         "kind": kind,
         "at": time.time(),
@@ -61,81 +61,94 @@ def _event(
         "detail": detail,
     }
     try:
-        return msgspec.convert(made, CurationEvent)
+        return msgspec.convert(members, CurationEvent)
     except msgspec.ValidationError as error:
         message, _, _ = str(error).partition(" - at")
         raise RefusedError(Refusal.INVALID, message) from error
 
 
-def _publication(sent: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: str(sent.get(name, "")).strip()
+def _publication(submitted: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        name: str(submitted.get(name, "")).strip()
         for name in ("pmid", "pmcid", "doi", "journal", "author")
     }
-    year = str(sent.get("year", "")).strip()
+    year = str(submitted.get("year", "")).strip()
     if year and not YEAR.fullmatch(year):
         raise RefusedError(Refusal.INVALID, "expected a year, such as 2006", field="year")
-    return found | {"year": int(year) if year else None}
+    return values | {"year": int(year) if year else None}
 
 
 def _named(detail: CurationDetail, said: str) -> str:
-    named = detail.redo if said == REDO else detail.undo
-    if not named:
+    key = detail.redo if said == REDO else detail.undo
+    if not key:
         raise RefusedError(Refusal.STATE, f"there is nothing to {said}")
-    return named
+    return key
 
 
-def _item(sent: Mapping[str, Any]) -> tuple[Task, tuple[str, ...]]:
-    item = tuple(part for part in BLANKS.split(str(sent.get("item", ""))) if part)
+def _item(submitted: Mapping[str, Any]) -> tuple[Task, tuple[str, ...]]:
+    item = tuple(part for part in BLANKS.split(str(submitted.get("item", ""))) if part)
     try:
-        return Task(str(sent.get("task", ""))), item
+        return Task(str(submitted.get("task", ""))), item
     except ValueError as error:
         raise RefusedError(Refusal.INVALID, "is no task", field="task") from error
 
 
 def _particulars(
     kind: DecisionKind,
-    sent: Mapping[str, Any],
+    submitted: Mapping[str, Any],
     detail: CurationDetail,
     task: Task,
     item: tuple[str, ...],
 ) -> dict[str, Any]:
-    shown = next((one for one in detail.candidates if (one.task, one.item) == (task, item)), None)
-    found: dict[str, Any] = {"request_version": detail.version}
-    if shown is not None:
-        found |= {"seen_rank": shown.rank, "seen_probability": shown.probability}
+    candidate = next(
+        (
+            candidate
+            for candidate in detail.candidates
+            if (candidate.task, candidate.item) == (task, item)
+        ),
+        None,
+    )
+    particulars: dict[str, Any] = {"request_version": detail.version}
+    if candidate is not None:
+        particulars |= {"seen_rank": candidate.rank, "seen_probability": candidate.probability}
     match kind:
         case DecisionKind.REJECT:
-            found["reason"] = str(sent.get("reason", ""))
+            particulars["reason"] = str(submitted.get("reason", ""))
         case DecisionKind.EVIDENCE:
-            found["evidence"] = _evidence(sent, detail, task, item)
+            particulars["evidence"] = _evidence(submitted, detail, task, item)
         case DecisionKind.METHOD | DecisionKind.PAIR:
-            found |= {name: str(sent.get(name, "")).strip() for name in ("method", "type")}
+            particulars |= {
+                name: str(submitted.get(name, "")).strip() for name in ("method", "type")
+            }
         case DecisionKind.NOTE:
-            found["note"] = str(sent.get("note", ""))
-    return found
+            particulars["note"] = str(submitted.get("note", ""))
+    return particulars
 
 
 def _evidence(
-    sent: Mapping[str, Any], detail: CurationDetail, task: Task, item: tuple[str, ...]
+    submitted: Mapping[str, Any], detail: CurationDetail, task: Task, item: tuple[str, ...]
 ) -> list[tuple[int, int]]:
     """Return the passages of an item with another one, or without it if it was among them."""
-    known = [
+    places = [
         place
-        for one in detail.decisions
-        if (one.task, one.item) == (task, item)
-        for place in one.evidence
+        for decision in detail.decisions
+        if (decision.task, decision.item) == (task, item)
+        for place in decision.evidence
     ]
-    place = _place(sent, detail.text)
-    return [one for one in known if one != place] if place in known else [*known, place]
+    place = _place(submitted, detail.text)
+    return (
+        [other_place for other_place in places if other_place != place]
+        if place in places
+        else [*places, place]
+    )
 
 
-def _place(sent: Mapping[str, Any], text: str) -> tuple[int, int]:
-    if match := PLACE.fullmatch(str(sent.get("place", ""))):
+def _place(submitted: Mapping[str, Any], text: str) -> tuple[int, int]:
+    if match := PLACE.fullmatch(str(submitted.get("place", ""))):
         return int(match[1]), int(match[2])
-    words = SentEvidence(server="", item=(), words=str(sent.get("words", "")))
-    for found in Mentions(text).evidence([words]):
-        return found.start, found.end
-    most = f"{LONGEST_QUOTE:,} characters at most"
-    message = f"these words are not in the article: copy them from it, {most}"
+    words = SentEvidence(server="", item=(), words=str(submitted.get("words", "")))
+    for quote in Mentions(text).evidence([words]):
+        return quote.start, quote.end
+    limit_text = f"{LONGEST_QUOTE:,} characters at most"
+    message = f"these words are not in the article: copy them from it, {limit_text}"
     raise RefusedError(Refusal.INVALID, message, field="words")

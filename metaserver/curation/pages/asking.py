@@ -120,37 +120,39 @@ class AskingPages:
             status=status,
             form=form,
             listed=await self._listed(request),
-            sets=[(set_path(one.set), one) for one in sets],
+            sets=[(set_path(set_.set), set_) for set_ in sets],
         )
 
     async def _listed(self, request: web.Request) -> Sequence[ListedWork]:
-        asked = await self.console.ask(request, requests.list_, RequestList(limit=SHOWN))
-        begun = await self.console.ask(request, curations.list_, CurationList(limit=SHOWN))
-        return works(asked, begun)
+        requested = await self.console.ask(request, requests.list_, RequestList(limit=SHOWN))
+        opened = await self.console.ask(request, curations.list_, CurationList(limit=SHOWN))
+        return works(requested, opened)
 
     @upload
     async def ask(self, request: web.Request) -> web.Response:
         """Ask, and lead to the article's page; or show what is wrong."""
-        sent = await posted(request)
-        asked = await tried(self.console.submit(request, requests.ask, _values(sent)), FIELDS)
-        if isinstance(asked, RefusedError):
-            return await self._show(request, _refused(sent, asked), status=asked.refusal)
-        raise web.HTTPSeeOther(f"/curate/{asked.request}")
+        submitted = await posted(request)
+        outcome = await tried(
+            self.console.submit(request, requests.ask, _values(submitted)), FIELDS
+        )
+        if isinstance(outcome, RefusedError):
+            return await self._show(request, _refused(submitted, outcome), status=outcome.refusal)
+        raise web.HTTPSeeOther(f"/curate/{outcome.request}")
 
     async def cancel(self, request: web.Request) -> web.Response:
         """Ask no more servers about an article; one that has ended stays as it is."""
-        one = OneRequest(request=request.match_info["request"])
+        query = OneRequest(request=request.match_info["request"])
         try:
-            await self.console.ask(request, requests.cancel, one)
+            await self.console.ask(request, requests.cancel, query)
         except RefusedError as error:
             if error.refusal is not Refusal.STATE:
                 raise
-        raise web.HTTPSeeOther(f"/curate/{one.request}")
+        raise web.HTTPSeeOther(f"/curate/{query.request}")
 
     async def forget(self, request: web.Request) -> web.Response:
         """Delete a request, with its text and its answers."""
-        one = OneRequest(request=request.match_info["request"])
-        await self.console.ask(request, requests.forget, one)
+        query = OneRequest(request=request.match_info["request"])
+        await self.console.ask(request, requests.forget, query)
         raise web.HTTPSeeOther("/curate")
 
     async def events(self, request: web.Request) -> web.StreamResponse:
@@ -167,35 +169,38 @@ class AskingPages:
 
 
 def works(
-    asked: Sequence[RequestSummary], begun: Sequence[CurationSummary]
+    requests_listed: Sequence[RequestSummary], curations_listed: Sequence[CurationSummary]
 ) -> Sequence[ListedWork]:
     """Return requests with their curations, and curations whose requests are gone, newest first."""
-    by_request = {one.request: one for one in begun if one.request}
-    found = []
-    for one in asked:
-        curation = by_request.pop(one.request, None)
-        found.append(
+    by_request = {curation.request: curation for curation in curations_listed if curation.request}
+    listed = []
+    for request in requests_listed:
+        curation = by_request.pop(request.request, None)
+        listed.append(
             ListedWork(
-                path=desk_path(curation.curation) if curation else f"/curate/{one.request}",
-                article=one.article,
-                title=one.title,
-                at=one.asked_at,
-                state=one.state,
+                path=desk_path(curation.curation) if curation else f"/curate/{request.request}",
+                article=request.article,
+                title=request.title,
+                at=request.asked_at,
+                state=request.state,
                 standing=_standing(curation) if curation else "",
             )
         )
-    rest = [*by_request.values(), *(one for one in begun if not one.request)]
-    found += [
-        ListedWork(
-            path=desk_path(one.curation),
-            article=one.article,
-            title=one.title,
-            at=one.opened_at,
-            standing=_standing(one),
-        )
-        for one in rest
+    rest = [
+        *by_request.values(),
+        *(curation for curation in curations_listed if not curation.request),
     ]
-    return sorted(found, key=lambda one: -one.at)[:SHOWN]
+    listed += [
+        ListedWork(
+            path=desk_path(curation.curation),
+            article=curation.article,
+            title=curation.title,
+            at=curation.opened_at,
+            standing=_standing(curation),
+        )
+        for curation in rest
+    ]
+    return sorted(listed, key=lambda work: -work.at)[:SHOWN]
 
 
 def _standing(curation: CurationSummary) -> str:
@@ -206,26 +211,28 @@ def _form() -> OperationForm:
     return OperationForm(request=NewRequest, names=FIELDS, wording=wording(), name="ask")
 
 
-def _refused(sent: MultiMapping[Any], refused: RefusedError) -> Form:
+def _refused(submitted: MultiMapping[Any], refused: RefusedError) -> Form:
     """Return the form with what was sent in it, the names of servers as they were written."""
-    each = MultiDict((name, value) for name, value in sent.items() if name != "servers")
-    for name in _names(sent):
+    each = MultiDict((name, value) for name, value in submitted.items() if name != "servers")
+    for name in _names(submitted):
         each.add("servers", name)
     form = _form().form(each, refused)
-    written = (str(sent.get("servers", "")),)
-    fields = [replace(one, given=written) if one.name == "servers" else one for one in form.fields]
+    written = (str(submitted.get("servers", "")),)
+    fields = [
+        replace(field, given=written) if field.name == "servers" else field for field in form.fields
+    ]
     return replace(form, fields=fields)
 
 
-def _names(sent: MultiMapping[Any]) -> tuple[str, ...]:
-    return tuple(name for name in BLANKS.split(str(sent.get("servers", ""))) if name)
+def _names(submitted: MultiMapping[Any]) -> tuple[str, ...]:
+    return tuple(name for name in BLANKS.split(str(submitted.get("servers", ""))) if name)
 
 
-def _values(sent: MultiMapping[Any]) -> dict[str, Any]:
-    values = _form().values(sent)
-    file = sent_file(sent)
+def _values(submitted: MultiMapping[Any]) -> dict[str, Any]:
+    values = _form().values(submitted)
+    file = sent_file(submitted)
     values["content"], values["source"] = file.content, file.source or "article.txt"
-    values["servers"] = _names(sent)
+    values["servers"] = _names(submitted)
     if not values.get("title"):  # a pasted text begins with it
         first = str(values.get("text", "")).strip().partition("\n")[0]
         values["title"] = first[:MOST_TITLE].strip()

@@ -44,12 +44,12 @@ class ConsensusPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = rf"{PATH}/{{id:\d+}}"
+        path = rf"{PATH}/{{id:\d+}}"
         return [
             web.get(PATH, self.show),
             web.post(PATH, self.train),
-            web.post(f"{one}/use", self.use),
-            web.post(f"{one}/delete", self.delete),
+            web.post(f"{path}/use", self.use),
+            web.post(f"{path}/delete", self.delete),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
@@ -59,38 +59,38 @@ class ConsensusPages:
     async def _show(
         self, request: web.Request, form: Form | None, refused: RefusedError | None = None
     ) -> web.Response:
-        known = await self.console.ask(request, consensus_models.models, Nothing())
-        task = next((one.task for one in known.offers), LEARNED[0])
+        models = await self.console.ask(request, consensus_models.models, Nothing())
+        task = next((offer.task for offer in models.offers), LEARNED[0])
         return self.console.answer(
             "organise_consensus.html",
             status=refused.refusal if refused else 200,
-            known=known,
+            known=models,
             form=form or MADE.form({"task": task}),
             refused="" if refused is None or form else in_words(refused),
         )
 
     async def train(self, request: web.Request) -> web.Response:
         """Begin to train a model; lead to its job, or back once it is made."""
-        sent = await posted(request)
-        asked = self.console.submit(request, consensus_models.train_, MADE.values(sent))
-        begun = await tried(asked)
-        if isinstance(begun, RefusedError):
-            return await self._show(request, MADE.form(sent, begun), begun)
-        raise web.HTTPSeeOther(await soon(self.console, request, begun))
+        submitted = await posted(request)
+        training = self.console.submit(request, consensus_models.train_, MADE.values(submitted))
+        outcome = await tried(training)
+        if isinstance(outcome, RefusedError):
+            return await self._show(request, MADE.form(submitted, outcome), outcome)
+        raise web.HTTPSeeOther(await soon(self.console, request, outcome))
 
     async def use(self, request: web.Request) -> web.Response:
         """Use a model for curators' requests, or no longer."""
-        sent = await posted(request)
-        values = {"model": request.match_info["id"], "active": "active" in sent}
-        done = await tried(self.console.submit(request, consensus_models.use, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, None, done)
+        submitted = await posted(request)
+        values = {"model": request.match_info["id"], "active": "active" in submitted}
+        outcome = await tried(self.console.submit(request, consensus_models.use, values))
+        if isinstance(outcome, RefusedError):
+            return await self._show(request, None, outcome)
         raise web.HTTPSeeOther(PATH)
 
     async def delete(self, request: web.Request) -> web.Response:
         """Delete a model that is not in use."""
         values = {"model": request.match_info["id"]}
-        done = await tried(self.console.submit(request, consensus_models.delete_model, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, None, done)
+        outcome = await tried(self.console.submit(request, consensus_models.delete_model, values))
+        if isinstance(outcome, RefusedError):
+            return await self._show(request, None, outcome)
         raise web.HTTPSeeOther(PATH)

@@ -32,12 +32,12 @@ class CurationFiles:
         """Answer with a file."""
         if request.query.keys() - {"format"} or len(request.query) > 1:
             raise RefusedError(Refusal.INVALID, "expected one parameter", field="format")
-        asked = CurationExport(
+        query = CurationExport(
             curation=request.match_info["curation"], format=request.query.get("format", "json")
         )
 
         async def make() -> web.Response:
-            file = await ask(self.hub, caller_of(request), curation_exports.export, asked)
+            file = await ask(self.hub, caller_of(request), curation_exports.export, query)
             headers = {
                 hdrs.CONTENT_TYPE: file.media_type,
                 hdrs.CONTENT_DISPOSITION: f'attachment; filename="{file.source}"',

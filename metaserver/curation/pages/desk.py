@@ -48,21 +48,21 @@ class DeskPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one = "/curate/curations/{curation:[0-9a-f]{16}}"
+        path = "/curate/curations/{curation:[0-9a-f]{16}}"
         return [
             web.get("/curate/{request:[0-9a-f]{16}}", self.open),
-            web.get(one, self.show),
-            web.post(f"{one}/decide", self.decide),
-            web.get(f"{one}/submit", self.ask_submit),
-            web.post(f"{one}/submit", self.submit),
-            web.post(f"{one}/reopen", self.reopen),
-            web.post(f"{one}/forget", self.forget),
+            web.get(path, self.show),
+            web.post(f"{path}/decide", self.decide),
+            web.get(f"{path}/submit", self.ask_submit),
+            web.post(f"{path}/submit", self.submit),
+            web.post(f"{path}/reopen", self.reopen),
+            web.post(f"{path}/forget", self.forget),
         ]
 
     async def open(self, request: web.Request) -> web.Response:
         """Lead to the curation of a request, which is begun where there is none yet."""
-        asked = NewCuration(request=request.match_info["request"])
-        detail = await self.console.ask(request, curations.open_, asked)
+        query = NewCuration(request=request.match_info["request"])
+        detail = await self.console.ask(request, curations.open_, query)
         raise web.HTTPSeeOther(desk_path(detail.curation))
 
     async def show(self, request: web.Request) -> web.Response:
@@ -70,21 +70,21 @@ class DeskPages:
         detail = await self._detail(request)
         is_open = detail.own and detail.state is CurationStanding.OPEN
         if is_open and detail.newest_version > detail.version:
-            asked = OneCuration(curation=detail.curation)
-            detail = await self.console.ask(request, curations.refresh, asked)
+            query = OneCuration(curation=detail.curation)
+            detail = await self.console.ask(request, curations.refresh, query)
         return await self._page(request, detail)
 
     async def _detail(self, request: web.Request) -> CurationDetail:
-        asked = OneCuration(curation=request.match_info["curation"])
-        return await self.console.ask(request, curations.get, asked)
+        query = OneCuration(curation=request.match_info["curation"])
+        return await self.console.ask(request, curations.get, query)
 
     async def _page(
         self, request: web.Request, detail: CurationDetail, refused: str = "", status: int = 200
     ) -> web.Response:
         large = _is_large(detail)
         log = await self._log(request, detail)
-        asked = await self._request(request, detail)
-        found = await self._found(request, detail)
+        request_detail = await self._request(request, detail)
+        entries_found = await self._found(request, detail)
 
         def drawn() -> web.Response:
             return self.console.answer(
@@ -94,10 +94,10 @@ class DeskPages:
                 path=desk_path(detail.curation),
                 rows=rows_of(detail),
                 article=marked_text(detail),
-                log=[{"seq": one.seq, "event": to_builtins(one.event)} for one in log],
-                asked=asked,
+                log=[{"seq": entry.seq, "event": to_builtins(entry.event)} for entry in log],
+                asked=request_detail,
                 refused=refused,
-                found=found,
+                found=entries_found,
                 commands=COMMANDS,
                 reasons=REASONS,
                 methods=psi_mi.terms().branch(METHOD),
@@ -112,14 +112,14 @@ class DeskPages:
         return await aside(request, large, drawn)
 
     async def _log(self, request: web.Request, detail: CurationDetail) -> Sequence[LoggedEvent]:
-        found: list[LoggedEvent] = []
-        while len(found) < detail.seen:
-            asked = LogQuery(curation=detail.curation, since=len(found), limit=PAGE)
-            page = await self.console.ask(request, curation_events.events, asked)
+        events: list[LoggedEvent] = []
+        while len(events) < detail.seen:
+            query = LogQuery(curation=detail.curation, since=len(events), limit=PAGE)
+            page = await self.console.ask(request, curation_events.events, query)
             if not page:
                 break
-            found += page
-        return found[: detail.seen]
+            events += page
+        return events[: detail.seen]
 
     async def _request(self, request: web.Request, detail: CurationDetail) -> RequestDetail | None:
         """Return the request of a curation; None where it is deleted, or never was."""
@@ -142,8 +142,8 @@ class DeskPages:
             return ()
         release = plain_release(detail.release)
         try:
-            asked = EntrySearch(release=release, text=text, limit=FOUND)
-            return await self.console.ask(request, releases.search, asked)
+            query = EntrySearch(release=release, text=text, limit=FOUND)
+            return await self.console.ask(request, releases.search, query)
         except RefusedError as error:
             return in_words(error)
 
@@ -151,10 +151,10 @@ class DeskPages:
 
     async def decide(self, request: web.Request) -> web.Response:
         """Add the event of a form, and lead to the next candidate without a decision."""
-        sent = await posted(request)
+        submitted = await posted(request)
         detail = await self._detail(request)
         try:
-            event = await aside(request, _is_large(detail), event_of, sent, detail)
+            event = await aside(request, _is_large(detail), event_of, submitted, detail)
             batch = CurationBatch(curation=detail.curation, seen=detail.seen, events=(event,))
             await self.console.ask(request, curation_events.append, batch)
         except RefusedError as error:
@@ -164,7 +164,7 @@ class DeskPages:
             raise web.HTTPSeeOther(f"{desk_path(detail.curation)}/submit")
         now = await self._detail(request)
         rows = await aside(request, _is_large(now), rows_of, now)
-        after = _after(rows, str(sent.get("row", "")))
+        after = _after(rows, str(submitted.get("row", "")))
         raise web.HTTPSeeOther(f"{desk_path(detail.curation)}#{after}")
 
     async def ask_submit(self, request: web.Request) -> web.Response:
@@ -174,16 +174,18 @@ class DeskPages:
     async def _submission(
         self, request: web.Request, detail: CurationDetail, refused: str = "", status: int = 200
     ) -> web.Response:
-        left = {(one.task, one.item) for one in detail.undecided}
-        known = await aside(request, _is_large(detail), rows_of, detail)
-        rows = [row for group in known.values() for row in group if (row.task, row.item) in left]
+        undecided = {(item.task, item.item) for item in detail.undecided}
+        groups = await aside(request, _is_large(detail), rows_of, detail)
+        rows = [
+            row for group in groups.values() for row in group if (row.task, row.item) in undecided
+        ]
         return self.console.answer(
             "curate_submit.html",
             status=status,
             detail=detail,
             path=desk_path(detail.curation),
             rows=rows,
-            missing=await self._missing(request, detail, known),
+            missing=await self._missing(request, detail, groups),
             refused=refused,
         )
 
@@ -203,11 +205,11 @@ class DeskPages:
 
     async def submit(self, request: web.Request) -> web.Response:
         """Submit, with what is left undecided where the form says so."""
-        sent = await posted(request)
+        submitted = await posted(request)
         detail = await self._detail(request)
         try:
-            asked = Submission(curation=detail.curation, undecided="undecided" in sent)
-            await self.console.ask(request, curations.submit, asked)
+            submission = Submission(curation=detail.curation, undecided="undecided" in submitted)
+            await self.console.ask(request, curations.submit, submission)
         except RefusedError as error:
             refused = mended(error)
             return await self._submission(request, detail, in_words(refused), refused.refusal)
@@ -215,18 +217,18 @@ class DeskPages:
 
     async def reopen(self, request: web.Request) -> web.Response:
         """Open a submitted curation for further decisions."""
-        asked = OneCuration(curation=request.match_info["curation"])
+        query = OneCuration(curation=request.match_info["curation"])
         try:
-            await self.console.ask(request, curations.reopen, asked)
+            await self.console.ask(request, curations.reopen, query)
         except RefusedError as error:
             if error.refusal is not Refusal.STATE:
                 raise
-        raise web.HTTPSeeOther(desk_path(asked.curation))
+        raise web.HTTPSeeOther(desk_path(query.curation))
 
     async def forget(self, request: web.Request) -> web.Response:
         """Delete a curation with all of its decisions."""
-        asked = OneCuration(curation=request.match_info["curation"])
-        await self.console.ask(request, curations.forget, asked)
+        query = OneCuration(curation=request.match_info["curation"])
+        await self.console.ask(request, curations.forget, query)
         raise web.HTTPSeeOther("/curate")
 
 

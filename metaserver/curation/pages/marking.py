@@ -50,15 +50,17 @@ def paragraphs(
 ) -> Sequence[MarkedParagraph]:
     """Return the lines of a text that are not empty; `agreement` is by accession, 0 to 1."""
     pieces = list(split(places, len(text)))
-    found, at, first = [], 0, 0
+    paragraphs_marked, at, first = [], 0, 0
     for line in text.split("\n"):
         end = at + len(line)
         while first < len(pieces) and pieces[first].end <= at:
             first += 1
         if line.strip():
-            found.append(MarkedParagraph(at, _marked(text, at, end, pieces, first, agreement)))
+            paragraphs_marked.append(
+                MarkedParagraph(at, _marked(text, at, end, pieces, first, agreement))
+            )
         at = end + 1
-    return found
+    return paragraphs_marked
 
 
 def split(places: Iterable[MarkedPlace], length: int) -> Iterator[MarkedPiece]:
@@ -72,12 +74,12 @@ def split(places: Iterable[MarkedPlace], length: int) -> Iterator[MarkedPiece]:
             changes.setdefault(start, []).append((accession, 1))
             changes.setdefault(end, []).append((accession, -1))
     active: Counter[str] = Counter()
-    made, last = 0, 0
+    count, last = 0, 0
     for at in sorted(changes):
         if active:
             yield MarkedPiece(last, at, tuple(sorted(active))[:MOST_NAMED])
-            made += 1
-            if made == MOST_PIECES:
+            count += 1
+            if count == MOST_PIECES:
                 return
         for accession, change in changes[at]:
             active[accession] += change
@@ -100,18 +102,18 @@ def _marked(
     agreement: Mapping[str, float],
 ) -> Markup:
     parts: list[str] = []
-    done = at
+    written_to = at
     for number in range(first, len(pieces)):
         piece = pieces[number]
         if piece.start >= end:
             break
         start, stop = max(piece.start, at), min(piece.end, end)
-        level = shade(max(agreement.get(one, 0.0) for one in piece.accessions))
-        named = " ".join(piece.accessions)
-        parts.append(escape(text[done:start]))
+        level = shade(max(agreement.get(accession, 0.0) for accession in piece.accessions))
+        names = " ".join(piece.accessions)
+        parts.append(escape(text[written_to:start]))
         parts.append(
-            f'<mark class="m a{level}" data-c="{escape(named)}">{escape(text[start:stop])}</mark>'
+            f'<mark class="m a{level}" data-c="{escape(names)}">{escape(text[start:stop])}</mark>'
         )
-        done = stop
-    parts.append(escape(text[done:end]))
+        written_to = stop
+    parts.append(escape(text[written_to:end]))
     return Markup("".join(parts))  # noqa: S704 - each part is escaped

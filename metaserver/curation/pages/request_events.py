@@ -49,16 +49,16 @@ class RequestEvents:
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Answer with the stream of a request."""
         caller, key = caller_of(request), request.match_info["request"]
-        found = await ask(self.hub, caller, requests.get, RequestQuery(request=key))
-        known = request.headers.get("Last-Event-ID", "")
-        since = int(known) if VERSION.fullmatch(known) else -1
-        return await while_held(request, self._answer(request, caller, found, since))
+        detail = await ask(self.hub, caller, requests.get, RequestQuery(request=key))
+        last_id = request.headers.get("Last-Event-ID", "")
+        since = int(last_id) if VERSION.fullmatch(last_id) else -1
+        return await while_held(request, self._answer(request, caller, detail, since))
 
     async def _answer(
-        self, request: web.Request, caller: Caller, found: RequestDetail, since: int
+        self, request: web.Request, caller: Caller, detail: RequestDetail, since: int
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers=HEADERS)
-        feed = self._feed(request, response, caller, found, since)
+        feed = self._feed(request, response, caller, detail, since)
         return await self._streams.serve(request, response, feed)
 
     async def _feed(
@@ -66,25 +66,25 @@ class RequestEvents:
         request: web.Request,
         response: web.StreamResponse,
         caller: Caller,
-        found: RequestDetail,
+        detail: RequestDetail,
         since: int,
     ) -> None:
         await response.prepare(request)
         while True:
-            if found.version > since:
-                since = found.version
+            if detail.version > since:
+                since = detail.version
                 await write(
-                    response, b"id: %d\nevent: request\ndata: %s\n\n" % (since, _json(found))
+                    response, b"id: %d\nevent: request\ndata: %s\n\n" % (since, _json(detail))
                 )
             else:
                 await write(response, b"event: beat\ndata: 1\n\n")
-            if found.settled:
+            if detail.settled:
                 await write(response, b"event: done\ndata: 1\n\n")
                 return
             await asyncio.sleep(PAUSE_SECONDS)
-            query = RequestQuery(request=found.request, since=since, wait=BEAT_SECONDS)
+            query = RequestQuery(request=detail.request, since=since, wait=BEAT_SECONDS)
             try:
-                found = await ask(self.hub, caller, requests.get, query)
+                detail = await ask(self.hub, caller, requests.get, query)
             except RefusedError:
                 return  # deleted, or its reader had its share of the hub: who asks again is told
 
@@ -92,5 +92,5 @@ class RequestEvents:
         await self._streams.close()
 
 
-def _json(found: RequestDetail) -> bytes:
-    return msgspec.json.encode(found)
+def _json(detail: RequestDetail) -> bytes:
+    return msgspec.json.encode(detail)

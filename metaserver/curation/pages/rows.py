@@ -58,34 +58,43 @@ class CandidateRow:
     @property
     def name(self) -> str:
         """The entry names, or the accessions where there are none."""
-        return " – ".join(one.entry_name or one.accession for one in self.proteins)
+        return " – ".join(protein.entry_name or protein.accession for protein in self.proteins)
 
     @property
     def symbols(self) -> str:
         """The primary gene symbols."""
-        return " – ".join(one.symbols[0] for one in self.proteins if one.symbols)
+        return " – ".join(protein.symbols[0] for protein in self.proteins if protein.symbols)
 
     @property
     def species(self) -> str:
         """The organisms, each once."""
-        known = (
-            one.organism or (f"taxon {one.taxid}" if one.taxid else "") for one in self.proteins
+        names = (
+            protein.organism or (f"taxon {protein.taxid}" if protein.taxid else "")
+            for protein in self.proteins
         )
-        return ", ".join(dict.fromkeys(filter(None, known)))
+        return ", ".join(dict.fromkeys(filter(None, names)))
 
     @property
     def answered(self) -> int:
         """The number of servers that answered, of which some named it."""
-        one = self.candidate
-        return round(len(one.votes) / one.agreement) if one and one.agreement else 0
+        candidate = self.candidate
+        return (
+            round(len(candidate.votes) / candidate.agreement)
+            if candidate and candidate.agreement
+            else 0
+        )
 
     @property
     def chance(self) -> str:
         """Its probability, or its score where it has none."""
-        one = self.candidate
-        if one is None:
+        candidate = self.candidate
+        if candidate is None:
             return ""
-        return f"{one.score:.2f}" if one.probability is None else f"{one.probability:.2f}"
+        return (
+            f"{candidate.score:.2f}"
+            if candidate.probability is None
+            else f"{candidate.probability:.2f}"
+        )
 
     @property
     def method_name(self) -> str:
@@ -96,14 +105,14 @@ class CandidateRow:
 
 def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
     """Return the rows of INT and IPT: candidates in their order, then what their curator added."""
-    decided = {(one.task, one.item): one for one in detail.decisions}
+    decided = {(decision.task, decision.item): decision for decision in detail.decisions}
     counts = Counter(span.accession for span in detail.spans)
     written = _written(detail)
     quotes = _quotes(detail)
     rows: dict[str, list[CandidateRow]] = {str(Task.INT): [], str(Task.IPT): []}
-    known = {(one.task, one.item): one for one in detail.candidates}
-    for task, item in [*known, *(key for key in decided if key not in known)]:
-        candidate = known.get((task, item))
+    candidates = {(candidate.task, candidate.item): candidate for candidate in detail.candidates}
+    for task, item in [*candidates, *(key for key in decided if key not in candidates)]:
+        candidate = candidates.get((task, item))
         rows[task].append(
             CandidateRow(
                 task=task,
@@ -126,24 +135,24 @@ def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
 def marked_text(detail: CurationDetail) -> Sequence[MarkedParagraph]:
     """Return the article with the places of all candidates marked; slow for a long text."""
     agreement: dict[str, float] = {}
-    for one in detail.candidates:
-        if one.task == Task.INT:
-            agreement[one.item[0]] = one.agreement
-    for one in detail.candidates:
-        for name in one.item:
-            agreement.setdefault(name, one.agreement)
+    for candidate in detail.candidates:
+        if candidate.task == Task.INT:
+            agreement[candidate.item[0]] = candidate.agreement
+    for candidate in detail.candidates:
+        for name in candidate.item:
+            agreement.setdefault(name, candidate.agreement)
     places = (MarkedPlace(span.start, span.end, span.accession) for span in detail.spans)
     return paragraphs(detail.text, places, agreement)
 
 
 def _written(detail: CurationDetail) -> Mapping[str, str]:
     """Return how the article mostly writes each accession."""
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for span in detail.spans:
         if span.end - span.start <= SHOWN_WORDS:
             words = detail.text[span.start : span.end]
-            found.setdefault(span.accession, Counter())[words] += 1
-    return {accession: words.most_common(1)[0][0] for accession, words in found.items()}
+            counts.setdefault(span.accession, Counter())[words] += 1
+    return {accession: words.most_common(1)[0][0] for accession, words in counts.items()}
 
 
 def _quotes(detail: CurationDetail) -> Mapping[tuple[str, tuple[str, ...]], list[Quote]]:
@@ -157,8 +166,11 @@ def _quotes(detail: CurationDetail) -> Mapping[tuple[str, tuple[str, ...]], list
         )
         placed.setdefault(span.item, []).append(quote)
     return {
-        (one.task, one.item): [*placed.get(one.item, ()), *_unplaced(one, placed)]
-        for one in detail.candidates
+        (candidate.task, candidate.item): [
+            *placed.get(candidate.item, ()),
+            *_unplaced(candidate, placed),
+        ]
+        for candidate in detail.candidates
     }
 
 

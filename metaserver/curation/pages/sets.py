@@ -52,14 +52,14 @@ class SetPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes; what makes gold is for organisers by its operations."""
-        one = "/curate/sets/{set:[A-Za-z0-9._-]{1,64}}"
+        path = "/curate/sets/{set:[A-Za-z0-9._-]{1,64}}"
         return [
-            web.get(one, self.show),
-            web.post(f"{one}/open", self.open),
-            web.get(f"{one}/adjudicate", self.adjudicate),
-            web.post(f"{one}/rule", self.rule),
-            web.post(f"{one}/preview", self.preview),
-            web.post(f"{one}/publish", self.publish),
+            web.get(path, self.show),
+            web.post(f"{path}/open", self.open),
+            web.get(f"{path}/adjudicate", self.adjudicate),
+            web.post(f"{path}/rule", self.rule),
+            web.post(f"{path}/preview", self.preview),
+            web.post(f"{path}/publish", self.publish),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
@@ -77,7 +77,9 @@ class SetPages:
             status=status,
             detail=detail,
             path=set_path(name),
-            agreements={task: one for task, one in agreements.items() if one is not None},
+            agreements={
+                task: agreement for task, agreement in agreements.items() if agreement is not None
+            },
             measures=MEASURES,
             organiser=caller_of(request).organiser,
             refused=refused,
@@ -88,8 +90,8 @@ class SetPages:
     ) -> SetAgreement | str | None:
         """Return the agreement on a task, or why there is none; None for who may not see it."""
         try:
-            asked = TaskOfSet(set=name, task=task)
-            return await self.console.ask(request, set_agreement.get_agreement, asked)
+            query = TaskOfSet(set=name, task=task)
+            return await self.console.ask(request, set_agreement.get_agreement, query)
         except RefusedError as error:
             if error.refusal is Refusal.STATE:
                 return in_words(error)
@@ -99,10 +101,10 @@ class SetPages:
 
     async def open(self, request: web.Request) -> web.Response:
         """Lead to the viewer's curation of an article."""
-        name, sent = request.match_info["set"], await posted(request)
-        asked = ArticleOfSet(set=name, article=str(sent.get("article", "")))
+        name, submitted = request.match_info["set"], await posted(request)
+        query = ArticleOfSet(set=name, article=str(submitted.get("article", "")))
         try:
-            detail = await self.console.ask(request, set_seats.open_, asked)
+            detail = await self.console.ask(request, set_seats.open_, query)
         except RefusedError as error:
             refused = mended(error)
             return await self._show(request, in_words(refused), refused.refusal)
@@ -122,7 +124,7 @@ class SetPages:
         task = request.query.get("task", detail.tasks[0])
         ruled = "ruled" in request.query
         query = {"set": name, "task": task, "ruled": ruled, "limit": SHOWN}
-        found: SetDisagreements = await self.console.submit(
+        disagreements: SetDisagreements = await self.console.submit(
             request,
             set_agreement.get_disagreements,
             {**query, "since": request.query.get("since", "0")},
@@ -134,24 +136,27 @@ class SetPages:
             path=set_path(name),
             task=task,
             ruled=ruled,
-            found=found,
+            found=disagreements,
             choices=CHOICES,
             refused=refused,
         )
 
     async def rule(self, request: web.Request) -> web.Response:
         """Rule on a disagreement, and lead back to the others."""
-        name, sent = request.match_info["set"], await posted(request)
+        name, submitted = request.match_info["set"], await posted(request)
         values: dict[str, Any] = {
-            key: str(sent.get(key, "")) for key in ("task", "article", "choice")
+            key: str(submitted.get(key, "")) for key in ("task", "article", "choice")
         }
-        values |= {"set": name, "item": tuple(filter(None, str(sent.get("item", "")).split(",")))}
+        values |= {
+            "set": name,
+            "item": tuple(filter(None, str(submitted.get("item", "")).split(","))),
+        }
         try:
             await self.console.submit(request, set_agreement.rule, values)
         except RefusedError as error:
             refused = mended(error)
             return await self._show(request, in_words(refused), refused.refusal)
-        back = {"task": values["task"]} | ({"ruled": "1"} if sent.get("ruled") else {})
+        back = {"task": values["task"]} | ({"ruled": "1"} if submitted.get("ruled") else {})
         raise web.HTTPSeeOther(f"{set_path(name)}/adjudicate?{urlencode(back)}")
 
     # -- gold ------------------------------------------------------------------------------------
@@ -167,16 +172,16 @@ class SetPages:
     async def _begin(
         self, request: web.Request, operation: AskedOperation[Publication, JobDetail]
     ) -> web.Response:
-        sent = await posted(request)
-        asked = Publication(
+        submitted = await posted(request)
+        publication = Publication(
             set=request.match_info["set"],
-            task=str(sent.get("task", "")),
-            partial="partial" in sent,
+            task=str(submitted.get("task", "")),
+            partial="partial" in submitted,
         )
-        begun = await tried(self.console.ask(request, operation, asked))
-        if isinstance(begun, RefusedError):
-            return await self._show(request, in_words(begun), begun.refusal)
-        raise web.HTTPSeeOther(await soon(self.console, request, begun))
+        outcome = await tried(self.console.ask(request, operation, publication))
+        if isinstance(outcome, RefusedError):
+            return await self._show(request, in_words(outcome), outcome.refusal)
+        raise web.HTTPSeeOther(await soon(self.console, request, outcome))
 
 
 def set_path(name: str) -> str:

@@ -84,8 +84,8 @@ async def add(
         "created_at": now,
     }
     key = await insert(connection, curation_sets, row)
-    given = [{"set_id": key, **seat} for seat in seats]
-    await connection.execute(sa.insert(curation_seats), given)
+    rows = [{"set_id": key, **seat} for seat in seats]
+    await connection.execute(sa.insert(curation_seats), rows)
     return key
 
 
@@ -123,11 +123,11 @@ async def seats(
     if token_id is not None:
         query = query.where(curation_seats.c.token_id == token_id)
         query = query.order_by(None).order_by(curation_seats.c.place)
-    found = []
+    entries = []
     for row in await connection.execute(query):
         state = CurationStanding(row.state) if row.state else None
-        found.append(SeatEntry(**row._asdict() | {"state": state}))
-    return found
+        entries.append(SeatEntry(**row._asdict() | {"state": state}))
+    return entries
 
 
 async def take_seat(
@@ -160,17 +160,17 @@ async def move(
     )
     highest = (await connection.execute(last)).scalar_one_or_none()
     first = 0 if highest is None else highest + 1
-    for place, one in enumerate(moved, start=first):
+    for place, seat in enumerate(moved, start=first):
         await connection.execute(
             sa.update(curation_seats)
             .where(
                 order,
-                curation_seats.c.position == one.position,
+                curation_seats.c.position == seat.position,
                 curation_seats.c.token_id == holder,
             )
             .values(token_id=to, place=place)
         )
-    keys = [one.curation for one in moved if one.curation is not None]
+    keys = [seat.curation for seat in moved if seat.curation is not None]
     await connection.execute(
         sa.update(curations).where(curations.c.id.in_(keys)).values(token_id=to)
     )
@@ -188,12 +188,12 @@ async def set_of(connection: AsyncConnection, curation: str) -> SetEntry | None:
     return None if row is None else _set(row)
 
 
-async def names_of(connection: AsyncConnection, given: Sequence[str]) -> Mapping[str, str]:
+async def names_of(connection: AsyncConnection, curation_ids: Sequence[str]) -> Mapping[str, str]:
     """Return the names of the sets that curations are in, by curation."""
     query = (
         sa.select(curation_seats.c.curation_id, curation_sets.c.name)
         .join(curation_sets, curation_sets.c.id == curation_seats.c.set_id)
-        .where(curation_seats.c.curation_id.in_(given))
+        .where(curation_seats.c.curation_id.in_(curation_ids))
     )
     return {row.curation_id: row.name for row in await connection.execute(query)}
 
@@ -211,7 +211,7 @@ async def finished_logs(
         )
     )
     keys = (await connection.execute(of_set)).scalars().all()
-    found: dict[str, list[EventEntry]] = {key: [] for key in keys}
+    logs: dict[str, list[EventEntry]] = {key: [] for key in keys}
     query = (
         sa.select(curation_events)
         .where(curation_events.c.curation_id.in_(of_set))
@@ -219,8 +219,8 @@ async def finished_logs(
     )
     for row in await connection.execute(query):
         event = EventEntry(seq=row.seq, key=row.key, at=row.at, event=row.event)
-        found[row.curation_id].append(event)
-    return found
+        logs[row.curation_id].append(event)
+    return logs
 
 
 async def rulings(connection: AsyncConnection, set_id: int, task: str) -> Sequence[RulingEntry]:
@@ -266,12 +266,12 @@ async def close(connection: AsyncConnection, set_id: int, now: float | None) -> 
 async def delete(connection: AsyncConnection, set_id: int) -> None:
     """Delete a set with its seats, rulings and curations."""
     of_set = curation_seats.c.set_id == set_id
-    kept = await connection.execute(
+    result = await connection.execute(
         sa.select(curation_seats.c.curation_id).where(
             of_set, curation_seats.c.curation_id.is_not(None)
         )
     )
-    keys = kept.scalars().all()
+    keys = result.scalars().all()
     await connection.execute(sa.delete(curation_rulings).where(curation_rulings.c.set_id == set_id))
     await connection.execute(sa.delete(curation_seats).where(of_set))
     for key in keys:

@@ -130,16 +130,16 @@ async def log(
 
 
 async def append(
-    connection: AsyncConnection, curation: str, new: Sequence[EventEntry], **values: Any
+    connection: AsyncConnection, curation: str, entries: Sequence[EventEntry], **values: Any
 ) -> None:
     """Add events to a curation's log, and change its columns with them."""
-    if new:
+    if entries:
         names = EventEntry.__slots__
         await connection.execute(
             sa.insert(curation_events),
             [
-                {"curation_id": curation} | {name: getattr(one, name) for name in names}
-                for one in new
+                {"curation_id": curation} | {name: getattr(entry, name) for name in names}
+                for entry in entries
             ],
         )
     await change(connection, curation, **values)

@@ -204,12 +204,12 @@ async def sweep(connection: AsyncConnection, now: float, keep: Collection[str]) 
     """Delete the requests whose time is over, except those of `keep`; return their number."""
     over = requests.c.expires_at <= now
     ids = (await connection.execute(sa.select(requests.c.id).where(over))).scalars()
-    gone = [one for one in ids if one not in keep]
-    for one in gone:
+    gone = [request_id for request_id in ids if request_id not in keep]
+    for request_id in gone:
         await connection.execute(
-            sa.delete(request_answers).where(request_answers.c.request_id == one)
+            sa.delete(request_answers).where(request_answers.c.request_id == request_id)
         )
-        await connection.execute(sa.delete(requests).where(requests.c.id == one))
+        await connection.execute(sa.delete(requests).where(requests.c.id == request_id))
     return len(gone)
 
 

@@ -1,4 +1,4 @@
-"""Origins of requests, also behind proxies that are trusted to name them: pure."""
+"""Origins of requests, even behind proxies trusted to name them: pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ UNKNOWN = "unknown"  # a connection without an address: a Unix socket
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Origin:
-    """The origin of a request: the client's address, and whether it used TLS."""
+    """A request's origin: the client's address, and whether it used TLS."""
 
     address: str
     secure: bool
 
     @property
     def key(self) -> str:
-        """The key of its limits: an IPv4 address, or the /64 network that one IPv6 client has."""
+        """The key of its limits: an IPv4 address, or an IPv6 client's /64 network."""
         address = read_address(self.address)
         if isinstance(address, IPv6Address):
             return str(ip_network((address, 64), strict=False))
@@ -34,7 +34,7 @@ class Origin:
 def site_of(host: str, *, secure: bool) -> str:
     """Return where a request reached the hub, as its `Host` says; empty for what is no host.
 
-    Whoever sends a request chooses its `Host`: so it is for the answer to that request alone.
+    Whoever sends a request chooses its `Host`: so it is only for the answer to that request.
     """
     return f"http{'s' if secure else ''}://{host}" if _HOST.fullmatch(host[:300]) else ""
 
@@ -48,7 +48,7 @@ class Proxies:
     def origin(
         self, peer: str | None, *, secure: bool, forwarded: Sequence[str], protocol: str
     ) -> Origin:
-        """Return the origin of a request.
+        """Return a request's origin.
 
         `forwarded` are the values of `X-Forwarded-For`: each proxy adds whom it heard from at the
         end. So it is read from there, as long as who speaks is trusted: what comes before, anybody
@@ -66,7 +66,7 @@ class Proxies:
         return Origin(address=_plain(address), secure=secure or protocol.strip() == "https")
 
     def trusts(self, address: str | None) -> bool:
-        """Return whether an address is one of a proxy."""
+        """Return whether an address belongs to a proxy."""
         ip = read_address(address)
         return ip is not None and any(ip in network for network in self._networks)
 

@@ -1,8 +1,8 @@
 """Authentication: a token in the request's header, or a session that began with one.
 
-`setup` puts a gate before every request: it is given an id, counted against what its client may
-ask for, and its `Caller` is found. A session's cookie alone changes nothing: what it sends must
-carry the session's CSRF value too, and come from a page of this site.
+`setup` puts a gate before every request: it gets an id, counts against its client's limits, and its
+`Caller` is found. A session's cookie alone changes nothing: what it sends must carry the session's
+CSRF value too, and come from a page of this site.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Gate:
     # -- who asks --------------------------------------------------------------------------------
 
     def origin(self, request: web.Request) -> Origin:
-        """Return the origin of a request."""
+        """Return a request's origin."""
         return self.proxies.origin(
             request.remote,
             secure=request.secure,
@@ -121,7 +121,7 @@ class Gate:
         )
 
     async def token(self, secret: str, origin: Origin) -> Token:
-        """Return the token of a secret; `RefusedError` where it is invalid or expired."""
+        """Return a secret's token; `RefusedError` if it is invalid or expired."""
         refuse_after(self._wrong.wait(origin.key), "too many wrong tokens")
         token = await self.sessions.token(secret, self.now())
         if token is None:
@@ -131,7 +131,7 @@ class Gate:
         return token
 
     async def calling_server(self, key: str, origin: Origin) -> CallingServer:
-        """Return the server that calls back with a key; `RefusedError` where there is none."""
+        """Return the server that calls back with a key; else `RefusedError`."""
         refuse_after(self._wrong.wait(origin.key), "too many wrong keys")
         server = await self.sessions.calling_server(key) if key else None
         if server is None:
@@ -172,7 +172,7 @@ class Gate:
     # -- how much --------------------------------------------------------------------------------
 
     def count(self, visitor: Visitor) -> None:
-        """Count a request; `RefusedError` where its client asks too often, or for too much."""
+        """Count a request; `RefusedError` if its client asks too often, or for too much."""
         allowances, key = self._counted(visitor)
         _require_share(allowances, key)
         refuse_after(allowances.requests.take(key), "too many requests")
@@ -184,7 +184,7 @@ class Gate:
             allowances.seconds.spend(key, seconds)
 
     def with_workbench(self, visitor: Visitor) -> Visitor:
-        """Return a visitor with the workbench of its client; organisers have none."""
+        """Return a visitor with its client's workbench; organisers have none."""
         if visitor.caller.organiser or visitor.calls_back:
             return visitor
         allowances, key = self._counted(visitor)
@@ -203,12 +203,12 @@ class Gate:
         return self._tokens, visitor.payer
 
     def stream_place(self, request: web.Request, visitor: Visitor) -> AbstractContextManager[None]:
-        """Hold the place of an event stream; `RefusedError` where all are taken."""
+        """Hold the place of an event stream; `RefusedError` if all are taken."""
         slot = self._streams.take(visitor.origin.key, lambda: request.transport is not None)
         return _held(self._streams, slot)
 
     def upload_place(self, request: web.Request, visitor: Visitor) -> AbstractContextManager[None]:
-        """Hold the place of a large body; `RefusedError` where all are taken."""
+        """Hold the place of a large body; `RefusedError` if all are taken."""
         slot = self.uploads.take(
             visitor.payer,
             lambda: request.transport is not None,
@@ -221,7 +221,7 @@ GATE = web.AppKey("GATE", Gate)
 
 
 def _require_share(allowances: Allowances, key: Hashable) -> None:
-    """Raise `RefusedError` where a client had its share of the hub's time."""
+    """Raise `RefusedError` if a client has used its share of the hub's time."""
     refuse_after(allowances.seconds.wait(key), "these requests take too much of the hub's time")
 
 
@@ -260,7 +260,7 @@ def setup(
     """Put the gate before an application's requests; call it before the application starts.
 
     The gate's middlewares are around those of the application for what they log, and within them
-    for what they refuse: `error_pages` must be one of those that it has already.
+    for what they refuse: the application must already have `error_pages`.
     """
     server_logger.addFilter(without_what_was_sent)
     app[GATE] = gate = Gate(sessions, settings, clock=clock, sharers=sharers)
@@ -275,7 +275,7 @@ def setup(
 def identified(proxies: Proxies) -> Middleware:
     """Return the middleware that gives each request its id.
 
-    It is the one that a trusted proxy gave, if that is fit to be written into logs.
+    A trusted proxy's id is used, if it is fit for logs.
     """
 
     @web.middleware
@@ -308,7 +308,7 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
 async def _in_turn(
     request: web.Request, handler: Handler, visitor: Visitor, gate: Gate
 ) -> web.StreamResponse:
-    """Answer a request once it has the place that one of its kind needs."""
+    """Answer a request once it has the place that its kind needs."""
     if is_stream(request):
         with gate.stream_place(request, visitor):
             return await _answered(request, handler, visitor)
@@ -356,7 +356,7 @@ async def token_caller(request: web.Request, secret: str) -> Caller:
 
 
 def count_call(request: web.Request) -> None:
-    """Count one more call of a request that brings several (XML-RPC)."""
+    """Count a further call in a request that brings several (XML-RPC)."""
     request.config_dict[GATE].count(request[VISITOR])
 
 

@@ -1,4 +1,4 @@
-"""Bodies of requests: how they are read, how long they may take, and which may be large."""
+"""Request bodies: how they are read, how long they may take, and which may be large."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from aiohttp.typedefs import Handler, Middleware
 from multipart import parse_options_header
 
 UPLOADS_OF_ONE, UPLOADS, UPLOADS_KEPT = 2, 4, 1
-"""At the same time: of one team or token, in all, and how many of all for organisers alone."""
+"""At the same time: per team or token, in total, and how many of these only for organisers."""
 DOWNLOADS_OF_ONE, DOWNLOADS, DOWNLOADS_KEPT = 2, 8, 4
-"""Of files at the same time: of one team, token or address, in all, of all for who is signed in."""
+"""Files at the same time: per team, token or address, in total, and for signed-in callers.
+"""
 RETRY_SECONDS = 5.0
 LOST = 499
 """The status of a request whose client has gone; nobody is left to read it."""
@@ -30,7 +31,7 @@ _MARK = "takes_upload"
 
 
 def upload(handler: H) -> H:
-    """Let a handler take bodies of up to `web.upload_bytes`, of teams, curators and organisers."""
+    """Let a handler take bodies up to `web.upload_bytes`, from teams, curators and organisers."""
     vars(handler)[_MARK] = True
     return handler
 
@@ -75,9 +76,9 @@ def deadline(seconds: float) -> Middleware:
 
 
 def end_stalled(seconds: float) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
-    """Return what lets the system end a connection whose client takes nothing for so long.
+    """Return what lets the system end a connection whose client reads nothing for so long.
 
-    It is asked for before each response; `TCP_USER_TIMEOUT` is Linux's alone.
+    It is called before each response; `TCP_USER_TIMEOUT` is Linux only.
     """
 
     async def prepare(request: web.Request, _: web.StreamResponse) -> None:
@@ -129,7 +130,7 @@ class _Watch:
 
 
 async def received(request: web.Request) -> bytes:
-    """Return a request's body, of at most `client_max_size` bytes."""
+    """Return a request's body, at most `client_max_size` bytes."""
     body = BytesIO()
     async for data in pieces(request, request.client_max_size):
         body.write(data)
@@ -149,7 +150,7 @@ async def pieces(request: web.Request, limit: int, *, bytes_read: int = 0) -> As
 
 
 def check_plain(request: web.Request) -> None:
-    """Raise 415 for a compressed body: a small one could stand for a large one."""
+    """Raise 415 for a compressed body: a small body could stand for a large one."""
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
         raise web.HTTPUnsupportedMediaType(text="A body must not be compressed.")
 

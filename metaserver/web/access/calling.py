@@ -1,6 +1,6 @@
-"""Servers that call the hub back: recognised by the keys of their callbacks, and by nothing else.
+"""Servers that call the hub back: recognised only by their callback keys.
 
-Their requests are counted for each server, apart from those of its team.
+Their requests are counted per server, apart from its team's.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from aiohttp import hdrs, web
 from metaserver.base.communications import CallingServer
 
 CALLBACKS = ("/becalm/", "/api/saveAnnotations/")
-"""Prefixes of the paths that servers call; the second is that of BeCalm itself."""
+"""Path prefixes that servers call; the second is BeCalm's own."""
 CALLBACKS_A_MINUTE = 6_000
-"""Callbacks of one server, refused ones included."""
+"""Callbacks per server and minute, refused ones included."""
 CALLING = web.RequestKey("CALLING", CallingServer)
 _MOST = 200  # characters of a key
 

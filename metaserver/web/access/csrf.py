@@ -1,7 +1,7 @@
 """CSRF values as pages carry them: masked, in every page otherwise.
 
-Pages are compressed, and some repeat what their address says: where they also held a secret, the
-length of many answers would reveal it (BREACH). A mask of random bits leaves nothing to compare.
+Pages are compressed, and some repeat what their address says: if they also held a secret, the
+length of many answers would reveal it (BREACH). A random mask leaves nothing to compare.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ LARGE = 2**20  # bytes of an answer that is sent before the next may be made
 
 
 async def in_turn(request: web.Request, make: Callable[[], Awaitable[R]]) -> R:
-    """Answer with a file once its asker has a place; it is held until a large one is sent.
+    """Answer with a file once its caller has a place; a large file holds it until sent.
 
-    `RefusedError` where all places are taken: some are kept for who is signed in. Without a gate
-    there are as many as are asked for.
+    `RefusedError` if all places are taken: some are kept for signed-in callers. Without a gate
+    there is no limit.
     """
     if (gate := request.config_dict.get(GATE)) is None:
         return await make()
@@ -52,9 +52,9 @@ async def in_turn(request: web.Request, make: Callable[[], Awaitable[R]]) -> R:
 async def stored_zip(
     request: web.Request, path: Path, name: str, *, cacheable: bool = False
 ) -> web.StreamResponse:
-    """Answer with a zip of the hub's, whole or in parts (Range), in its asker's turn.
+    """Answer with a hub's zip, whole or in parts (Range), in the caller's turn.
 
-    `kept`: its asker may keep a copy, and ask whether there is a newer one.
+    `cacheable`: the caller may keep a copy, and ask whether there is a newer zip.
     """
     headers = {
         hdrs.CONTENT_TYPE: "application/zip",

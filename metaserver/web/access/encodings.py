@@ -1,7 +1,7 @@
-"""Content encodings: the one that a client prefers, and answers compressed in it.
+"""Content encodings: which a client prefers, and answers compressed in it.
 
-Whole answers are compressed here and nowhere else. One that could reveal a secret by its length
-(BREACH) must not be: see docs/security.md.
+Whole answers are compressed here and nowhere else. Answers that could reveal a secret by their
+length (BREACH) must not be: see docs/security.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ PACKERS: Mapping[Encoding, Callable[[bytes], bytes]] = {Encoding.ZSTD: pack, Enc
 
 
 def preferred(request: web.BaseRequest, offered: Sequence[Encoding] = tuple(PACKERS)) -> Encoding:
-    """Return the encoding of `offered` that a client takes, in that order; else `IDENTITY`."""
+    """Return which of the `offered` encodings a client takes, in that order; else `IDENTITY`.
+
+    Example: for `Accept-Encoding: gzip` it is gzip, if offered.
+    """
     accepted = _taken(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
     everything = accepted.get("*", False)
     for encoding in offered:
@@ -70,7 +73,8 @@ def _is_zero(text: str) -> bool:
 async def compressed(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Compress an answer that is whole, large enough and of a type that gains by it.
 
-    A large one is compressed in a thread. What was sent already, or encodes itself, stays as it is.
+    A large answer is compressed in a thread. What was sent already, or encodes itself, stays as it
+    is.
     """
     response = await handler(request)
     if isinstance(response, web.Response) and _gains(response):

@@ -56,6 +56,6 @@ class OpenStreams:
 
 
 async def write(response: web.StreamResponse, data: bytes) -> None:
-    """Send bytes of a stream; `TimeoutError` where its reader takes none."""
+    """Send bytes of a stream; `TimeoutError` if its reader takes none."""
     async with asyncio.timeout(STALLED_SECONDS):
         await response.write(data)

@@ -1,4 +1,4 @@
-"""Bodies of forms into their fields, as the bytes come: pure, bounded in fields and in text.
+"""Form bodies into their fields, as the bytes come: pure, bounded in fields and in text.
 
 The first field can be read before the others have come. A form is UTF-8; whatever is no form raises
 `ValueError`, of which the errors below and those of the library are special cases.
@@ -19,7 +19,7 @@ PARTS = 64  # of a multipart form: that of a phase has two a task and about 25 m
 PART_HEADERS = 4  # of each of them, where browsers send two
 MAX_BOUNDARY = 70  # RFC 2046, section 5.1.1
 TEXT_BYTES = 2**20
-"""The most bytes of a form's fields that are not files."""
+"""The maximum bytes in a form's fields that are not files."""
 
 
 class TooLargeError(ValueError):
@@ -53,7 +53,7 @@ class FormBody(Protocol):
         """Read the next bytes, at least one."""
 
     def close(self) -> Form:
-        """Return the fields of the body, which has ended."""
+        """Return the body's fields, which has ended."""
 
 
 class Pairs:
@@ -75,7 +75,7 @@ class Pairs:
         self._read += data
 
     def close(self) -> Form:
-        """Return the fields of the body, which has ended."""
+        """Return the body's fields, which has ended."""
         if self._read.count(b"&") >= FIELDS:
             raise TooLargeError(f"more than {FIELDS:,} fields")
         return _pairs(self._read)
@@ -113,7 +113,7 @@ class MultipartForm:
             raise TooLargeError(str(error)) from error
 
     def close(self) -> Form:
-        """Return the fields of the body, which has ended."""
+        """Return the body's fields, which has ended."""
         self._parser.close()
         return self._form
 

@@ -135,7 +135,7 @@ def unsent_page(templates: Templates, unsent: Unsent, why: str, status: int = 20
 
 
 def _place(request: web.Request) -> str:
-    """Return the path of a request's route: the path itself may have the secret of a link."""
+    """Return the path of a request's route: the path itself may have a link's secret."""
     resource = request.match_info.route.resource
     return request.path if resource is None else resource.canonical
 
@@ -151,7 +151,7 @@ def refusal_headers(error: RefusedError) -> dict[str, str]:
 
 
 def help_link(status: int) -> str:
-    """Return the header `Link` of an error for programs: where it is explained."""
+    """Return the header `Link` of an error for programs: if it is explained."""
     return f'<{help_of_error(status)}>; rel="help"'
 
 

@@ -1,8 +1,7 @@
-"""Forms that pages send, read within bounds and beside the event loop.
+"""Forms that pages send, read within bounds.
 
-A form's first field is read before the rest of it has come: it is the CSRF value, so that nothing
-is read for a page of another session. Files come in multipart forms, which only a handler of
-uploads takes.
+A form's first field is read before the rest has come: it is the CSRF value, so nothing is read for
+another session's page. Files come in multipart forms, which only a handler of uploads takes.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ _NOT_KEPT = frozenset({CSRF_FIELD, AGAIN_FIELD, "secret", "token"})
 
 
 class Unsent(NamedTuple):
-    """A form that was not taken: where it is sent, and its texts, without files and secrets."""
+    """A form that was not taken: where it was sent, and its texts, without files and secrets."""
 
     action: str
     fields: Sequence[tuple[str, str]]
 
 
 class UnsentError(RefusedError):
-    """A form of one of this site's pages that came without a session, or with that of another.
+    """A form from this site's pages that came without a session, or with another's.
 
-    Nothing was done. Its viewer signs in where that is needed, and is shown the form again.
+    Nothing was done. Its viewer signs in if needed, and is shown the form again.
     """
 
     def __init__(self, refused: RefusedError, unsent: Unsent) -> None:
@@ -65,7 +64,7 @@ class SentForm:
         self._fields: Form | None = None
 
     async def first(self) -> Field | None:
-        """Return the first field and read no further; None where it is too long, or missing."""
+        """Return the first field and read no further; None if it is too long, or missing."""
         while (field := self._body.first) is None and self._read < FIRST_BYTES:
             data = await self._request.content.read(FIRST_BYTES - self._read)
             if not data:
@@ -74,7 +73,7 @@ class SentForm:
         return field
 
     async def fields(self, limit: int) -> Form:
-        """Return all fields of a form of at most so many bytes."""
+        """Return all fields of a form, at most `limit` bytes."""
         if self._fields is None:
             async for data in pieces(self._request, limit, bytes_read=self._read):
                 await self._feed(data)
@@ -98,14 +97,14 @@ async def first_text(request: web.Request, name: str) -> str:
 
 
 async def fields(request: web.Request, limit: int) -> Form:
-    """Return the fields of the form that a request carries, of at most so many bytes."""
+    """Return the fields of a request's form, at most `limit` bytes."""
     with _refusing():
         form = _form_of(request)
         return MultiDict() if form is None else await form.fields(limit)
 
 
 async def unsent_form(request: web.Request) -> Unsent:
-    """Return what can be kept of a request's form: no field where it is long, or is none."""
+    """Return what can be kept of a request's form: no field if it is long, or no form."""
     try:
         form = await fields(request, KEPT_BYTES)
     except web.HTTPException:
@@ -115,7 +114,7 @@ async def unsent_form(request: web.Request) -> Unsent:
 
 
 def _form_of(request: web.Request) -> SentForm | None:
-    """Return a request's form, the same each time; None where it has no body."""
+    """Return a request's form, the same each time; None if it has no body."""
     if FORM not in request:
         if not request.can_read_body:
             return None

@@ -1,4 +1,4 @@
-"""Pages for one role: their routes say so, and the gate asks it before it reads a body."""
+"""Pages for a single role: their routes say so, and the gate asks it before it reads a body."""
 
 from __future__ import annotations
 

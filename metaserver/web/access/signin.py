@@ -110,7 +110,7 @@ class SignIn:
 
 
 def _unsent(submitted: Form) -> Unsent | None:
-    """Return the form that is to be shown again after a sign-in, None where there is none."""
+    """Return the form to show again after a sign-in, or None."""
     if not submitted.get("action"):
         return None
     pairs = [

@@ -38,7 +38,7 @@ async def while_held(
 
 
 async def _until_over(request: web.Request) -> None:
-    """Return once who asked may ask no more."""
+    """Return once the caller may ask no more."""
     name = caller_of(request).name
     with suppress(RefusedError):
         while True:

@@ -1,8 +1,8 @@
-"""Limits of a client's requests: pure, with the clock as an argument and bounded memory.
+"""Limits on a client's requests: pure, with the clock as an argument and bounded memory.
 
 A client is a key: a token's id, or an address as `addresses.bundled` gives it. At most `size`
-clients are remembered, the longest unseen forgotten first. Where several processes share a limit,
-each has its part of it: `sharers` returns how many there are.
+clients are remembered, the longest unseen forgotten first. If several processes share a limit, each
+has its part of it: `sharers` returns how many there are.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ V = TypeVar("V")
 Sharers = Callable[[], int]
 SIZE = 10_000
 LOOP_SHARE = 0.1
-"""Of the event loop's time: what the requests of one client may take for as long as they like."""
+"""The share of the event loop's time that a client's requests may take for as long as they like."""
 LOOP_BURST = 3.0
-"""Seconds of it that a client may take at once: some dozens of the most expensive pages."""
+"""The seconds of it that a client may take at once: some dozens of the most expensive pages."""
 LOOP_DEBT = 30.0
 """Seconds of it that a client is charged for at most: it waits for minutes, not hours."""
 
 
 class Remembered(Generic[V]):
-    """Values by key, at most `size` of them: those seen last."""
+    """Values by key, at most `size`: the last seen."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -40,7 +40,7 @@ class Remembered(Generic[V]):
         return self._values.get(key)
 
     def put(self, key: Hashable, value: V) -> None:
-        """Keep a key's value, and forget the longest unseen one if there are too many."""
+        """Keep a key's value, and forget the longest unseen if there are too many."""
         self._values[key] = value
         self._values.move_to_end(key)
         if len(self._values) > self._size:
@@ -98,7 +98,7 @@ class Buckets:
 
 
 class Shares:
-    """Use of something by each client: `share` of the time on the whole.
+    """How each client uses something: `share` of the time on the whole.
 
     It is charged after the fact. A client may owe `burst` seconds before it has to wait, and never
     owes more than `debt`, so that it waits for (`debt` - `burst`) / `share` seconds at most.
@@ -156,9 +156,10 @@ class Delays:
 
 
 class Failures:
-    """The failures of each client, and how long it waits for its next try.
+    """Each client's failures, and how long it waits for its next try.
 
-    One counts for all processes that share them: whoever tries each in turn has no more tries.
+    A failure counts in all processes that share them, so trying each process in turn gives no more
+    tries.
     """
 
     def __init__(
@@ -201,7 +202,7 @@ class Failures:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Slot:
-    """One of what a client holds; `alive` returns whether its client is still there."""
+    """A client's slot; `alive` returns whether its client is still there."""
 
     key: Hashable
     alive: Callable[[], bool]
@@ -209,10 +210,10 @@ class Slot:
 
 
 class Slots:
-    """Places that may be held at the same time: `each` of a client, `total` in all.
+    """Slots held at the same time: `each` per client, `total` in all.
 
-    `kept` of them are for favoured clients alone. Whoever holds one may learn late that its client
-    has gone, so that is asked when one is missing.
+    `reserved_slots` are only for favoured clients. A holder may learn late that its client has
+    gone, so this is checked when slots run out.
     """
 
     def __init__(self, each: int, total: int, *, reserved_slots: int = 0) -> None:
@@ -228,7 +229,7 @@ class Slots:
     def take(
         self, key: Hashable, alive: Callable[[], bool], *, favoured: bool = False
     ) -> Slot | None:
-        """Return a slot, if there is one left for this client."""
+        """Return a slot, if any is left for this client."""
         if self._full(key, favoured):
             for slot in [slot for slot in self._held if not slot.alive()]:
                 self.give(slot)

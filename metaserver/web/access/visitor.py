@@ -19,8 +19,8 @@ from metaserver.web.public.source import VIEWER
 class Visitor:
     """The caller of a web request and its origin; `session` None: not signed in.
 
-    `payer` is whose requests are counted together: a team, a token of no team; None: the address.
-    `calls_back`: it is a server, which is counted apart.
+    `payer` is whose requests are counted together: a team, a token without a team; None: the
+    address. `calls_back`: it is a server, which is counted apart.
     """
 
     caller: Caller
@@ -32,7 +32,7 @@ class Visitor:
 
     @property
     def csrf(self) -> str:
-        """The session's CSRF value for one page; only for who is signed in."""
+        """The session's CSRF value for a page; only for signed-in callers."""
         assert self.session is not None
         return csrf.masked(self.session.csrf)
 
@@ -42,13 +42,13 @@ _current: ContextVar[Visitor | None] = ContextVar("visitor", default=None)
 
 
 def caller_of(request: web.Request) -> Caller:
-    """Return who asks; nobody known where the application has no gate."""
+    """Return the caller; an unknown caller if the application has no gate."""
     current = request.get(VISITOR)
     return Caller() if current is None else current.caller
 
 
 def visitor() -> Visitor | None:
-    """Return who the page under way is made for; None where one cannot sign in.
+    """Return who the page under way is made for; None if there is no sign-in.
 
     Every page's header shows it, so that it comes by the request's context, not by arguments.
     """
@@ -56,7 +56,7 @@ def visitor() -> Visitor | None:
 
 
 def remember(request: web.Request, current: Visitor) -> None:
-    """Keep who asks, for the handlers of a request and for its pages."""
+    """Keep the caller, for a request's handlers and pages."""
     request[VISITOR] = current
     request[VIEWER] = current.caller.viewer
     _current.set(current)

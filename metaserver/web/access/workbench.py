@@ -1,4 +1,4 @@
-"""Work in threads for one client: a few at a time, and charged like its time of the event loop."""
+"""Work in threads for a client: a few at a time, and charged like its event loop time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import ParamSpec, TypeVar
 from metaserver.web.access.aside import TimedWork
 
 PLACES = 2
-"""Threads that work for one client at a time: they take the processors from the event loop too."""
+"""Threads that work for a client at a time: they take processor time from the event loop too."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class ClientWorkbench:
-    """The threads of one client.
+    """A client's threads.
 
-    `require_share` raises `RefusedError` where the client had its share of the hub's time: it is
-    asked before each work begins, so that what waits meanwhile is refused. `charge` takes seconds.
+    `require_share` raises `RefusedError` if the client has used its share of the hub's time: it is
+    called before each work begins, so that what waits meanwhile is refused. `charge` takes seconds.
     """
 
     def __init__(self, require_share: Callable[[], None], charge: Callable[[float], None]) -> None:
@@ -28,9 +28,10 @@ class ClientWorkbench:
         self._places = asyncio.Semaphore(PLACES)
 
     async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what `work` returns, from a thread; `RefusedError` for who had its share.
+        """Run `work` in a thread and return its result; `RefusedError` if the client has used its
+        share.
 
-        A place is taken until its thread has ended, also where nobody waits for it any more.
+        A place is taken until its thread has ended, even if nobody waits for it any more.
         """
         await self._places.acquire()
         timed = TimedWork(work)

@@ -1,9 +1,9 @@
-"""The callbacks of BeCalm servers: `POST /becalm/saveAnnotations/{format}`.
+"""BeCalm servers' callbacks: `POST /becalm/saveAnnotations/{format}`.
 
 Servers that insist on it fetch their articles: `GET /becalm/documents/{article}`.
 
-Every answer is an object of BeCalm's, also where the gate or the server's key is the reason. The
-codes are BeCalm's own (docs/protocols.md).
+Every answer is a BeCalm object, even if the gate or the server's key is the reason. The codes are
+BeCalm's own (docs/protocols.md).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BecalmCode:
-    """An error of BeCalm: the status of the answer, the name and the code."""
+    """An error of BeCalm: the answer's status, the name and the code."""
 
     status: int
     name: str
@@ -80,7 +80,7 @@ STATUSES: Final[Mapping[int, tuple[BecalmCode, str]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class CallbackApi:
-    """The routes of callbacks."""
+    """The routes for callbacks."""
 
     callbacks: Callbacks
 

@@ -40,7 +40,7 @@ RETRY_SECONDS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Api:
-    """The routes of a table of operations, and what these work on."""
+    """The routes for a table of operations, and what these work on."""
 
     hub: Any
     operations: Mapping[str, Operation]
@@ -155,7 +155,7 @@ async def _json(request: web.Request, outline: Outline) -> dict[str, Any]:
 
 
 def answer(result: Any) -> web.Response:
-    """Return an operation's result: 204 where it has none."""
+    """Return an operation's result: 204 without a result."""
     if result is None:
         return web.Response(status=204, headers=NO_STORE)
     body = msgspec.json.encode(result)

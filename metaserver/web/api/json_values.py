@@ -1,4 +1,4 @@
-"""JSON into the fields of operations: pure, and bounded before anything is built."""
+"""JSON into operations' fields: pure, and bounded before anything is built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metaserver.operations.outline import Outline, ValueKind
 from metaserver.operations.table import invalid
 
 VALUES = 100_000
-"""The most values of a body: commas and opened brackets, counted also where they are in texts."""
+"""The maximum number of values in a body: commas and opening brackets, counted even in texts."""
 STRIDE = 2**20
 """Bytes that are counted at a time, so that other threads go on between."""
 NAME_LENGTH = 80
@@ -26,8 +26,10 @@ _FILE = msgspec.json.Decoder(bytes | None)
 def read_object(body: bytes, outline: Outline) -> dict[str, Any]:
     """Return what a body gives an operation, by field.
 
-    Nothing is built of a field before all names are known to be the operation's. Raises
-    `RefusedError`, or `ValueError` and `RecursionError` for what is not JSON.
+    No field is built before all names are known to be the operation's.
+
+    Example: `{"team": "blue"}` gives `{"team": "blue"}`. Raises `RefusedError`, or `ValueError` and
+    `RecursionError` for what is not JSON.
     """
     check_count(body)
     try:
@@ -49,7 +51,7 @@ def check_count(body: bytes) -> None:
 
 
 def bounded(value: Any) -> Any:
-    """Return a value read from JSON or text; `ValueError` where it has a number no store keeps."""
+    """Return a value read from JSON or text; `ValueError` if it has a number no store keeps."""
     match value:
         case dict():
             for item in value.values():

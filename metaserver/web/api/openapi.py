@@ -43,13 +43,13 @@ class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Error(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of every error."""
+    """Every error's body."""
 
     error: ErrorDetail
 
 
 def document(operations: Mapping[str, Operation], server: str = "/") -> dict[str, Any]:
-    """Return the document; `server` is where the hub is."""
+    """Return the document; `server` is the hub's address."""
     all_operations = list(operations.values())
     schemas, components = _schemas(all_operations)
     paths: dict[str, dict[str, Any]] = {}
@@ -78,7 +78,7 @@ def document(operations: Mapping[str, Operation], server: str = "/") -> dict[str
 
 
 def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Any], dict[str, Any]]:
-    """Return the schema of each type, and the components that these refer to."""
+    """Return each type's schema, and the components that these refer to."""
     types: list[Any] = [Error]
     for operation in operations:
         used = (operation.request, operation.result, operation.report)
@@ -212,7 +212,7 @@ class Document:
         return web.get(PATH, self.serve)
 
     async def serve(self, request: web.Request) -> web.Response:
-        """Answer with the document, or 304 where the client has it."""
+        """Answer with the document, or 304 if the client has it."""
         tags = {tag.value for tag in request.if_none_match or ()}
         response = web.Response(status=304) if self._tag in tags else self._whole()
         response.etag = self._tag

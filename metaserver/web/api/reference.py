@@ -30,7 +30,7 @@ class Method:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferencePages:
-    """The pages about a table of operations."""
+    """The pages about an operation table."""
 
     operations: Mapping[str, Operation]
     rpc: Rpc

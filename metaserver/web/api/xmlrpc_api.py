@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 PATHS = ("/xmlrpc/", "/xmlrpc")
 LIMITS = Limits(values=100_000, depth=16)
-"""Of a call; its bytes are bounded where the body is read."""
+"""A call's limits; its bytes are bounded where the body is read."""
 MULTICALL = "system.multicall"
 MAX_CALLS = 100  # in one system.multicall
 MAX_ANSWERS = 16 * 2**20  # bytes of their answers (as JSON), before the rest is refused
@@ -64,10 +64,10 @@ class SystemMethod(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Rpc:
-    """The XML-RPC server of a table of operations.
+    """The XML-RPC server for a table of operations.
 
-    `read_token` returns who holds a token, or raises `RefusedError`; wrong ones make it wait.
-    `count_call` counts one more call of a request, or raises `RefusedError`.
+    `read_token` returns a token's holder, or raises `RefusedError`; wrong tokens make it wait.
+    `count_call` counts a further call in a request, or raises `RefusedError`.
     """
 
     hub: Any
@@ -203,14 +203,14 @@ _TYPES = {"string": str, "array": list}
 
 
 def _calls_in(call: MethodCall) -> Iterator[MethodCall]:
-    """Give the calls of a multicall, as far as they are calls."""
+    """Give a multicall's calls, as far as they are calls."""
     for inner_call in call.params[0] if call.params and isinstance(call.params[0], list) else ():
         with suppress(CallError):
             yield _call_in(inner_call)
 
 
 def _call_in(inner_call: Value) -> MethodCall:
-    """Read one call of a multicall."""
+    """Read a call in a multicall."""
     match inner_call:
         case {"methodName": str(name), "params": list(params)}:
             if name == MULTICALL:
@@ -243,7 +243,7 @@ def fault_of(error: Exception) -> tuple[int, str]:
 
 
 def _fault_of(error: Exception) -> tuple[int, str]:
-    """Return the code and the message of an error; ours are logged, not shown."""
+    """Return the code and an error's message; ours are logged, not shown."""
     match error:
         case CallError():
             return int(error.code), _clean(str(error))

@@ -1,4 +1,4 @@
-"""Parameters of XML-RPC calls into the fields of operations, and results back: pure."""
+"""XML-RPC parameters into operations' fields, and results back: pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_parameters(outline: Outline, arguments: Sequence[Value]) -> dict[str, A
     """Return what a call gives an operation, by field; `given` is without the token.
 
     The fields that the path names come first, each in its place. The others follow as a struct, or
-    one by one in their order, or so with a struct at the end.
+    in their order, or so with a struct at the end.
     """
     places, rest = outline.in_path, list(arguments[len(outline.in_path) :])
     struct = _taken_struct(outline, rest)
@@ -60,7 +60,7 @@ def read_parameters(outline: Outline, arguments: Sequence[Value]) -> dict[str, A
 
 
 def _taken_struct(outline: Outline, rest: list[Value]) -> dict[str, Value]:
-    """Take the struct at the end off the values, if there is one; an empty one of PHP's is `[]`."""
+    """Take the struct at the end off the values, if there is one; PHP's empty struct is `[]`."""
     if rest == [[]] and not any(field.many for field in outline.by_name[:1]):
         rest.clear()
     last = rest[-1] if rest else None
@@ -127,7 +127,7 @@ def _is(value: Any) -> bool:
 
 
 def signatures(outline: Outline) -> list[list[str]]:
-    """Return the signatures of a method: each the type of its result, then of its parameters."""
+    """Return a method's signatures: each its result type, then its parameter types."""
     result = outline.result
     returned = "boolean" if result is None else result.rpc_type
     token = ["string"] if outline.role else []

@@ -1,1 +1,1 @@
-"""The documentation as the hub serves it under `/docs`, also where there is no internet."""
+"""The documentation as the hub serves it under `/docs`, even without internet."""

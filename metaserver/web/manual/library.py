@@ -1,4 +1,4 @@
-"""The files of the documentation, by the address that the hub serves each under."""
+"""The documentation's files, by their addresses on the hub."""
 
 from __future__ import annotations
 

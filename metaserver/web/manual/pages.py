@@ -1,4 +1,4 @@
-"""The pages of the documentation, and the search in them."""
+"""The documentation's pages, and the search in them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ManualPages:
         return [web.get(PREFIX, self.page), web.get(f"{PREFIX}/{{name:.+}}", self.page)]
 
     async def page(self, request: web.Request) -> web.StreamResponse:
-        """Answer with a page, a file, or, for `?q=`, with what the words are found in."""
+        """Answer with a page, a file, or, for `?q=`, with the search results."""
         url = request.path.rstrip("/")
         if url in self._library.files:
             return self._file(url)

@@ -138,7 +138,7 @@ def _empty_headers(state: StateCore) -> None:
 
 
 def table_open(_: RendererHTML, *__: Any) -> str:
-    """Return the beginning of a table, in a part that scrolls by itself."""
+    """Return a table's beginning, in a part that scrolls by itself."""
     return SCROLL.format("Table") + "<table>"
 
 

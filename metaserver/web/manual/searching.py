@@ -26,7 +26,7 @@ class FoundSection:
 
 
 class Search:
-    """The sections of the documentation, folded once; best first are those with words on top."""
+    """The documentation's sections, folded once; best first are those with words on top."""
 
     def __init__(self, sections: Sequence[ManualSection]) -> None:
         self._folded = [

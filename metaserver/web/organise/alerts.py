@@ -20,7 +20,7 @@ KINDS = Wording(choices=[("email", "an e-mail to"), ("webhook", "a JSON message 
 
 @dataclass(frozen=True, kw_only=True)
 class AlertPages:
-    """The handlers of alerts and their channels."""
+    """The handlers for alerts and their channels."""
 
     console: ConsoleContext
 

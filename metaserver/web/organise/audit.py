@@ -26,7 +26,7 @@ class AuditFilter:
     before: str = ""
 
     def query(self, **changes: str) -> str:
-        """Return the filter as an address has it, with some of it otherwise."""
+        """Return the filter as a query, with some of it changed."""
         parameters = {name: getattr(self, name) for name in self.__slots__} | changes
         return urlencode({name: value for name, value in parameters.items() if value})
 

@@ -1,4 +1,4 @@
-"""Challenges as bundles: made from one, exported, made again under another name."""
+"""Challenges as bundles: made from a challenge, exported, made again under another name."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MADE = OperationForm(request=NewChallenge, names=("challenge", "title", "timezon
 
 @dataclass(frozen=True, kw_only=True)
 class ChallengePages:
-    """The handlers of challenges."""
+    """The handlers for challenges."""
 
     console: ConsoleContext
 

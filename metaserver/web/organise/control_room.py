@@ -61,7 +61,7 @@ VERDICTS: Mapping[Verdict, tuple[str, str]] = {
 
 
 class FindingAct(NamedTuple):
-    """Something that can be done about a finding: a link to where it is asked for."""
+    """What can be done about a finding: a link to its page."""
 
     word: str
     path: str
@@ -83,7 +83,7 @@ class WatchChoice:
         return cls(verdict=verdict, rows=first_row(query), teams=teams)
 
     def query(self, **changes: object) -> str:
-        """Return the choice as an address has it, with some of it otherwise."""
+        """Return the choice as a query, with some of it changed."""
         values = {name: getattr(self, name) for name in self.__slots__} | changes
         return urlencode({name: value for name, value in values.items() if value not in (None, 1)})
 
@@ -145,7 +145,7 @@ def watch_path(phase: str) -> str:
 
 
 def extend_path(phase: str) -> str:
-    """Return the path where a phase's deadline is put off."""
+    """Return the path for extending a phase's deadline."""
     return f"{phase_path(phase)}/extend"
 
 
@@ -157,7 +157,7 @@ def _lane_act(word: str, server: str, phase: str) -> FindingAct:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlRoomPages:
-    """The handlers of control rooms."""
+    """The handlers for control rooms."""
 
     console: ConsoleContext
 
@@ -189,7 +189,7 @@ class ControlRoomPages:
         return self.console.answer("organise_watch.html", shown=shown_room, words=WORDS)
 
     def key(self, request: web.Request) -> str:
-        """Return the name of the stream that all who watch the same part of a phase share."""
+        """Return the stream's name, shared by all who watch the same part of a phase."""
         chosen = or_400(lambda: WatchChoice.parse(request.query))
         return f"organise watch {phase_named(self.console, request)} {chosen.query()}"
 
@@ -217,7 +217,7 @@ class ControlRoomPages:
     # -- another deadline ------------------------------------------------------------------------
 
     async def ask_extension(self, request: web.Request) -> web.Response:
-        """Ask for another deadline; one by which all servers are done is suggested."""
+        """Ask for another deadline; a deadline by which all servers are done is suggested."""
         shown_room = await self._shown(request, request.match_info["phase"])
         return self._extension(shown_room, None)
 
@@ -263,9 +263,9 @@ class ControlRoomPages:
 
 
 def suggestion(room: ControlRoom) -> datetime | None:
-    """Return a deadline by which all servers are done, by the longest of their forecasts.
+    """Return a deadline by which all servers are done, by the longest forecast.
 
-    None where there is no forecast, or none that is later than the deadline and within a year.
+    None without a forecast later than the deadline and within a year.
     """
     if room.needs is None or room.needs.forecast is None or room.deadline is None:
         return None

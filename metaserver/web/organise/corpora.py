@@ -34,7 +34,7 @@ IMPORTED = OperationForm(
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusPages:
-    """The handlers of corpora."""
+    """The handlers for corpora."""
 
     console: ConsoleContext
 
@@ -47,7 +47,7 @@ class CorpusPages:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Answer with all versions of all corpora, and the form that imports one."""
+        """Answer with all corpora's versions, and the import form."""
         return await self._list(request, self._form())
 
     def _form(self, values: object = None, refused: RefusedError | None = None) -> Form:
@@ -78,7 +78,7 @@ class CorpusPages:
 
     @upload
     async def bring(self, request: web.Request) -> web.Response:
-        """Import a corpus; or show every file's fault at the field of the file."""
+        """Import a corpus; or show every file's fault at the field."""
         submitted = await posted(request)
         values, file = IMPORTED.values(submitted), sent_file(submitted)
         values |= {"content": file.content, "source": file.source or "-"}

@@ -20,7 +20,7 @@ PHASE, CHALLENGE = "/organise/phases/{phase}/delete", "/organise/challenges/{cha
 
 @dataclass(frozen=True, kw_only=True)
 class DeletionPages:
-    """The handlers of deletion."""
+    """The handlers for deletion."""
 
     console: ConsoleContext
 

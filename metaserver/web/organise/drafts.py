@@ -32,7 +32,7 @@ class Drafts:
         self._kept[key] = draft
 
     def get(self, key: str) -> GoldDraft | None:
-        """Return a draft; None where it is kept no longer."""
+        """Return a draft; None if it is kept no longer."""
         return self._kept.get(key)
 
     def drop(self, key: str) -> None:

@@ -1,4 +1,4 @@
-"""A task's gold: its versions, and a new one, first looked at, then set."""
+"""A task's gold: its versions, and new gold, first previewed, then set."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from metaserver.web.ui.form_pages import OperationForm, no_file, sent_file, trie
 from metaserver.web.ui.forms import Form, Wording
 
 SHOWN = 200
-"""Changed articles, and unknown ones, that a preview names; the others are counted."""
+"""How many changed and unknown articles a preview names; the others are counted."""
 
 WORDING = {
     "content": Wording(
@@ -58,20 +58,20 @@ def set_path(job: JobDetail) -> str:
 
 
 def preview_path(job: JobDetail) -> str:
-    """Return the path of what a job has found that a file would change."""
+    """Return the path of a job's gold preview."""
     report = job.report or {}
     return f"{gold_path(report['phase'], report['task'])}/previews/{job.job}"
 
 
 class Cell(NamedTuple):
-    """A run's value before and after, as texts; `before` is empty where there was no board."""
+    """A run's value before and after, as texts; `before` is empty without a board."""
 
     before: str
     after: str
 
     @property
     def changed(self) -> bool:
-        """True where the value has changed."""
+        """True if the value has changed."""
         return self.before != self.after
 
 
@@ -113,7 +113,7 @@ def _text(column: Column, value: float | int | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldPages:
-    """The handlers of gold."""
+    """The handlers for gold."""
 
     console: ConsoleContext
     drafts: Drafts = field(default_factory=Drafts)
@@ -217,7 +217,7 @@ class GoldPages:
         raise web.HTTPSeeOther(await soon(self.console, request, job))
 
     async def show_preview(self, request: web.Request) -> web.Response:
-        """Answer with what a file would change; one that was looked at here can be set."""
+        """Answer with what a file would change; a file previewed here can be set."""
         phase, plugin = await self._of(request)
         job = await self.console.ask(request, jobs.get, JobQuery(job=request.match_info["job"]))
         if result_path(self.console, job) != request.path:
@@ -252,7 +252,7 @@ class GoldPages:
     async def _set(
         self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: GoldDraft | None
     ) -> JobDetail | RefusedError:
-        """Begin to set a draft, if the gold is still the one that it was held against."""
+        """Begin to set a draft, if the gold it was compared with is still in use."""
         if draft is None or (draft.phase, draft.task) != (phase.phase, plugin.name):
             message = "the file that was looked at is kept no longer: choose it again"
             return RefusedError(Refusal.STATE, message, field="content")

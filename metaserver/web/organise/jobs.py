@@ -23,7 +23,7 @@ SOON = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class JobPages:
-    """The handlers of jobs."""
+    """The handlers for jobs."""
 
     console: ConsoleContext
 
@@ -41,7 +41,7 @@ class JobPages:
         return self.console.answer("organise_jobs.html", jobs=listed, now=time.time())
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with how a job stands; one that is done leads to its result."""
+        """Answer with how a job stands; a finished job leads to its result."""
         return await self._show(request)
 
     async def _show(
@@ -85,7 +85,7 @@ class JobPages:
 
 
 async def soon(console: ConsoleContext, request: web.Request, begun: JobDetail) -> str:
-    """Return the path of a job's result if it ends soon, else that of the job."""
+    """Return the path of a job's result if it ends soon, else the job's."""
     job = await console.ask(request, jobs.get, JobQuery(job=begun.job, wait=SOON))
     return result_path(console, job)
 

@@ -1,4 +1,4 @@
-"""The processes of the hub, for organisers: which live, who leads, how many lanes each holds."""
+"""The hub's processes, for organisers: which live, who leads, how many lanes each holds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metaserver.web.ui.console import ConsoleContext
 
 @dataclass(frozen=True, kw_only=True)
 class MachinesPage:
-    """The handler of the page."""
+    """The page's handler."""
 
     console: ConsoleContext
 

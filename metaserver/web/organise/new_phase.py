@@ -48,7 +48,7 @@ NOTHING_SENT: Mapping[str, str] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class NewPhasePages:
-    """The handlers of new phases; `refused` is what the pages of phases say of their gold."""
+    """The handlers for new phases; `refused` is what phase pages say about their gold."""
 
     console: ConsoleContext
     refused: GoldRefusals = field(default_factory=dict)
@@ -58,7 +58,7 @@ class NewPhasePages:
         return [web.get(NEW_PHASE, self.new), web.post(NEW_PHASE, self.make)]
 
     async def new(self, request: web.Request) -> web.Response:
-        """Answer with the form of a new phase of the challenge that the address names."""
+        """Answer with the form for a new phase in the addressed challenge."""
         return await self._new(request, request.query.get("challenge"))
 
     async def _new(
@@ -177,7 +177,7 @@ class NewPhasePages:
         submitted: MultiMapping[Any],
         name: str,
     ) -> str:
-        """Begin to set the gold of a task, if a file was sent; return why not, if it is refused."""
+        """Begin to set a task's gold, if a file was sent; return why not, if it is refused."""
         file = sent_file(submitted, name)
         if not file.content:
             return ""

@@ -1,4 +1,4 @@
-"""The overview of a hub: its challenges, the steps to the first article, and open problems."""
+"""A hub's overview: its challenges, the steps to the first article, and open problems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from metaserver.operations.tokens import TokenDetail, TokenQuery
 from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
-"""The most names that are listed of a problem; the others are counted."""
+"""How many names are listed per problem; the others are counted."""
 
 NEW_PHASE, NEW_CHALLENGE = "/organise/new-phase", "/organise/new-challenge"
 

@@ -46,7 +46,7 @@ class OrganiserPages:
         app.add_routes(self.routes())
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the console's routes: all of them are for organisers alone."""
+        """Return the console's routes, all for organisers only."""
         console = self.console
         refused: GoldRefusals = {}
         routes_open = [

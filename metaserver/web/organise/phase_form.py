@@ -34,7 +34,7 @@ CORPUS_FILE = "corpus-file"
 ANSWERED_GOLD: Mapping[str, str] = {f"gold-{task}": task for task in answered_tasks()}
 OFFLINE_GOLD: Mapping[str, str] = {f"gold-{task}": task for task in offline_tasks()}
 GOLD_FILES: Mapping[str, str] = {**ANSWERED_GOLD, **OFFLINE_GOLD}
-"""The names of the fields of gold files, with their tasks."""
+"""The names of the gold file fields, with their tasks."""
 
 LIMITS = (
     *("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs"),
@@ -195,7 +195,7 @@ class FormStep(NamedTuple):
 
     @property
     def unfolded(self) -> bool:
-        """True where a folded field is wrong: the viewer must see it."""
+        """True if a folded field is wrong: the viewer must see it."""
         return any(field.error for field in self.advanced)
 
 
@@ -220,11 +220,11 @@ STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
         ("limits.timeout", "limits.attempts", "limits.concurrency", "limits.answer_bytes"),
     ),
 )
-"""The steps: title, text, names of the fields, and of those that are folded."""
+"""The steps: title, text, field names, and folded field names."""
 
 
 def steps(form: Form) -> Sequence[FormStep]:
-    """Return the steps of a form, without the fields that it has not."""
+    """Return a form's steps, without missing fields."""
     by_name: dict[str, list[FormField]] = {}
     for field in form.fields:  # a question about a field comes after it
         by_name.setdefault(field.name.removesuffix(READING), []).append(field)
@@ -269,8 +269,8 @@ def _file(name: str, label: str, errors: Mapping[str, str], text: str) -> FormFi
 def with_questions(form: Form, submitted: MultiMapping[Any] | None, zone: str, now: float) -> Form:
     """Return the form with a question after each date that was sent and needs one.
 
-    A local time that comes twice or does not exist has two readings, of which one is to be
-    chosen; a date in the past is to be confirmed.
+    For a local time that comes twice or does not exist, one of two readings is to be chosen; a date
+    in the past is to be confirmed.
     """
     if submitted is None:
         return form

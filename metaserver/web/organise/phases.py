@@ -39,7 +39,7 @@ from metaserver.web.ui.form_pages import OperationForm, tried
 
 
 class Advance(StrEnum):
-    """A manual change of a phase's state; the names are those of the operations."""
+    """A manual change to a phase's state, named like the operation."""
 
     OPEN = "open"
     FREEZE = "freeze"
@@ -61,7 +61,7 @@ ADVANCE_OPERATIONS: Mapping[Advance, AskedOperation[OnePhase, PhaseDetail]] = {
     Advance.CLOSE: phases.close,
 }
 GoldRefusals: TypeAlias = dict[tuple[str, str], str]
-"""Sentences by phase and task, in this process alone, of the newest phases."""
+"""Sentences by phase and task, only in this process, for the newest phases."""
 EFFECTS: Mapping[Advance, str] = {
     Advance.OPEN: "Servers that are started are sent articles from now on.",
     Advance.FREEZE: "No article is sent any more. What is in flight is finished and counted; then"
@@ -72,7 +72,7 @@ EFFECTS: Mapping[Advance, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PhasePages:
-    """The handlers of phases; `refused` has why the gold of a new phase was not set."""
+    """The phase handlers; `refused` has why a new phase's gold was not set."""
 
     console: ConsoleContext
     refused: GoldRefusals = field(default_factory=dict)
@@ -210,7 +210,7 @@ class PhasePages:
         )
 
     async def advance(self, request: web.Request) -> web.Response:
-        """Change a phase's state; its page shows the new one."""
+        """Change a phase's state; its page shows the new state."""
         phase, advance = await self._phase(request), Advance(request.match_info["advance"])
         change = ADVANCE_OPERATIONS[advance]
         result = await tried(self.console.ask(request, change, OnePhase(phase=phase.phase)))
@@ -225,7 +225,7 @@ def _changed(plan: PhasePlanDetail) -> Sequence[str]:
 
 
 def gold_tasks(phase: PhaseDetail) -> Sequence[str]:
-    """Return the tasks that a phase has gold for or may be given gold for."""
+    """Return the tasks that a phase has or may get gold for."""
     return [name for name in installed_tasks() if name in phase.tasks] + [
         name for name in installed_tasks() if name not in phase.tasks
     ]

@@ -1,4 +1,4 @@
-"""All servers: the state of each in each phase, and the actions of an organiser."""
+"""All servers: their state in each phase, and an organiser's actions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STATES = (*ServerState, GIVEN_UP, *TESTS)
 
 
 class OrganiserLaneAction(StrEnum):
-    """An action of an organiser on a lane; the names are those of the operations."""
+    """An organiser's action on a lane, named like the operation."""
 
     SUSPEND = "suspend"
     RESUME = "resume"
@@ -85,13 +85,13 @@ class LaneFilter:
     rows: int = 1  # the number of the first row of the page of the table
 
     def query(self, **changes: object) -> str:
-        """Return the filter as an address has it, with some of it otherwise."""
+        """Return the filter as a query, with some of it changed."""
         values = {name: getattr(self, name) for name in self.__slots__} | changes
         values["rows"] = "" if values["rows"] == 1 else values["rows"]
         return urlencode({name: value for name, value in values.items() if value})
 
     def page(self, lanes: Sequence[OrganiserLaneRow]) -> tuple[Page, Sequence[OrganiserLaneRow]]:
-        """Return the page of the table, and its lanes out of all there are."""
+        """Return the table's page, and its lanes."""
         matching = [lane for lane in lanes if self.shows(lane)]
         page = Page(first=self.rows, total=len(matching))
         return page, page.of(matching)
@@ -104,7 +104,7 @@ class LaneFilter:
 
 
 class OrganiserLaneRow(NamedTuple):
-    """A server in one phase; in none where it has not been started yet."""
+    """A server in a phase; in none until it is started."""
 
     server: ServerDetail
     progress: LaneProgress | None
@@ -117,7 +117,7 @@ class OrganiserLaneRow(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of its row."""
+        """Its row's id."""
         return element_id(element_id("lane", self.server.server), self.phase)
 
     @property
@@ -135,13 +135,13 @@ class OrganiserLaneRow(NamedTuple):
 
     @property
     def tested(self) -> TestState:
-        """The state of its test for this phase; without a phase that of the newest one."""
+        """The state of its test for this phase; without a phase its newest test."""
         tests = {tested.phase: tested.state for tested in self.server.tests}
         return tests.get(self.phase, self.server.tested)
 
     @property
     def untested(self) -> str:
-        """The problem with its test, in words; empty where it has passed."""
+        """The problem with its test, in words; empty if it has passed."""
         return next((words for words, state in TESTS.items() if state is self.tested), "")
 
     def is_in(self, state: str) -> bool:
@@ -167,7 +167,7 @@ class OrganiserLaneRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OrganiserServerPages:
-    """The handlers of servers."""
+    """The server handlers."""
 
     console: ConsoleContext
 
@@ -236,7 +236,7 @@ class OrganiserServerPages:
     # -- actions ---------------------------------------------------------------------------------
 
     async def confirm(self, request: web.Request) -> web.Response:
-        """Ask for the request of an action: a reason, articles."""
+        """Ask for an action's request: a reason, articles."""
         act = OrganiserLaneAction(request.match_info["act"])
         lane = await self._lane(request, request.query.get("phase", ""))
         return self._confirm(lane, act, _form_of(act).form(), request.query.get("back", ""))
@@ -249,7 +249,7 @@ class OrganiserServerPages:
         back: str,
         status: int = 200,
     ) -> web.Response:
-        """Answer with an action's form; `back` is "watch" where the control room led here."""
+        """Answer with an action's form; `back` is "watch" if the control room led here."""
         return self.console.answer(
             "organise_server_act.html",
             status=status,
@@ -318,7 +318,7 @@ def _lane_rows(registered: Sequence[ServerDetail], closed: set[str]) -> Iterator
 
 
 def _by_line(submitted: MultiMapping[Any], act: OrganiserLaneAction) -> MultiMapping[Any]:
-    """Return a form in which a text of article ids is one value a line."""
+    """Return a form in which article ids are one per line."""
     if act is not OrganiserLaneAction.REQUEUE:
         return submitted
     return MultiDict(("articles", line) for line in str(submitted.get("articles", "")).split())

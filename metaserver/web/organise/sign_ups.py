@@ -42,7 +42,7 @@ WORDS = {"approve": "Approve", "decline": "Decline", "link": "Hand out a link"}
 
 @dataclass(frozen=True, kw_only=True)
 class SignUpDesk:
-    """The handlers of sign-ups."""
+    """The handlers for sign-ups."""
 
     console: ConsoleContext
 

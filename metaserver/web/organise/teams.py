@@ -24,7 +24,7 @@ ONE = "/organise/teams/{team}"
 
 @dataclass(frozen=True, kw_only=True)
 class OrganiserTeamPages:
-    """The handlers of teams."""
+    """The team handlers."""
 
     console: ConsoleContext
 
@@ -63,7 +63,7 @@ class OrganiserTeamPages:
         return team_path(created.team if created else request.match_info["team"])
 
     async def _list(self, request: web.Request, form: Form) -> web.Response:
-        """Answer with all teams, and the form of a new one."""
+        """Answer with all teams, and the form for a new team."""
         registered = await self.console.ask(request, servers.list_, Nothing())
         issued = await self.console.ask(request, tokens.list_, TokenQuery(ended=0))
         now = self.console.hub.clock()
@@ -103,7 +103,7 @@ class OrganiserTeamPages:
         )
 
     async def _team(self, request: web.Request) -> TeamDetail:
-        """Return the team of the address; one that is retired as well."""
+        """Return the addressed team, even if retired."""
         for team in await self.console.ask(request, teams.list_, Nothing()):
             if team.team == request.match_info["team"]:
                 return team

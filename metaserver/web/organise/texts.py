@@ -1,4 +1,4 @@
-"""The page of a challenge as organisers write it: texts with a preview, announcements."""
+"""A challenge's page as organisers write it: texts with a preview, announcements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HINTS = {
     "kits": " Such as: `annotators new FOLDER` writes a server in one of eight languages;"
     " `annotators serve dictionary` is a baseline.",
 }
-"""The rest of the help of texts, by their names."""
+"""The rest of the text help, by their names."""
 TEXTS = OperationForm(
     request=ChallengeEdit,
     names=(

@@ -1,4 +1,4 @@
-"""The tokens of no team: organisers', curators' and readers'. All are revoked here."""
+"""Tokens without a team: organisers', curators' and readers'. All are revoked here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROLES = Wording(
 
 @dataclass(frozen=True, kw_only=True)
 class OrganiserTokenPages:
-    """The handlers of these tokens."""
+    """The handlers for these tokens."""
 
     console: ConsoleContext
 
@@ -60,7 +60,9 @@ class OrganiserTokenPages:
         issued: IssuedToken | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        """Answer with the tokens of no team; a new one is shown once, on no page that is kept."""
+        """Answer with the tokens without a team; a new token is shown once, on a page that is not
+        cached.
+        """
         form = form or self._new.form({"role": "organiser"})
         listed = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         return self.console.answer(

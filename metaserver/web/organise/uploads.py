@@ -46,7 +46,7 @@ DELETED = OperationForm(request=UploadRun, names=())
 
 @dataclass(frozen=True, kw_only=True)
 class UploadPages:
-    """The handlers of offline runs."""
+    """The handlers for offline runs."""
 
     console: ConsoleContext
 
@@ -62,7 +62,7 @@ class UploadPages:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Answer with a phase's offline runs, and the form that uploads one."""
+        """Answer with a phase's offline runs, and the upload form."""
         return await self._list(request, phase_named(self.console, request))
 
     async def _list(

@@ -1,7 +1,7 @@
-"""Articles of a task by how hard they are, as one viewer sees it: a scatter and a table.
+"""A task's articles by how hard they are, as a viewer sees them: a scatter and a table.
 
 After Fig. 4 of the BC II.5 overview (Leitner et al. 2010): an article's mean rank over the runs
-against its standard deviation. Only means of several teams are shown: no gold, no single answer.
+against its standard deviation. Only several teams' means are shown: no gold, no single answer.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ArticleRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Articles:
-    """The articles of a task as one viewer sees them."""
+    """A task's articles as a viewer sees them."""
 
     board: ArticleBoard
     task: TaskPlugin
@@ -66,18 +66,18 @@ class Articles:
     columns = COLUMNS
 
     def address(self, suffix: str = "", **changes: Any) -> str:
-        """Return the path and query of the page, or of its table, with something else chosen."""
+        """Return the page's (or its table's) path and query, with something else chosen."""
         query = str(self.choice.but(**changes))
         return self.path + suffix + (f"?{query}" if query else "")
 
     @property
     def path(self) -> str:
-        """The path of the page."""
+        """The page's path."""
         return f"{self.base}/board/{self.task.name}/articles"
 
     @property
     def part(self) -> Page:
-        """The page of the table that is shown."""
+        """The table's page that is shown."""
         return Page(first=self.choice.rows, total=len(self.levels))
 
     def rows(self) -> list[ArticleRow]:

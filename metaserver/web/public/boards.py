@@ -1,4 +1,4 @@
-"""The pages of the boards: live ones, frozen ones, and how hard the articles are."""
+"""Board pages: live, frozen, and how hard the articles are."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BoardPages:
         ]
 
     def frozen_routes(self) -> list[web.RouteDef]:
-        """Return the routes of boards that are kept, whatever phase they are of."""
+        """Return the routes for frozen boards, of whatever phase."""
         return [
             web.get("/b/{key}.csv", self.frozen_csv),
             web.get("/b/{key}.json", self.frozen_json),
@@ -145,7 +145,7 @@ class BoardPages:
         )
 
     def _row(self, site: Site, board: Leaderboard, row: BoardRow) -> str:
-        """Return a row of the table; it is drawn again where it has changed."""
+        """Return a row of the table; drawn again if it has changed."""
 
         def render() -> str:
             return self.templates.part("leaderboard_parts.html", "run_row", board, row)
@@ -219,7 +219,7 @@ def _shown(site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> Lead
 
 
 def viewer_of(request: web.Request) -> Viewer:
-    """Return who reads, as found by who signs viewers in."""
+    """Return who views the page, set by the sign-in."""
     viewer: Viewer = request.get(VIEWER, ANYBODY)
     return viewer
 
@@ -243,7 +243,7 @@ def csv_file(text: str, phase: str, name: str) -> web.Response:
 
 
 def or_400(parse: Callable[[], T]) -> T:
-    """Return the parsed query; the answer to a wrong one is status 400 with the reason."""
+    """Return the parsed query; a wrong query is answered with status 400 and the reason."""
     try:
         return parse()
     except ValueError as error:

@@ -80,7 +80,7 @@ def timeline(phases: Sequence[PhaseSummary]) -> list[Milestone]:
 
 @dataclass(frozen=True, kw_only=True)
 class ChallengeDoor:
-    """The handler, and what it draws with; `joining` where teams can sign in and up."""
+    """The handler, and what it draws with; `joining` if teams can sign in and up."""
 
     hub: HubContext
     sites: PhaseSites
@@ -91,7 +91,7 @@ class ChallengeDoor:
         return [web.get("/c/{challenge}", self.show)]
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with the page of a challenge."""
+        """Answer with a challenge's page."""
         caller, name = caller_of(request), request.match_info["challenge"]
         query = OneChallenge(challenge=name)
         texts = await ask(self.hub, caller, challenge_pages.get, query)

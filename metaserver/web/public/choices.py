@@ -99,7 +99,7 @@ class Choice:
         return replace(self, sort=Sort(), rows=1)
 
     def query(self, **changes: Any) -> str:
-        """Return the query of the choice with some of it chosen otherwise."""
+        """Return the choice as a query, with some of it changed."""
         return str(self.but(**changes))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Problems of a server's attempts and of its tests, the same ones grouped."""
+"""Problems in a server's attempts and tests, grouped."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Group:
 
 
 def grouped(attempts: Iterable[AttemptDetail]) -> Sequence[Group]:
-    """Return the problems of attempts (newest first), those of most attempts first.
+    """Return the attempts' problems (newest first), the most frequent first.
 
-    Problems are the same whatever place in a list and whichever accession they are about; the
-    first 100 of an answer are kept, so only those are counted.
+    Problems are the same whatever place in a list and whichever accession they are about; the first
+    100 of an answer are kept, so only those are counted.
     """
     by_kind: dict[tuple[Outcome, str], list[AttemptDetail]] = {}
     for attempt in attempts:
@@ -51,9 +51,9 @@ def grouped(attempts: Iterable[AttemptDetail]) -> Sequence[Group]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepGroup:
-    """A problem of a test: how often it came, and in which steps; `failed` where one failed by it.
+    """A problem in a test: how often it came, and in which steps; `failed` if it failed a step.
 
-    `outcome` is None where the steps are no attempts.
+    `outcome` is None if the steps are no attempts.
     """
 
     outcome: Outcome | None

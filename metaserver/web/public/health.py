@@ -43,9 +43,9 @@ class HealthPages:
         return web.json_response(status, status=200 if ready else 503, headers=NO_STORE)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        """Answer with the metrics, to who may read them (`web.metrics`).
+        """Answer with the metrics, to callers who may read them (`web.metrics`).
 
-        A team's token gives those of its servers, a reader's those that name no server. The pages
+        A team's token gives its servers' metrics, a reader's those that name no server. The pages
         of a run know no tokens.
         """
         if not self._may_read(request):

@@ -1,4 +1,4 @@
-"""The leaderboard of one task as one viewer sees it: rows, cells and charts.
+"""A task's leaderboard as a viewer sees it: rows, cells and charts.
 
 What differs between tasks (columns, order, help) comes from the task plug-in.
 """
@@ -61,7 +61,7 @@ VIEW_HELP = {
 
 
 class ShowWords(NamedTuple):
-    """Names of a choice of runs: on its link, and above the table."""
+    """Names for a choice of runs: on its link, and above the table."""
 
     pill: str
     heading: str
@@ -95,7 +95,7 @@ class ShownTask(Protocol):
 
 
 class PolicyWords(NamedTuple):
-    """Names of a choice of the articles that count: on its link, and their help."""
+    """Names for a choice of counted articles: on its link, and their help."""
 
     pill: str
     help: str
@@ -120,7 +120,7 @@ class IntervalStatus(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Leaderboard:
-    """A board as one viewer sees it."""
+    """A board as a viewer sees it."""
 
     board: Board
     task: ShownTask
@@ -138,7 +138,7 @@ class Leaderboard:
 
     @property
     def table(self) -> tuple[Column, ...]:
-        """The columns of the page: place, run and score come first."""
+        """The page's columns: place, run and score come first."""
         place, run, *own_columns = OWN_COLUMNS
         other_columns = [column for column in self.task.columns if column.key != self.main]
         declared = USAGE_COLUMNS if self.declared else ()
@@ -151,7 +151,7 @@ class Leaderboard:
 
     @property
     def usage(self) -> UsageChart:
-        """The chart of quality against cost; of those below the least coverage if asked for."""
+        """The chart of quality against cost; with runs below the least coverage on request."""
         show_all = self.choice.chart is Charted.ALL
         return UsageChart(
             rows=[row for row in self.declared if show_all or not row.below][:POINTS],
@@ -161,7 +161,7 @@ class Leaderboard:
         )
 
     def address(self, suffix: str = "", **changes: Any) -> str:
-        """Return the path and query of the page, or of its table, with something else chosen."""
+        """Return the page's (or its table's) path and query, with something else chosen."""
         query = str(self.choice.but(**changes))
         return self.path + suffix + (f"?{query}" if query else "")
 
@@ -175,7 +175,7 @@ class Leaderboard:
 
     @cached_property
     def part(self) -> Page:
-        """The page of the table that is shown."""
+        """The table's page that is shown."""
         return Page(first=self.choice.rows, total=len(self._chosen))
 
     def shown_rows(self) -> Sequence[BoardRow]:
@@ -189,7 +189,7 @@ class Leaderboard:
 
     @property
     def methods(self) -> Sequence[tuple[str, str, MethodDescription]]:
-        """The methods of a frozen board's runs that were described, the best run first."""
+        """The described methods on a frozen board, best run first."""
         described = self.frozen.methods if self.frozen else {}
         return [
             (row.run, row.title or row.team, described[row.run])
@@ -210,33 +210,35 @@ class Leaderboard:
 
     @cached_property
     def leaders(self) -> Sequence[BoardRow]:
-        """The best run of each team among the chosen rows; those below the least if asked for."""
+        """The best run of each team among the chosen rows; with runs below the least coverage on
+        request.
+        """
         show_all = self.choice.chart is Charted.ALL
         return _best_of_teams([row for row in self._chosen if show_all or not row.below])
 
     @property
     def below(self) -> bool:
-        """True where a chosen run is below the least coverage."""
+        """True if a chosen run is below the least coverage."""
         return any(row.below for row in self._chosen)
 
     @cached_property
     def _best(self) -> frozenset[str]:
-        """The best runs of the teams that have more than one."""
+        """The best runs of teams that have several."""
         teams = Counter(row.team for row in self.board.rows)
         best = _best_of_teams(self.board.rows)
         return frozenset(row.run for row in best if row.team and teams[row.team] > 1)
 
     @property
     def teams(self) -> bool:
-        """True where a team has more than one run, so that some are its best."""
+        """True if a team has several runs, so that some are its best."""
         return bool(self._best)
 
     def best(self, row: BoardRow) -> bool:
-        """Return whether the run is the best of its team, where that is worth a word."""
+        """Return whether the run is its team's best, if that is worth a word."""
         return row.place is not None and row.run in self._best
 
     def text(self, row: BoardRow, column: Column) -> str:
-        """Return a cell's text; `n/a` where the value is undefined."""
+        """Return a cell's text; `n/a` if the value is undefined."""
         if column.key == "articles":
             return f"{row.articles_scored:,}/{row.counted:,}"
         number = value(row, column.key)
@@ -258,7 +260,7 @@ class Leaderboard:
 
     @property
     def least(self) -> str:
-        """The least coverage that a place needs, in words; empty where it needs none."""
+        """The least coverage that a place needs, in words; or empty."""
         ranking = self.board.ranking
         return f"{ranking.min_coverage:.0%}" if ranking and ranking.min_coverage else ""
 
@@ -303,7 +305,7 @@ class Leaderboard:
         return f"{row.interval.low:.{decimals}f}", f"{row.interval.high:.{decimals}f}"
 
     def ranks(self, row: BoardRow) -> str:
-        """Return the ranks that the run's interval spans: 1-3, or 2; empty without one."""
+        """Return the ranks that the run's interval spans: 1-3, or 2; or empty."""
         if row.interval is None or self.interval_status(row) is not IntervalStatus.CURRENT:
             return ""
         best, worst = row.interval.best_rank, row.interval.worst_rank
@@ -321,11 +323,11 @@ class Leaderboard:
 
     @property
     def crowded(self) -> bool:
-        """True where the scatter has not all teams."""
+        """True if the scatter has not all teams."""
         return len(self.leaders) > POINTS
 
     def points(self) -> list[Point]:
-        """Return the teams' best runs by the second and first measure, where both are defined."""
+        """Return the teams' best runs by the second and first measure, if both are defined."""
         if len(self.order) < 2:
             return []
         series, points = self.series(), []
@@ -346,12 +348,12 @@ class Leaderboard:
 
     @property
     def curved(self) -> bool:
-        """True where the task's runs have curves, and its articles levels."""
+        """True if the task's runs have curves, and its articles levels."""
         leveled = isinstance(self.task, ComparedTask) and bool(self.task.level)
         return leveled or any(row.curve for row in self.board.rows)
 
     def curves(self) -> list[Curve]:
-        """Return the precision/recall curves of the best runs that have one."""
+        """Return the best runs' precision/recall curves."""
         series = self.series()
         return [
             Curve(name=run, steps=row.curve, series=series[run])

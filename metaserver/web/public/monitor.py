@@ -37,7 +37,7 @@ COLUMNS = (
     Column(key="queue", heading="Queue"),
     Column(key="errors", heading="errors"),
 )
-"""The columns of the table of servers."""
+"""The columns of the server table."""
 FIGURES = frozenset({"last", "p50", "p95", "p99", "network", "errors"})
 """Columns that are set flush right."""
 RISING = frozenset({"state", "server", "queue"})
@@ -66,7 +66,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
 class MonitorChoice:
     """The servers and errors that the viewer has chosen, and their order; empty values mean all.
 
-    Of the servers that are shown, a page has the figures of one page of rows from `rows` on.
+    A page has the figures for a page of the shown servers, from `rows` on.
     """
 
     state: str = ""
@@ -158,7 +158,7 @@ def marks_label(server: ServerStatus) -> str:
 
 
 def response_times(server: ServerStatus) -> list[float | None]:
-    """Return the times of a server's last attempts, None where there was no answer."""
+    """Return the times of a server's last attempts, None if there was no answer."""
     return [tick.seconds if tick.outcome in ANSWERED else None for tick in server.recent]
 
 

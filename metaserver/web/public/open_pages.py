@@ -1,4 +1,4 @@
-"""The pages that need no sign-in: a part of a service's application, or one of their own."""
+"""The pages that need no sign-in: part of a service's application, or their own application."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from metaserver.web.ui.console import Slice
 from metaserver.web.ui.templates import Templates
 
 OWNER = Viewer(organiser=True)
-"""Whoever reads the pages of a run: they are on its organiser's own machine."""
+"""Whoever reads a run's pages: they are on its organiser's own machine."""
 
 
 def make_pages_app(hub: HubContext, slices: Sequence[Slice] = ()) -> web.Application:
-    """Return these pages alone, without sign-in: whoever reaches them sees everything."""
+    """Return these pages alone, without sign-in: anybody who reaches them sees everything."""
     assets = Assets.of(*(one.package for one in slices))
     templates = Templates.of(assets)
     app = web.Application(

@@ -43,9 +43,8 @@ def mount(
 ) -> None:
     """Put the pages of phases onto an application that has its other middlewares.
 
-    Each names its phase: `/c/CHALLENGE/PHASE/monitor`. `more` are further pages of a phase,
-    `streams` answer with their event streams, by how their names begin: what follows is given to
-    them.
+    Each names its phase: `/c/CHALLENGE/PHASE/monitor`. `more` are further phase pages, `streams`
+    answer with their event streams, by how their names begin.
     """
     pages = PublicPages(templates=templates, streams=streams)
     app.middlewares.append(sited(sites, IN_PHASE))
@@ -81,7 +80,7 @@ class PublicPages:
         return self._boards.frozen_routes()
 
     async def phase(self, request: web.Request) -> web.StreamResponse:
-        """Send the viewer to the monitor of a phase."""
+        """Send the viewer to a phase's monitor."""
         raise web.HTTPFound(f"{site_of(request).base}/monitor")
 
     async def monitor(self, request: web.Request) -> web.Response:
@@ -103,7 +102,7 @@ class PublicPages:
     def _table(
         self, site: Site, monitor: Monitor, chosen: MonitorChoice
     ) -> tuple[Sequence[str], Page]:
-        """Return the rows of all servers: whole on the chosen page, hidden where not chosen."""
+        """Return the rows of all servers: whole on the chosen page, hidden if not chosen."""
         servers = chosen.ordered(monitor.servers)
         matching = [server for server in servers if chosen.shows(server)]
         part = Page(first=chosen.rows, total=len(matching))
@@ -158,7 +157,7 @@ class PublicPages:
         )
 
     def _row(self, site: Site, server: ServerStatus) -> LiveRow:
-        """Return a server's row; it is made again where the server has changed."""
+        """Return a server's row; it is made again if the server has changed."""
         key = (server.name, bool(server.address))  # as its team sees it, and as others do
         part, brief = self.templates.part, brief_slots(server)
 

@@ -23,7 +23,7 @@ PUBLISHED = "results are published"
 
 @dataclass(kw_only=True)
 class _Live:
-    """A phase that is shown; `seen` is its summary as of the last look."""
+    """A phase that is shown; `seen` is its last known summary."""
 
     site: Site
     view: PhaseView
@@ -32,7 +32,7 @@ class _Live:
 
 
 class PhaseSites:
-    """The sites of all phases; `run` keeps them up with the hub."""
+    """The sites of all phases; `run` keeps them up to date."""
 
     def __init__(self, hub: HubContext, *, interval: float = 1.0, heartbeat: float = 15.0) -> None:
         self._hub = hub
@@ -41,12 +41,12 @@ class PhaseSites:
         self._live: dict[PhaseView, _Live] = {}
 
     def named(self, phase: str) -> Site | None:
-        """Return the site of a phase; None where there is no such phase."""
+        """Return a phase's site; None if there is no such phase."""
         view = PhaseView.find(self._hub, phase)
         return None if view is None else self._shown(view).site
 
     def view(self, phase: str) -> PhaseView | None:
-        """Return the view that a phase's site is drawn from; None where there is no such phase."""
+        """Return the view that a phase's site is drawn from; None if there is no such phase."""
         view = PhaseView.find(self._hub, phase)
         return None if view is None else self._shown(view).view
 
@@ -85,7 +85,7 @@ class PhaseSites:
         return self._live[view]
 
     async def run(self) -> None:
-        """Renew the pages of phases that have changed, end those of phases that are gone."""
+        """Renew the pages of phases that have changed, end those for deleted phases."""
         while True:
             for view, live in list(self._live.items()):
                 if not view.current:

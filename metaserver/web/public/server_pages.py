@@ -27,7 +27,8 @@ PARTS = ("server_head", "server_totals", "trend", "measures", "events", "server_
 class ServerView:
     """A server in a phase as its page shows it; `base` begins the addresses of the phase's pages.
 
-    `console` is the path of all its attempts in the team's console, empty for who may not see them.
+    `console` is the path to all its attempts in the team's console, or empty if the viewer may not
+    see them.
     """
 
     reading: ServerReading
@@ -36,7 +37,7 @@ class ServerView:
 
     @property
     def address(self) -> str:
-        """The path of its page."""
+        """Its page's path."""
         return f"{self.base}/servers/{quote(self.reading.status.name, safe='')}"
 
 

@@ -1,4 +1,4 @@
-"""Short addresses, which name no phase: `/monitor` leads to the monitor of the open one."""
+"""Short addresses, which name no phase: `/monitor` leads to the open phase's monitor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS: Mapping[str, str] = {
     "t": "board",  # as boards were addressed up to release 0.2
     "servers": "servers",
 }
-"""The first words of short addresses, and of the pages of a phase to which they lead."""
+"""The first words of short addresses, and of the phase pages to which they lead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class ShortAddresses:
         return [web.get(f"/{{kind:{'|'.join(KINDS)}}}{{rest:(?:/.*)?}}", self.find)]
 
     async def find(self, request: web.Request) -> web.Response:
-        """Send the viewer to the page in the only open phase, else show the choice of phases."""
+        """Send the viewer to the page in the only open phase, else show the phase choice."""
         path, query = request.rel_url.raw_path, request.rel_url.raw_query_string
         kind, slash, rest = path.removeprefix("/").partition("/")
         tail = f"/{KINDS[kind]}{slash}{rest}" + (f"?{query}" if query else "")
@@ -52,6 +52,6 @@ class ShortAddresses:
 
 
 def _meant(summaries: Sequence[PhaseSummary]) -> PhaseSummary | None:
-    """Return the only open phase, or the only one there is; None where there is a choice."""
+    """Return the only open phase, or the only phase; None if there is a choice."""
     candidates = [phase for phase in summaries if phase.state in OPEN_STATES] or summaries
     return candidates[0] if len(candidates) == 1 else None

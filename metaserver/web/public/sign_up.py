@@ -40,7 +40,7 @@ CORRECTED = ("team", "people", "affiliation")
 def _form(
     request: type[msgspec.Struct], names: tuple[str, ...], texts: ChallengeTexts | LinkDetail
 ) -> OperationForm:
-    """Return a form, with a box for the terms where there are any."""
+    """Return a form, with a box for the terms if there are any."""
     label = f"I accept the terms (version {texts.terms_version})"
     box = Wording(label=label, kind="check", help="They are above.", sends=texts.terms_version)
     terms = ("terms",) if texts.terms else ()
@@ -49,7 +49,7 @@ def _form(
 
 @dataclass(frozen=True, kw_only=True)
 class SignUpPages:
-    """The handlers of signing up, for who has no token yet."""
+    """The handlers for signing up, for people without a token."""
 
     console: ConsoleContext
 

@@ -1,4 +1,4 @@
-"""Sites of phases, and the one that a request is for."""
+"""Phases' sites, and which a request is for."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from metaserver.web.ui.memo import Memo
 class PhaseSummary:
     """A phase in short, for its pages and for lists of phases. Moments are Unix seconds.
 
-    `timezone` is that of its challenge's dates. `dates` are those that have passed and
-    those by which the clock does something, each with its word ("opens"); `next` is what the clock
-    does next. `uploads_only`: no server takes part. `data`: its data package is released.
+    `timezone` is for its challenge's dates. `dates` are passed dates and those by which the clock
+    does something, each with its word ("opens"); `next` is what the clock does next.
+    `uploads_only`: no server takes part. `data`: its data package is released.
     """
 
     name: str
@@ -50,15 +50,15 @@ class PhaseSummary:
 
 
 def base_of(challenge: str, phase: str) -> str:
-    """Return the beginning of the addresses of a phase's pages."""
+    """How the addresses of a phase's pages begin."""
     return f"/c/{quote(challenge, safe='')}/{quote(phase, safe='')}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """One phase as its pages show it.
+    """A phase as its pages show it.
 
-    `summary` gives how the phase stands now, `phases` all of its challenge.
+    `summary` gives its present state, `phases` all phases in its challenge.
     """
 
     challenge: str
@@ -92,10 +92,10 @@ class Sites(Protocol):
     """The sites of all phases."""
 
     def named(self, phase: str) -> Site | None:
-        """Return the site of a phase; None where there is no such phase."""
+        """Return a phase's site; None if there is no such phase."""
 
     def summaries(self) -> Sequence[PhaseSummary]:
-        """Return the summaries of all phases, oldest first, those under embargo too."""
+        """Return the summaries of all phases, oldest first, including those under embargo."""
 
     async def frozen(self, key: str, viewer: Viewer) -> FrozenBoard | None:
         """Return the frozen board of a permanent link; None: there is none for this viewer."""
@@ -107,14 +107,14 @@ _current: ContextVar[Site | None] = ContextVar("site", default=None)
 
 
 def may_know(phase: PhaseSummary, viewer: Viewer) -> bool:
-    """Return whether a viewer may know of a phase yet."""
+    """Return whether a viewer may already know about a phase."""
     return viewer.organiser or not phase.embargoed
 
 
 def site() -> Site | None:
-    """Return the site of the page under way; None for a page of no phase.
+    """Return the current page's site; None for a page without a phase.
 
-    Every page's header shows it, so that it comes by the request's context, not by arguments.
+    Every page's header shows it, so it comes from the request's context, not from arguments.
     """
     return _current.get()
 

@@ -15,7 +15,7 @@ from metaserver.boards.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
 
 VIEWER = web.RequestKey("VIEWER", Viewer)
-"""The viewer of a page: set before its handler is called; absent for anybody."""
+"""A page's viewer: set before its handler is called; absent for anybody."""
 
 
 class BoardSource(Protocol):
@@ -29,16 +29,16 @@ class BoardSource(Protocol):
         """Return the tasks that have a leaderboard, in the order of the tabs."""
 
     def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """Count the runs of each of `tasks()`; of none if the viewer may see no run."""
+        """Count each task's runs; empty if the viewer may see none."""
 
     def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
         """Return the monitor as of now, as far as the viewer may see it."""
 
     def views(self, task: TaskName, viewer: Viewer = ANYBODY) -> Sequence[str]:
-        """Return the views in which a viewer may see one of `tasks()`, the usual one first."""
+        """Return a task's views that a viewer may see, the usual view first."""
 
     def policies(self, task: TaskName) -> Sequence[ArticlePolicy]:
-        """Return which articles can count in the scores of one of `tasks()`."""
+        """Return which articles can count in a task's scores."""
 
     def board(
         self,
@@ -47,9 +47,9 @@ class BoardSource(Protocol):
         viewer: Viewer = ANYBODY,
         articles: ArticlePolicy | None = None,
     ) -> Board:
-        """Return the leaderboard of one of `tasks()` as of now, as far as the viewer may see it.
+        """Return a task's present leaderboard, as far as the viewer may see it.
 
-        `articles` are those that count; None: those of the phase's ranking.
+        `articles` are those that count; None: by the phase's ranking.
         """
 
     def articles(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> ArticleBoard:

@@ -35,10 +35,10 @@ class UsageRow:
 
 @dataclass(frozen=True, kw_only=True)
 class UsageChart:
-    """Runs that declare what they took, by the measure of their places (`column`).
+    """Runs that declare what they took, by the ranking measure (`column`).
 
-    The horizontal axis has the cost where a run declares one, else the tokens; it is logarithmic,
-    so that a run that takes nothing is in the table alone. `names` are those in the charts.
+    The horizontal axis has the cost if any run declares it, else the tokens; it is logarithmic, so
+    a run that takes nothing is only in the table. `names` are the charts' names.
     """
 
     rows: Sequence[BoardRow]
@@ -48,7 +48,7 @@ class UsageChart:
 
     @property
     def priced(self) -> bool:
-        """True where the horizontal axis has costs."""
+        """True if the horizontal axis has costs."""
         return any(row.usage is not None and row.usage.cost for row in self.rows)
 
     def _taken(self, row: BoardRow) -> float | None:
@@ -57,14 +57,14 @@ class UsageChart:
         return row.usage.cost if self.priced else row.usage.tokens
 
     def _placed(self) -> Sequence[tuple[BoardRow, float, float]]:
-        """Return the runs of the chart with what they took and their score."""
+        """Return the chart's runs with what they took and their score."""
         placed = [(row, self._taken(row), row.values.get(self.column.key)) for row in self.rows]
         return [
             (row, amount, score) for row, amount, score in placed if amount and score is not None
         ]
 
     def points(self) -> Sequence[Point]:
-        """Return the runs of the chart."""
+        """Return the chart's runs."""
         return [
             Point(
                 name=self.names[row.run],
@@ -114,7 +114,7 @@ class UsageChart:
         return frozenset(efficient)
 
     def table(self) -> Sequence[UsageRow]:
-        """Return all runs that declare something, in the order of the board."""
+        """Return all runs that declare something, in the board's order."""
         efficient = self._efficient()
         return [
             UsageRow(

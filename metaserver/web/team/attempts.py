@@ -1,4 +1,4 @@
-"""Attempts of a server, and each of them with its answer and the places of its problems."""
+"""A server's attempts, each with its answer and where its problems are."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MARKS: Mapping[Outcome, str] = {
     Outcome.PARTIAL: "slow",
     Outcome.CANCELLED: "paused",
 }
-"""The pill of an outcome; that of any other is "down"."""
+"""An outcome's pill; any other's is "down"."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,14 +53,14 @@ class AttemptFilter:
     before: str = ""
 
     def query(self, **changes: str) -> str:
-        """Return the filter as an address has it, with some of it otherwise."""
+        """Return the filter as a query, with some of it changed."""
         parameters = {name: getattr(self, name) for name in self.__slots__} | changes
         return urlencode({name: value for name, value in parameters.items() if value})
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptPages:
-    """The handlers of the attempts."""
+    """The handlers for attempts."""
 
     console: ConsoleContext
 
@@ -110,7 +110,7 @@ class AttemptPages:
         )
 
     async def one(self, request: web.Request) -> web.Response:
-        """Answer with one attempt: its times, its problems, its answer."""
+        """Answer with an attempt: its times, its problems, its answer."""
         return await in_turn(request, lambda: self._one(request))
 
     async def _one(self, request: web.Request) -> web.Response:
@@ -159,20 +159,20 @@ class AttemptPages:
 
 
 def newest_phase(card: Card) -> str:
-    """Return the phase to show first: the open one, or the last; empty where it had none."""
+    """Return the phase to show first: the open phase, or the last, or empty."""
     rows = [row for row in card.rows if row.progress is not None]
     opened = [row for row in rows if row.phase.state in OPEN_STATES]
     return next((row.phase.phase for row in (*opened, *rows)), "")
 
 
 def attempt_path(card: Card, phase: str, attempt: AttemptDetail) -> str:
-    """Return where an attempt's page is."""
+    """Return the path of an attempt's page."""
     article = quote(attempt.article, safe="")
     return f"{card.path}/attempts/{article}/{attempt.number}?{urlencode({'phase': phase})}"
 
 
 def _read(answer: RawAnswer) -> tuple[Tree | None, Lines | None]:
-    """Return an answer with its places, or where it cannot be read its lines."""
+    """Return an answer with its places, or its lines if it cannot be read."""
     if not answer.raw:
         return None, None
     tree = read_answer(answer.raw, answer.attempt.problems)

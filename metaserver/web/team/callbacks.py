@@ -1,4 +1,4 @@
-"""The callback key of a server that calls the hub back: made here, and shown once."""
+"""A server's callback key: made here, and shown once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metaserver.web.ui.forms import Form
 
 @dataclass(frozen=True, kw_only=True)
 class CallbackPages:
-    """The handlers of a server's callbacks."""
+    """The handlers for a server's callbacks."""
 
     console: ConsoleContext
 
@@ -33,7 +33,7 @@ class CallbackPages:
     async def _show(
         self, request: web.Request, form: Form, new_key: CallbackKey | None = None
     ) -> web.Response:
-        """Answer with what the key is for; one is shown once, on a page that is not kept."""
+        """Answer with what the key is for; it is shown once, on a page that is not cached."""
         card = await one_card(self.console, request, request.match_info["server"])
         return self.console.answer(
             "team_callbacks.html",

@@ -30,7 +30,7 @@ SHAPES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TestPages:
-    """The handlers of the test."""
+    """The test's handlers."""
 
     console: ConsoleContext
 
@@ -42,7 +42,7 @@ class TestPages:
         ]
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with the steps of the run under way, or of the last one, for a phase."""
+        """Answer with a phase's test steps: the current run's, or the last run's."""
         return await self._show(request, phase_named(self.console, request))
 
     async def _show(
@@ -65,7 +65,7 @@ class TestPages:
         )
 
     async def begin(self, request: web.Request) -> web.Response:
-        """Begin a run, or join the one under way; then show its steps."""
+        """Begin a run, or join the current run; then show its steps."""
         name, submitted = request.match_info["server"], await posted(request)
         phase = (
             str(submitted["phase"])

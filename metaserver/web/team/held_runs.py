@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from metaserver.operations.run_previews import RunPreview
 
 MOST_OF_TEAM, MOST = 2, 32
-"""Files kept at a time: of one team, in all; the oldest goes first."""
+"""Files kept at a time: per team, in total; the oldest goes first."""
 MOST_BYTES = 128 * 2**20
 """Bytes kept at a time; the oldest file goes first."""
 SECONDS = 1_800.0
@@ -21,7 +21,7 @@ SECONDS = 1_800.0
 class HeldRun:
     """A result file with what was found in it; `source` is its name.
 
-    One that cannot be uploaded is kept for what was found alone: `content` is empty.
+    A file that cannot be uploaded is kept only for what was found: `content` is empty.
     """
 
     team: str
@@ -34,7 +34,7 @@ class HeldRun:
 
 
 class HeldRuns:
-    """The held files of one hub by random keys, each for its team alone."""
+    """A hub's held files by random keys, each only for its team."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -55,7 +55,7 @@ class HeldRuns:
         return key
 
     def get(self, key: str, team: str) -> HeldRun | None:
-        """Return a team's file; None where it is kept no longer, or is another team's."""
+        """Return a team's file; None if it is no longer kept, or another team's."""
         self._forget()
         _, run = self._kept.get(key, (0.0, None))
         return run if run is not None and run.team == team else None

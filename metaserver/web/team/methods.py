@@ -1,4 +1,4 @@
-"""Descriptions of a team's methods: its runs in each phase, and the form of one."""
+"""Descriptions of a team's methods: its runs in each phase, and a run's form."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class MethodPages:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Answer with the team's runs of each phase, and which of them are described."""
+        """Answer with the team's runs in each phase, and which are described."""
         scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")
@@ -95,7 +95,7 @@ class MethodPages:
         return msgspec.structs.asdict(method or MethodDescription())
 
     async def _one(self, request: web.Request) -> MethodDetail:
-        """Return the run that an address names; `RefusedError` where it is not the team's."""
+        """Return the addressed run; `RefusedError` if it is not the team's."""
         run = await self.console.submit(request, methods.get, {**request.match_info})
         scope = await scope_of(self.console, request, run.team or None)
         if scope is None:
@@ -105,9 +105,9 @@ class MethodPages:
     async def _earlier(
         self, request: web.Request, run: MethodDetail
     ) -> tuple[MethodDescription | None, str]:
-        """Return the newest description of the same server, and the phase that it is of.
+        """Return the same server's newest description, and its phase.
 
-        None for a run that has a description, or must not be given one by who asks.
+        None for a run that has a description, or that the caller may not describe.
         """
         if run.method is not None or not run.may_change or run.offline:
             return None, ""

@@ -51,7 +51,7 @@ class TeamConsole:
     console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the console's routes: all of them are for teams, and for organisers."""
+        """Return the console's routes, all for teams and organisers."""
         console, acts = self.console, "|".join(TeamLaneAction)
         routes_open = [
             web.get("/team/servers", self.overview),

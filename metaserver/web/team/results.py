@@ -42,12 +42,12 @@ class PhaseResults:
 
     @property
     def own_only(self) -> bool:
-        """True where places are among the team's own runs."""
+        """True if places are among the team's own runs."""
         return self.phase.visibility is Visibility.OWN and not self.organiser
 
     @property
     def by_article(self) -> bool:
-        """True where the difficulty of articles may be seen."""
+        """True if the article difficulty may be seen."""
         late = self.phase.kind is PhaseState.TRAINING or not self.open
         return self.organiser or (late and self.phase.visibility is Visibility.PUBLIC)
 
@@ -58,7 +58,7 @@ class PhaseResults:
 
     @property
     def news(self) -> str:
-        """The text that is announced when it changes: the places of the runs."""
+        """The text announced when it changes: the runs' places."""
         placed = [
             run_result
             for _, runs in self.tasks
@@ -70,7 +70,7 @@ class PhaseResults:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultPages:
-    """The handler of the page."""
+    """The page's handler."""
 
     console: ConsoleContext
 

@@ -39,10 +39,10 @@ class Scope:
 async def scope_of(
     console: ConsoleContext, request: web.Request, team: str | None = None
 ) -> Scope | None:
-    """Return whose console is asked for; None where an organiser has yet to say it.
+    """Return whose console is requested; None if an organiser has yet to say it.
 
     `team` is known from a server, or else from the form that was sent. Raises `RefusedError` for a
-    caller of no team.
+    caller without a team.
     """
     caller = caller_of(request)
     if team is None and request.method == hdrs.METH_POST:
@@ -70,6 +70,6 @@ async def cards(console: ConsoleContext, request: web.Request, team: str) -> Seq
 
 
 async def one_card(console: ConsoleContext, request: web.Request, name: str) -> Card:
-    """Return the card of one server; `RefusedError` where there is none for who asks."""
+    """Return a server's card; `RefusedError` if the caller has no such server."""
     server = await console.ask(request, servers.get, OneServer(server=name))
     return Card.of(server, await newest_phases(console, request))

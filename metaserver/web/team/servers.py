@@ -39,7 +39,7 @@ CHANGED = (
 )
 REGISTERED = ("server", *CHANGED, "serves_curators")
 GROUPED = 1_000
-"""The number of newest attempts that are searched for problems."""
+"""How many of the newest attempts are searched for problems."""
 
 
 def wording() -> dict[str, Wording]:
@@ -201,7 +201,7 @@ async def server_parts(console: ConsoleContext, request: web.Request, name: str)
 async def _queues(
     console: ConsoleContext, request: web.Request, card: Card
 ) -> Sequence[QueueDetail]:
-    """Return the server's queues in the phases where articles are sent."""
+    """Return the server's queues in the phases if articles are sent."""
     return [
         await console.ask(
             request, lanes.queue, InLane(server=card.server.server, phase=row.phase.phase)

@@ -53,7 +53,7 @@ class SettingsPages:
     async def _show(
         self, request: web.Request, form: Form | None = None, changed: NoticeDetail | None = None
     ) -> web.Response:
-        """Answer with both forms, one of them as it was sent."""
+        """Answer with both forms, one as it was sent."""
         scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")

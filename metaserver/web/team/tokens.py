@@ -1,4 +1,4 @@
-"""The tokens of a team: made (shown once), listed, revoked."""
+"""A team's tokens: made (shown once), listed, revoked."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TeamTokenPages:
         issued: IssuedToken | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        """Answer with the team's tokens; a new one is shown once, on a page that is not kept."""
+        """Answer with the team's tokens; a new token is shown once, on an uncached page."""
         scope = await scope_of(self.console, request)
         form = form or self._new.form()
         if scope is None:

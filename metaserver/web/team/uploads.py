@@ -53,7 +53,7 @@ SHEET = OperationForm(
 
 @dataclass(frozen=True, kw_only=True)
 class TeamUploadPages:
-    """The handlers of uploads."""
+    """The upload handlers."""
 
     console: ConsoleContext
     held: HeldRuns = field(default_factory=HeldRuns)
@@ -67,9 +67,9 @@ class TeamUploadPages:
         ]
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with the form of an upload to a phase, and what is left of its limits.
+        """Answer with the form for uploading to a phase, and what is left of its limits.
 
-        `looked` names a file that was looked at: what was found is shown with it.
+        `looked` names a previewed file: its findings are shown too.
         """
         scope = await scope_of(self.console, request)
         if scope is None:

@@ -15,7 +15,7 @@ from metaserver.web.ui.formatting import duration, element_id
 
 
 class TeamLaneAction(StrEnum):
-    """An action of a team on a lane; the names are those of the operations."""
+    """A team's action on a lane, named like the operation."""
 
     START = "start"
     NEXT = "next"
@@ -52,9 +52,9 @@ TESTED: Mapping[TestState, tuple[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TeamLaneRow:
-    """A server in one phase; `progress` is None before it takes part.
+    """A server in a phase; `progress` is None before it takes part.
 
-    `tested` is None where the phase is over.
+    `tested` is None if the phase is over.
     """
 
     phase: PhaseDetail
@@ -117,7 +117,7 @@ class Card:
 
     @property
     def open(self) -> bool:
-        """True where articles are sent in a phase that it shows."""
+        """True if articles are sent in any phase that it shows."""
         return any(row.phase.state in OPEN_STATES for row in self.rows)
 
     @property
@@ -132,7 +132,7 @@ class Card:
 
     @property
     def tested(self) -> tuple[str, str]:
-        """The state and the word of its test."""
+        """The state and its test's word."""
         return ("slow", "testing") if self.server.testing else TESTED[self.server.tested]
 
     def id(self, kind: str) -> str:

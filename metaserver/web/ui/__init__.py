@@ -1,1 +1,1 @@
-"""Parts of pages: templates, forms, tables, charts, and the stream that keeps them live."""
+"""Page parts: templates, forms, tables, charts, and the stream that keeps them live."""

@@ -35,7 +35,7 @@ class Link:
 
     @property
     def href(self) -> str:
-        """The address of the place, within the page."""
+        """The place's address, within the page."""
         return f"#{quote(self.place, safe='')}"
 
 
@@ -49,7 +49,7 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """A line of an answer that could not be read; `at` is where in `text` reading stopped."""
+    """A line in an answer that could not be read; `at` is where in `text` reading stopped."""
 
     number: int
     text: str
@@ -59,14 +59,14 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lines:
-    """Lines of an answer around the place where reading stopped, or its first."""
+    """Lines in an answer around where reading stopped, or its first."""
 
     lines: Sequence[Line]
     total: int
 
 
 def read_answer(raw: bytes, problems: Sequence[Problem]) -> Tree | None:
-    """Return the answer with its places; None where it cannot be read, or is too long."""
+    """Return the answer with its places; None if it cannot be read, or is too long."""
     try:
         value: Value = decode_response(raw, Limits(bytes=READ_BYTES))
     except FaultError as error:
@@ -152,7 +152,7 @@ def _scalar(value: Any) -> str:
 
 
 def _id(path: str) -> str:
-    """Return the id of a path; ids hold no white space."""
+    """Return a path's id; ids hold no white space."""
     return "answer." + re.sub(r"\s", "_", path) if path else "answer"
 
 
@@ -165,7 +165,7 @@ def _ancestors(path: str) -> Iterator[str]:
 
 
 def _nearest(path: str, places: set[str]) -> str:
-    """Return the id of a path's place, or of the nearest around it: what is missing has none."""
+    """Return the id of a path's place, or of the nearest around it, for missing places."""
     return _id(next((step for step in _ancestors(path) if step in places), ""))
 
 
@@ -185,7 +185,7 @@ def read_lines(raw: bytes, message: str) -> Lines:
 
 
 def _line(number: int, text: str, at: int | None) -> Line:
-    """Return a line, cut to what can be read: about the place where reading stopped."""
+    """Return a line, cut to what can be read: about the place if reading stopped."""
     if at is not None:
         at = min(at, len(text))
     begin = max(0, (at or 0) - LINE_CHARACTERS // 2)

@@ -54,7 +54,7 @@ class Assets:
     @classmethod
     @functools.cache
     def of(cls, *slices: str) -> Assets:
-        """Return the files of `web` and of other packages with pages, read once in a process."""
+        """Return the files of `web` and other packages with pages, read once per process."""
         return cls(("metaserver.web", *slices))
 
     def url(self, name: str) -> str:

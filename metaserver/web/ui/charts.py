@@ -1,7 +1,7 @@
 """The small charts of the monitor and of table rows: pure functions from numbers to SVG.
 
-A chart with a meaning of its own carries it as its label; one that repeats a figure beside it is
-hidden from screen readers.
+A chart with its own meaning has it as its label; a chart that repeats a figure beside it is hidden
+from screen readers.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def bar_width(share: float) -> float:
 
 
 def sparkline(values: Sequence[float | None]) -> Markup:
-    """Return a line from 0 up, the newest value at the right end, broken where a value is None."""
+    """Return a line from 0 up, the newest value at the right end, broken if a value is None."""
     paths = spark_paths(values)
     body = [svg.shape(kind, d) for kind, d in paths.items() if d]
     return svg.drawing(body, SPARK_WIDTH, SPARK_HEIGHT, "spark")
 
 
 def spark_paths(values: Sequence[float | None]) -> dict[str, str]:
-    """Return the paths of a sparkline by class: "area", "line"; empty where there is no value."""
+    """Return the paths of a sparkline by class: "area", "line"; empty without values."""
     top = max((value for value in values if value is not None), default=0.0) or 1.0
     step, scale = SPARK_WIDTH / max(len(values) - 1, 1), (SPARK_HEIGHT - 12) / top
     points = [
@@ -60,7 +60,7 @@ def spark_paths(values: Sequence[float | None]) -> dict[str, str]:
 
 
 def _steps(run: Sequence[tuple[int, int]]) -> str:
-    """Return a path from point to point; from one alone, a dot."""
+    """Return a path from point to point; from a single point, a dot."""
     return "".join(f"l{c - a} {d - b}" for (a, b), (c, d) in pairwise(run)) or "h1"
 
 

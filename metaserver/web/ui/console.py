@@ -1,4 +1,4 @@
-"""The consoles' way to data: operations, done as the caller who is signed in.
+"""The consoles' way to data: operations, done as the signed-in caller.
 
 A refusal that the viewer can mend (a state, a value) is shown next to the button or the field that
 was used; any other (no token, nothing of that name) is a page of its own, made by `access.headers`.
@@ -32,7 +32,7 @@ AskedOperation: TypeAlias = Callable[[HubContext, Caller, R], Awaitable[T]]
 """A function that is declared as an operation, by its request and its result."""
 
 MENDED = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
-"""Refusals that are shown where they were met."""
+"""Refusals shown where they occurred."""
 
 HEARTBEAT = 15.0
 """The longest silence of a stream, in seconds."""
@@ -42,7 +42,7 @@ HEARTBEAT = 15.0
 class ConsoleContext:
     """The running service, and what its pages are drawn with.
 
-    `results` has the address of the result of a job that is done, by the job's kind.
+    `results` has the address of a finished job's result, by the job's kind.
     """
 
     hub: HubContext
@@ -86,7 +86,7 @@ class ConsoleContext:
 def _require_sent(request: web.Request, operation: AskedOperation[R, T]) -> None:
     """Raise `RefusedError` before anything is done with a form that is only to be shown again.
 
-    The refusal is shown where every other one is: in the form, with all that was written in it.
+    The refusal is shown where every other is: in the form, with all that was written in it.
     """
     if request.get(AGAIN) and declared(operation).method != hdrs.METH_GET:
         message = "you were not signed in, so nothing was done yet: look it over, and send it again"
@@ -129,10 +129,9 @@ async def posted(request: web.Request) -> MultiMapping[Any]:
 
 
 def phase_named(console: ConsoleContext, request: web.Request) -> str | None:
-    """Return the phase that an address names (`?phase=`), None where it names none.
+    """Return the phase that an address names (`?phase=`), or None.
 
-    Raises `RefusedError` where there is none of that name, also for an empty one, and
-    `HTTPNotFound` where several are named: nobody is answered for another phase.
+    Raises `RefusedError` for an unknown or empty name, and `HTTPNotFound` if several are named.
     """
     names = set(request.query.getall("phase", ()))
     if len(names) > 1:
@@ -145,7 +144,7 @@ def phase_named(console: ConsoleContext, request: web.Request) -> str | None:
 
 
 def mended(refused: RefusedError) -> RefusedError:
-    """Return a refusal that is to be shown where it was met; raises any other."""
+    """Return a refusal to show where it occurred; raise any other."""
     if refused.refusal not in MENDED:
         raise refused
     return refused

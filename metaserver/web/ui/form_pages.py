@@ -55,7 +55,7 @@ class OperationForm:
 
 @dataclass(frozen=True, kw_only=True)
 class FormPage(Generic[T]):
-    """A form that asks one operation for something.
+    """A form for one operation.
 
     `show` answers with the page around the form; its status is the form's. `then` answers once it
     is done, or returns the path to lead to. `values` returns what is in the form at first; without
@@ -91,7 +91,7 @@ class FormPage(Generic[T]):
         )
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes of a form with a page of its own."""
+        """Return the routes for a form with its own page."""
         return [web.get(self.path, self.open), self.route()]
 
     def route(self) -> web.RouteDef:
@@ -122,9 +122,9 @@ class FormPage(Generic[T]):
 
 
 async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | RefusedError:
-    """Await an operation; return its result, or the `RefusedError` that the viewer can mend.
+    """Await an operation; return its result, or the `RefusedError` that the viewer can correct.
 
-    Any refusal of one of `fields` is shown at it, and so is one because nothing can be stored now.
+    Refusals of `fields` are shown there, and so is a refusal because nothing can be stored now.
     """
     try:
         return await operation
@@ -154,7 +154,7 @@ def no_file() -> RefusedError:
 
 
 def one_of(names: Sequence[str], text: str) -> Wording:
-    """Return the choices of a field that takes one of some names."""
+    """Return the choices for a field with some names."""
     return Wording(help=text, choices=[(name, name) for name in names])
 
 

@@ -9,7 +9,7 @@ from metaserver.base import zones
 from metaserver.base.zones import in_words
 
 NOTHING = "–"
-"""Shown where nothing was measured yet."""
+"""Shown if nothing was measured yet."""
 
 
 def figure(value: float | None) -> str:

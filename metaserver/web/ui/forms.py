@@ -1,4 +1,4 @@
-"""Forms made from what operations are given: help and bounds from the structs, errors at fields.
+"""Forms made from operations' requests: help and bounds from the structs, errors at fields.
 
 A form is drawn by the macros in `templates/forms.html`. What comes back is turned into the values
 of an operation by `values_of`; a refusal draws the form again, with all that was written in it.
@@ -38,10 +38,10 @@ class Wording:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FormField:
-    """One field of a form.
+    """A form field.
 
     `kind` is an input's type, or "choice" (one of `choices`), "choices" (any of them), "check" or
-    "long" (a text of several lines). `given` is its text, `bounds` are attributes.
+    "long" (several lines of text). `given` is its text, `bounds` are attributes.
     """
 
     name: str
@@ -58,12 +58,12 @@ class FormField:
 
     @property
     def value(self) -> str:
-        """The text in a field of one value."""
+        """The text in a single-value field."""
         return self.given[0] if self.given else ""
 
     @property
     def id(self) -> str:
-        """The id of its element."""
+        """Its element's id."""
         return f"{self.form}-{self.name}"
 
     @property
@@ -75,9 +75,9 @@ class FormField:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """A form's fields, and the refusal that is of none of them; its name is its own on a page.
+    """A form's fields, and any refusal that belongs to no field; its name is unique on a page.
 
-    `status` is that of the page that it is shown on: 200, or that of the refusal.
+    `status` is its page's: 200, or the refusal's.
     """
 
     fields: Sequence[FormField]
@@ -96,10 +96,10 @@ class Form:
         refused: RefusedError | None = None,
         name: str = "form",
     ) -> Form:
-        """Return the form of some fields of a struct; `limits.servers` is one of an inner struct.
+        """Return the form for some of a struct's fields; `limits.servers` is an inner struct's.
 
-        `values` are those in it (a `MultiMapping` as it was posted, or builtins), else
-        the struct's defaults.
+        `values` are those in it (a `MultiMapping` as posted, or builtins), else the struct's
+        defaults.
         """
         wording = wording or {}
         known = _known(struct)

@@ -1,4 +1,4 @@
-"""Valid tokens, and the number that was made with each: for the pages that list them."""
+"""Valid tokens, and how many were made with each: for the pages that list them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def holds(token: TokenDetail, now: float) -> bool:
 
 
 def made_with(tokens: Iterable[TokenDetail], now: float) -> Counter[int | None]:
-    """Count the tokens that hold by the id of what they were made with, directly or not."""
+    """Count the valid tokens by the id of what they were made with, directly or not."""
     by_id = {token.id: token for token in tokens}
     counts: Counter[int | None] = Counter()
     for token in by_id.values():

@@ -46,7 +46,7 @@ class Area(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A label: its text, where it is anchored, and the box that it takes."""
+    """A label: its text, where it is anchored, and its box."""
 
     text: str
     x: float
@@ -76,7 +76,7 @@ class Flag(NamedTuple):
 
 
 def flags(lines: Iterable[tuple[str, float]], width: float, floor: float) -> Sequence[Flag]:
-    """Place the labels of vertical lines in rows above a chart; one without space is left out.
+    """Place the labels of vertical lines in rows above a chart; labels without space are left out.
 
     Placing begins at the right or at the left, whichever leaves out fewer. `lines` are (text, x);
     the frame goes from 0 to `width`.

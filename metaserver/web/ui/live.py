@@ -1,10 +1,10 @@
 """Live pages: a frame is rendered once, encoded once, and the same bytes go to all who watch.
 
-A page that is watched has one `Channel`. Its newest `Frame` is all it keeps, with the frame in
-which each part changed last: a viewer who was slow, or comes back, gets what changed since.
+A watched page has one `Channel`. Its newest `Frame` is all it keeps, with the frame in which each
+part changed last: a viewer who was slow, or comes back, gets what changed since.
 
-A page may have rows of which a viewer sees only some. Every viewer gets a few slots of each row
-(`LiveRow.brief`), and the others of those rows alone whose ids the stream was asked for.
+A viewer may see only some of a page's rows. Every viewer gets a few slots per row
+(`LiveRow.brief`), and the other slots only for the requested ids.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class Pieces:
         return key in self._kept
 
     def get(self, key: Hashable, make: Callable[[], tuple[bool, Piece]]) -> tuple[bool, Piece]:
-        """Return the piece of a key; it is made when it is not kept."""
+        """Return a key's piece; it is made when it is not kept."""
         piece = self._kept.get(key)
         if piece is None:
             piece = self._kept[key] = make()
@@ -224,7 +224,7 @@ class Pieces:
 
 
 class Frame:
-    """One state of a page, and what viewers of earlier frames are sent.
+    """A page's state, and what viewers of earlier frames are sent.
 
     An event is two pieces: what is for every viewer, and the rows that the viewer sees. Each is
     encoded and compressed once for all who saw the same frame before, and see the same rows.
@@ -243,7 +243,7 @@ class Frame:
     def event(self, last: int, ids: frozenset[str], *, first: bool) -> Sequence[Piece]:
         """Return the event for a viewer of frame `seen` (0: of none) who sees the rows `ids`.
 
-        Empty where it has no news. The rows of a stream's first event are drawn whole.
+        Empty if it has no news. The rows of a stream's first event are drawn whole.
         """
         since = None if first else last
         any_common, common = self._pieces.get(last, lambda: self._common_piece(last))
@@ -299,7 +299,7 @@ def _later(stamps: Mapping[str, int], last: int) -> Iterable[str]:
 
 
 class Channel:
-    """The newest frame of one page, for all who watch it."""
+    """The newest frame of a page, for all who watch it."""
 
     def __init__(self, render: Callable[[], LiveParts]) -> None:
         self.render = render
@@ -316,7 +316,7 @@ class Channel:
         )
 
     def refresh(self) -> None:
-        """Render the page; where it differs, make a frame and wake the viewers."""
+        """Render the page; if it differs, make a frame and wake the viewers."""
         before, parts = self.frame, self.render()
         stamps = before.stamps.next(before.number + 1, before.parts, parts)
         if stamps != before.stamps:
@@ -331,7 +331,7 @@ class Channel:
             self._news = asyncio.Event()
 
     def seen(self, event_id: str) -> int:
-        """Return the number of the frame of an event's id; 0 where it is not of this channel."""
+        """Return the number of the frame of an event's id; 0 if it is not of this channel."""
         match = SEEN.fullmatch(event_id)
         if match is None or match[1] != self.epoch or int(match[2]) > self.frame.number:
             return 0
@@ -348,7 +348,7 @@ class Asked:
     """The newest parts of a page that is made by asking operations, which takes awaiting.
 
     Called, it gives the parts; between `begin` and `end` it asks again after each `pause` (which
-    returns seconds). Where `ask` is refused or fails, the page stands still. `seconds` is what the
+    returns seconds). If `ask` is refused or fails, the page stands still. `seconds` is what the
     last answer took of the event loop.
     """
 
@@ -471,7 +471,7 @@ class Broadcaster:
         return await self.serve(request, key, query)
 
     def _pause(self) -> float:
-        """Return how long an asked page stands: longer where all together would take too much."""
+        """Return how long an asked page stands: longer if all together would take too much."""
         pages = (channel.render for channel in self._channels.values())
         elapsed = sum(page.seconds for page in pages if isinstance(page, Asked))
         return max(self._interval, elapsed / ASKED_SHARE)

@@ -46,7 +46,7 @@ class Page:
 
     @property
     def several(self) -> bool:
-        """True where one page does not hold all rows."""
+        """True if one page does not hold all rows."""
         return self.total > ROWS
 
     @property

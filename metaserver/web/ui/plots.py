@@ -44,7 +44,7 @@ class Axis:
         return [self.low + i * self.step for i in range(count + 1)]
 
     def share(self, value: float) -> float:
-        """Return where `value` lies, from 0 (low end) to 1."""
+        """Return if `value` lies, from 0 (low end) to 1."""
         return (value - self.low) / (self.high - self.low)
 
     def text(self, tick: float) -> str:
@@ -77,7 +77,7 @@ class LogAxis:
         return [*ticks, 10.0**self.high]
 
     def share(self, value: float) -> float:
-        """Return where `value` lies, from 0 (low end) to 1."""
+        """Return if `value` lies, from 0 (low end) to 1."""
         return (math.log10(value) - self.low) / (self.high - self.low)
 
     def text(self, tick: float) -> str:
@@ -166,7 +166,7 @@ def scatter(
     label: str,
     frontier: Sequence[tuple[float, float]] = (),
 ) -> Markup:
-    """Return a scatter of runs; a series has its name beside it where there is space.
+    """Return a scatter of runs; a series has its name beside it if there is space.
 
     `frontier` are the points, from the left, that a line of steps connects.
     """

@@ -12,7 +12,7 @@ from typing import Literal
 from markupsafe import Markup
 
 Anchor = Literal["start", "middle", "end"]
-"""The part of a text that is where it is anchored."""
+"""The part of a text that is if it is anchored."""
 
 
 def number(value: float) -> str:

@@ -40,7 +40,7 @@ EACH: Mapping[Window, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TimeAxis:
-    """The words below a chart: where it begins, its middle and its end; `each` is a bucket."""
+    """The words below a chart: if it begins, its middle and its end; `each` is a bucket."""
 
     begin: str
     middle: str
@@ -66,7 +66,7 @@ class TimeAxis:
 
 
 def response_times(moments: Sequence[Moment], time: TimeAxis) -> Markup:
-    """Return the course of p50 and p95, in seconds, broken where nothing responded."""
+    """Return the course of p50 and p95, in seconds, broken if nothing responded."""
     p50, p95 = ([getattr(moment, name) for moment in moments] for name in ("p50", "p95"))
     measured = [value for value in p95 if value is not None]
     axis = Axis.over("s", measured)

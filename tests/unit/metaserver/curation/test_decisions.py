@@ -144,7 +144,7 @@ def test_any_order_of_retries_gives_the_same_log(log, data) -> None:
     for place, batch in enumerate(batches):
         again = data.draw(st.lists(st.sampled_from(batches[: place + 1]), max_size=3))
         for sent in [batch, *again]:
-            received = receive(kept, sent, seen=len(kept), length=LENGTH)
+            received = receive(kept, sent, known_length=len(kept), length=LENGTH)
             kept += received.added
             assert [kept[received.seqs[one.key]].key for one in sent] == [one.key for one in sent]
     assert [one.key for one in kept] == [one.key for one in log]
@@ -155,22 +155,26 @@ def test_a_page_that_lacks_events_of_another_gets_them() -> None:
     log = [event(1, "accept", "INT", EGFR), event(2, "accept", "INT", GRB2)]
     mine = event(3, "reject", "INT", GRB2)
     with pytest.raises(MissingEventsError) as refused:
-        receive(log, [mine], seen=1, length=LENGTH)
+        receive(log, [mine], known_length=1, length=LENGTH)
     assert refused.value.missing == [(1, log[1])]
-    assert receive(log, [mine], seen=2, length=LENGTH).seqs == {mine.key: 2}
-    resent = receive(log, [log[1], mine], seen=1, length=LENGTH)  # its own lost acknowledgement
+    assert receive(log, [mine], known_length=2, length=LENGTH).seqs == {mine.key: 2}
+    resent = receive(
+        log, [log[1], mine], known_length=1, length=LENGTH
+    )  # its own lost acknowledgement
     assert resent.seqs == {log[1].key: 1, mine.key: 2}
-    assert receive(log, [log[0]], seen=0, length=LENGTH).added == []
+    assert receive(log, [log[0]], known_length=0, length=LENGTH).added == []
 
 
 def test_a_key_with_another_content_is_refused() -> None:
     log = [event(1, "accept", "INT", EGFR)]
     with pytest.raises(RefusedError, match="another event"):
-        receive(log, [event(1, "reject", "INT", EGFR)], seen=1, length=LENGTH)
+        receive(log, [event(1, "reject", "INT", EGFR)], known_length=1, length=LENGTH)
 
 
 def test_a_pair_is_kept_sorted() -> None:
-    [found] = receive([], [event(1, "pair", "IPT", GRB2, EGFR)], seen=0, length=LENGTH).added
+    [found] = receive(
+        [], [event(1, "pair", "IPT", GRB2, EGFR)], known_length=0, length=LENGTH
+    ).added
     assert found.item == (EGFR, GRB2)
 
 
@@ -191,22 +195,27 @@ def test_a_pair_is_kept_sorted() -> None:
 )
 def test_invalid_events_are_refused(sent: CurationEvent, message: str) -> None:
     with pytest.raises(RefusedError, match=message):
-        receive([], [sent], seen=0, length=LENGTH)
+        receive([], [sent], known_length=0, length=LENGTH)
 
 
 def test_of_several_events_the_refused_one_is_named() -> None:
     good, bad = event(1, "accept", "INT", EGFR), event(2, "accept")
     with pytest.raises(RefusedError, match=f"^task: event {bad.key}: accept needs a task"):
-        receive([], [good, bad], seen=0, length=LENGTH)
+        receive([], [good, bad], known_length=0, length=LENGTH)
     undo = event(3, "undo", undoes="no such key")
     with pytest.raises(RefusedError, match=f"event {undo.key}: no earlier event.*'no such key'"):
-        receive([], [good, undo], seen=0, length=LENGTH)
+        receive([], [good, undo], known_length=0, length=LENGTH)
 
 
 def test_a_log_is_bounded() -> None:
     log = [event(number, "undecide", "INT", EGFR) for number in range(MOST_EVENTS)]
     with pytest.raises(RefusedError, match="more than 10,000"):
-        receive(log, [event(MOST_EVENTS, "accept", "INT", EGFR)], seen=MOST_EVENTS, length=LENGTH)
+        receive(
+            log,
+            [event(MOST_EVENTS, "accept", "INT", EGFR)],
+            known_length=MOST_EVENTS,
+            length=LENGTH,
+        )
 
 
 @pytest.mark.parametrize(
