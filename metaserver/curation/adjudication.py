@@ -1,7 +1,8 @@
 """Two curators' decisions made into one: disagreements, rulings on them, and the gold that results.
 
 What both accepted passes, what both rejected or left out does not. What differs is a disagreement,
-on which an adjudicator rules. The gold goes to the preview of a phase's gold, as any other does.
+on which an adjudicator rules. The gold goes to the preview of a phase's gold, as any other gold
+does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Question: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 class RulingChoice(StrEnum):
-    """An adjudicator's ruling on a disagreement; values are the keys of the page."""
+    """An adjudicator's ruling on a disagreement; values are the page's keys."""
 
     FIRST = "1"  # as the first curator decided
     SECOND = "2"  # as the second
@@ -114,7 +115,7 @@ def disagreements(first: CuratorWork, second: CuratorWork, task: Task | str) -> 
 
 
 def check_adjudicator(adjudicator: str, curators: Collection[str], *, may_be_one: bool) -> None:
-    """Refuse an adjudicator who is one of the two, unless the organiser allows it."""
+    """Refuse an adjudicator who curated the article, unless the organiser allows it."""
     if adjudicator in curators and not may_be_one:
         message = f"{adjudicator} curated these articles; another person adjudicates"
         raise RefusedError(Refusal.NOT_YOURS, message)
@@ -128,9 +129,9 @@ def merge(
     rulings: Mapping[Question, RulingChoice],
     adjudicator: str,
 ) -> Merged:
-    """Return the gold of a set: what both accepted, and what the adjudicator ruled.
+    """Return a set's gold: what both accepted, and what the adjudicator ruled.
 
-    Raises `RefusedError` while a disagreement has no ruling, and for a ruling on none.
+    Raises `RefusedError` while a disagreement has no ruling, and for a ruling without disagreement.
     """
     task = Task(task)
     open_ = {
@@ -211,7 +212,7 @@ def _decision(state: CurationState, task: Task, item: tuple[str, ...]) -> ItemDe
 
 
 def _differ(a: ItemDecision, b: ItemDecision, task: Task) -> bool:
-    """Return whether the accepted items differ; of a class, "none given" is a third value."""
+    """Return whether the accepted items differ; for a class, "none given" is a third value."""
     if task is Task.ACT:
         return a.decision != b.decision
     return (a.decision == "accepted") != (b.decision == "accepted")

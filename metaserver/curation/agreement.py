@@ -2,7 +2,7 @@
 
 The measures are those of `scoring.agreement`, with intervals from resamples of the articles, and
 Krippendorff's alpha over single decisions: each candidate that a curator saw is accepted or
-rejected, one that was not seen or not decided is missing.
+rejected, a candidate not seen or not decided is missing.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SEED = 2009
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CuratorWork:
-    """One curator's finished curations by article."""
+    """A curator's finished curations by article."""
 
     curator: str
     states: Mapping[str, CurationState]
 
     def annotations(self, task: Task) -> Annotations:
-        """Return the accepted items of each article (INT, IPT), or its class where it has one."""
+        """Return the accepted items of each article (INT, IPT), or its class if classified."""
         if task is Task.ACT:
             relevant = {article: state.relevant for article, state in self.states.items()}
             return {article: value for article, value in relevant.items() if value is not None}
@@ -53,7 +53,7 @@ class CuratorWork:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArticleAgreement:
-    """The agreement on one article: the mean MASI of all pairs of curators (ACT: equal classes)."""
+    """The agreement on an article: the mean MASI of all pairs of curators (ACT: equal classes)."""
 
     article: str
     value: float
@@ -99,8 +99,8 @@ def alpha_of_decisions(
 ) -> Estimate:
     """Return Krippendorff's alpha (nominal) of accepted against rejected, by candidate.
 
-    A candidate that one curator alone decided on has no pair and does not count. Intervals are of
-    whole articles drawn again: candidates of one article are not independent.
+    A candidate that only one curator decided on has no pair and does not count. Intervals resample
+    whole articles: an article's candidates are not independent.
     """
     decided = [work.decided(task) for work in works]
     articles = sorted({article for states in decided for article in states})

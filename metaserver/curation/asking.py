@@ -1,4 +1,4 @@
-"""The fan-out of a request: each server asked once, in its own task, until the deadline."""
+"""A request's fan-out: each server asked once, in its own task, until the deadline."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ BUSY_SECONDS = 0.5
 STORE_SECONDS = 1.0
 """Seconds after which a store that took nothing is tried again."""
 MOST_HITS = 1_000
-"""The most hits of an answer to a task that are kept: the best."""
+"""The maximum hits kept per task in an answer: the best."""
 NO_CONSENT = "its team does not serve curators"
 RAW_BYTES = 2**20
-"""The most bytes of a raw answer, compressed, that are kept."""
+"""The maximum bytes kept from a raw answer, compressed."""
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class LiveRequest:
     """A request in memory, with the state of each of its servers and the answers so far.
 
     `changed` is set, and replaced by a new event, with each change; `version` grows with it.
-    `named` has the places of its candidates' names; who holds `placing` may search for more.
+    `named` has the places of its candidates' names; the holder of `placing` may search for more.
     """
 
     stored: StoredRequest
@@ -79,7 +79,7 @@ class LiveRequest:
 
     @property
     def settled(self) -> bool:
-        """True where nothing of it changes any more."""
+        """True if nothing of it changes any more."""
         return self.state not in UNFINISHED and all(task.done() for task in self.tasks.values())
 
     def touch(self, now: float) -> int:
@@ -104,12 +104,12 @@ def asks_again(outcome: Outcome) -> bool:
 
 
 def accepted(answers: Sequence[RequestAnswer]) -> dict[ServerName, RequestAnswer]:
-    """Return the answer to use of each server that gave one."""
+    """Return each accepted server's answer to use."""
     return {answer.server: answer for answer in answers if answer.accepted}
 
 
 class Asker:
-    """The asking of servers for one hub's requests."""
+    """Asks servers for a hub's requests."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Asker:
                     self.show(live, name, AskedState.NOT_ASKED, message=_not_asked(now))
 
     async def _ask(self, live: LiveRequest, registered: RegisteredServer, article: _Asked) -> None:
-        """Ask one server; whatever is wrong with it ends as its state."""
+        """Ask a server; any fault ends as its state."""
         name = registered.server.name
         answers = [answer for answer in live.answers if answer.server == name]
         number = max((answer.number for answer in answers), default=0)
@@ -299,7 +299,7 @@ class Asker:
     def show(
         self, live: LiveRequest, name: ServerName, state: AskedState, *, message: str = ""
     ) -> None:
-        """Show a server's state; one that ended keeps what its last attempt was."""
+        """Show a server's state; an ended server keeps its last attempt."""
         now = self._clock()
         before = live.servers[name]
         if state is AskedState.NOT_ASKED and before.outcome is not None:
@@ -315,7 +315,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The article of a request as servers are sent it, and the digests of its text."""
+    """The article of a request as servers are sent it, and its text's digests."""
 
     articles: PhaseArticles
     digests: frozenset[bytes]
@@ -336,7 +336,7 @@ def tasks_of(request: StoredRequest) -> Sequence[AnsweredTask]:
 
 
 def shown(answer: RequestAnswer) -> AskedServer:
-    """Return the state of a server after an attempt."""
+    """Return a server's state after an attempt."""
     state = AskedState.ANSWERED if answer.outcome in ANSWERED else AskedState.FAILED
     return AskedServer(
         server=answer.server,
@@ -363,7 +363,7 @@ def _text_and_prints(request: StoredRequest) -> tuple[str, frozenset[bytes]]:
 
 
 def _one_article(request: StoredRequest, text: str) -> PhaseArticles:
-    """Return a request's article as those of a phase."""
+    """Return a request's article as a phase's."""
 
     async def load(_: range) -> Sequence[str]:
         return [text]

@@ -1,4 +1,4 @@
-"""The basis of a curation: what its curator was shown, kept with it when the request is deleted."""
+"""A curation's basis: what its curator was shown, kept with it when the request is deleted."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from metaserver.uniprot.directory import NamedEntry
 from scoring import Task
 
 MOST_EVIDENCE = 1_000_000
-"""The most characters of evidence that a basis keeps; that of later candidates is left out."""
+"""The maximum characters of evidence in a basis; later candidates' evidence is left out."""
 MOST_SENT = 2_000
-"""The most mentions of candidates that one server's answer adds, so that none crowds out others."""
+"""The maximum mentions that one server's answer adds, so that none crowds out others."""
 
 
 class ShownCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate as a curator is shown it: an accession (INT) or two (IPT).
+    """A candidate as shown to a curator: an accession (INT) or two (IPT).
 
-    Its fields are those of a request's candidate; `version` is that of the request with which it
-    was shown last, `method` how it was found, `model` the model, empty for a fusion. Its places in
-    the text are among the basis' spans.
+    Its fields are a request candidate's; `version` is the request version with which it was shown
+    last, `method` how it was found, `model` the model, empty for a fusion. Its places in the text
+    are among the basis' spans.
     """
 
     task: str
@@ -71,12 +71,12 @@ class ShownCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
-    """The candidates of an article, with names and places.
+    """An article's candidates, with names and places.
 
     `version` is that of the request, `teams` has the team of each server that answered, empty for
-    none. `proteins` has the names of each accession, `spans` are the
-    places where servers or the hub saw one, `evidence` those that servers gave for an item.
-    `from_pdf`: the text was read out of a PDF. `publication` is what is known of the article's.
+    none. `proteins` has each accession's names, `spans` are the places where servers or the hub saw
+    a protein, `evidence` those that servers gave for an item. `from_pdf`: the text was read out of
+    a PDF. `publication` is what is known of the article's.
     """
 
     version: int = 0
@@ -118,14 +118,14 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UndecidedItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate without a decision; of ACT, the article's class, its item is empty."""
+    """A candidate without a decision; for ACT, the article's class, with an empty item."""
 
     task: str
     item: tuple[str, ...]
 
 
 class ShownItem(msgspec.Struct, frozen=True, kw_only=True):
-    """The item of a candidate."""
+    """A candidate's item."""
 
     item: tuple[str, ...]
 
@@ -202,7 +202,7 @@ def placed(
 
 
 def merged(newer: CurationBasis, older: CurationBasis) -> CurationBasis:
-    """Return a basis with the candidates of an older one that it no longer has, at the end.
+    """Return a basis with an older basis' missing candidates at the end.
 
     A curator may have decided on them; their `version` says when they were shown.
     """
@@ -254,7 +254,7 @@ def renamed(basis: CurationBasis, shown_name: Callable[[str], str]) -> CurationB
 
 
 def undecided(basis: CurationBasis, state: CurationState) -> Sequence[UndecidedItem]:
-    """Return the candidates without a decision; the article's class where servers gave one."""
+    """Return the candidates without a decision; the article's class if servers gave one."""
     items = [
         UndecidedItem(task=candidate.task, item=candidate.item)
         for candidate in basis.candidates

@@ -40,9 +40,9 @@ Models = Mapping[str, ConsensusModel]
 
 
 class CandidateVote(msgspec.Struct, frozen=True, kw_only=True):
-    """One server's hit for a candidate.
+    """A server's hit for a candidate.
 
-    `part` is what it adds to the log-odds, null of a method without probabilities.
+    `part` is what it adds to the log-odds, null for methods without probabilities.
     """
 
     server: str
@@ -54,7 +54,7 @@ class CandidateVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """A place of the text where a candidate stands, in characters from 0.
+    """A place in the text where a candidate stands, in characters from 0.
 
     `origin`: a server said the place, or its evidence stands there, or the hub found a name of the
     candidate, and then there are no servers.
@@ -67,9 +67,9 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConsensusCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """One candidate: an accession (INT) or two (IPT), with all that speaks for it.
+    """A candidate: an accession (INT) or two (IPT), with all that speaks for it.
 
-    `score` orders candidates; `probability` is null of a method without probabilities, and then a
+    `score` orders candidates; `probability` is null for methods without probabilities, and then a
     score must not be read as one. `agreement` is the share of the servers that answered which name
     it; votes' parts and `bias` sum to the log-odds. `new_since` is the version of the request with
     which it came.
@@ -147,7 +147,7 @@ FUSED = tuple(
 
 
 def model_for(task: Task, method: str, models: Models) -> ConsensusModel:
-    """Return the model of a task by a request's method: the active one, or a fusion."""
+    """Return the model of a task by a request's method: the active model, or a fusion."""
     active = models.get(task)
     if active is not None and method in (AUTO, active.method):
         return active
@@ -232,7 +232,7 @@ class _Read:
         return hits_of(self.payloads[task])
 
     def beside(self, task: Task, item: tuple[str, ...]) -> tuple[str, int | None]:
-        """Return the evidence and taxon of its hit for an item."""
+        """Return its hit's evidence and taxon for an item."""
         place = self._hits.get((task, item))
         hits = self._asides.hits.get(TaskName(task), ())
         return hits[place] if place is not None and place < len(hits) else ("", None)
@@ -253,7 +253,7 @@ class _Read:
         return self._places.get(accession, ())
 
     def _found(self, text: str) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """Return the places of each accession, as far as a mention's words stand there.
+        """Return each accession's places, as far as a mention's words stand there.
 
         Once for all candidates, and no more than are shown: an answer may have thousands of each.
         """

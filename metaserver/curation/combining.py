@@ -22,7 +22,7 @@ METHOD_TITLES: Mapping[str, str] = {
     "combsum": "the sum of the confidences",
     "combmnz": "the sum of the confidences times the number of servers that name a candidate",
 }
-"""The methods, with what the score of a candidate is."""
+"""The methods, with what a candidate's score is."""
 
 
 class CombinedCandidate(msgspec.Struct, frozen=True, kw_only=True):

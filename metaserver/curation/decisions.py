@@ -27,9 +27,9 @@ from metaserver.curation.experiments import (
 from scoring import Task, pair
 
 MOST_EVENTS = 10_000
-"""The most events of a curation; thirty candidates take some hundreds."""
+"""The maximum events in a curation; thirty candidates take some hundreds."""
 MOST_ACTIVE_MS = 3_600_000
-"""The most milliseconds of work that one event ends."""
+"""The maximum milliseconds of work that an event ends."""
 MOST_MISSING = 500
 """The most events that come with a refusal; the others come with the next."""
 WRONG_SPECIES = "wrong species"
@@ -43,11 +43,11 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Probability: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Moment: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 ItemKey: TypeAlias = tuple[Task, tuple[str, ...]]
-"""A task and an item of it; a pair is sorted."""
+"""A task and an item; a pair is sorted."""
 
 
 class DecisionKind(StrEnum):
-    """The kind of an event."""
+    """An event's kind."""
 
     ACCEPT = "accept"  # an item, with its evidence
     REJECT = "reject"  # an item, with a reason
@@ -65,7 +65,7 @@ class DecisionKind(StrEnum):
 
 
 class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The particulars of an event; each kind reads those that are its own.
+    """An event's particulars; each kind reads those that are its own.
 
     `evidence` are places of the text, start and end; `seen_rank`, `seen_probability` and
     `request_version` are what the page showed when the curator decided.
@@ -98,7 +98,7 @@ _SIZES = {Task.INT: 1, Task.IPT: 2}
 
 
 class CurationEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One act of a curator, as its page sends it; `at` is in seconds since the epoch.
+    """A curator's act, as the page sends it; `at` is in seconds since the epoch.
 
     `active_ms` are the milliseconds that the curator was at work since the page's event before: the
     page was visible, and there was input in the last 30 seconds.
@@ -118,10 +118,10 @@ Decision: TypeAlias = Literal["accepted", "rejected", "undecided"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemDecision:
-    """The state of one item, decided by the event at a `place` among those in force; -1 for none.
+    """An item's state, decided by the event at a `place` among those in force; -1 for none.
 
-    `implied` is a protein that is accepted because a pair of it is. `by_hand` is one that the
-    curator added.
+    `implied` is a protein accepted because its pair is. `by_hand` is an item that the curator
+    added.
     """
 
     decision: Decision = "undecided"
@@ -154,9 +154,9 @@ class ItemDecision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurationState:
-    """All decisions of one curator on one article; items in the order of their first events.
+    """A curator's decisions on an article; items in the order of their first events.
 
-    `publication` is None as long as the curator has not mended it.
+    `publication` is None until the curator corrects it.
     """
 
     items: Mapping[ItemKey, ItemDecision]
@@ -183,7 +183,7 @@ class CurationState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Received:
-    """The result of a batch: the log's new events, and the place of each event that was sent."""
+    """A batch's result: the log's new events, and the place of each event that was sent."""
 
     added: Sequence[CurationEvent]
     seqs: Mapping[str, int]
@@ -208,11 +208,10 @@ def receive(
 ) -> Received:
     """Return the events that a batch adds to a curation's log; the caller stores them.
 
-    `seen` is the number of the log's events that the page knew, `length` that of the article.
-    An event whose key the log has is not added again, so that a batch may be sent any number of
-    times. Raises `MissingEventsError` where the log has events of another page that this one has
-    not seen, and `RefusedError` for a key with another content, for an invalid event and for too
-    many.
+    `seen` is the number of the log's events that the page knew, `length` that of the article. An
+    event whose key the log has is not added again, so that a batch may be sent any number of times.
+    Raises `MissingEventsError` if the log has another page's events that this page has not seen,
+    and `RefusedError` for a key with another content, for an invalid event and for too many.
     """
     places = {event.key: seq for seq, event in enumerate(log)}
     keys = {event.key for event in batch}
@@ -250,7 +249,7 @@ def receive(
 
 
 def normal(event: CurationEvent, length: int) -> CurationEvent:
-    """Return an event in its one stored form, its pair sorted; raises `RefusedError`."""
+    """Return an event in its stored form, its pair sorted; raises `RefusedError`."""
     kind, item, detail = event.kind, event.item, event.detail
     size = _SIZES.get(event.task, 0) if event.task else 0
     if kind in _OF_PAIR and event.task is not Task.IPT:
@@ -276,7 +275,7 @@ def normal(event: CurationEvent, length: int) -> CurationEvent:
 
 
 def fold(log: Sequence[CurationEvent]) -> CurationState:
-    """Return the state after all events of a log: later ones win, undone ones never were."""
+    """Return the state after all events of a log: later events win, undone events never were."""
     items: dict[ItemKey, ItemDecision] = {}
     relevant, note, publication = None, "", None
     for place, event in enumerate(in_force(log)):
@@ -293,7 +292,7 @@ def fold(log: Sequence[CurationEvent]) -> CurationState:
 
 
 def in_force(log: Sequence[CurationEvent]) -> list[CurationEvent]:
-    """Return the decisions that hold, in their order: neither undone ones nor undos.
+    """Return the decisions that hold, in their order: neither undone events nor undos.
 
     An undo names an earlier event. Read from the end, an event is in force unless an undo in force
     named it.
@@ -318,7 +317,7 @@ def next_undo(log: Sequence[CurationEvent]) -> str:
 def next_redo(log: Sequence[CurationEvent]) -> str:
     """Return the key of the undo that a redo would name now, "" for none.
 
-    It is the last one in force, unless the curator has decided something since.
+    It is the last in force, unless the curator has decided something since.
     """
     undos = {event.key for event in log if event.kind is DecisionKind.UNDO}
     undone: set[str] = set()
@@ -378,7 +377,7 @@ def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent)
 
 
 def _imply(items: dict[ItemKey, ItemDecision]) -> None:
-    """Accept the proteins of accepted pairs, where the curator did not decide on them later."""
+    """Accept the proteins of accepted pairs, unless the curator decided on them later."""
     pairs = [(item, decided) for (task, item), decided in items.items() if task is Task.IPT]
     for item, decided in sorted(pairs, key=lambda entry: entry[1].place):
         for accession in item if decided.decision == "accepted" else ():

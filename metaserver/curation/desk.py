@@ -1,4 +1,4 @@
-"""Requests of curators: a queue with a turn for each token, kept so that a killed hub goes on."""
+"""Curator requests: a queue with a turn for each token, kept so that a killed hub goes on."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class RequestDesk:
-    """The requests of a hub; `run` works through them.
+    """A hub's requests; `run` works through them.
 
     Each token has its turn, with at most `in_flight` requests asked at a time and `at_once` of all
     tokens together. Of several processes, each works on those that it received, and on those of
@@ -83,7 +83,7 @@ class RequestDesk:
     # -- what callers do -------------------------------------------------------------------------
 
     async def require_quota(self, token_id: int) -> None:
-        """Raise `RefusedError` where a token, or all together, have asked enough."""
+        """Raise `RefusedError` if a token, or all together, have asked enough."""
         self._require_room()
         async with self._store.reading() as connection:
             await self._require_day(connection, token_id)
@@ -107,14 +107,14 @@ class RequestDesk:
             )
 
     async def charge(self, token_id: int, caller: str) -> None:
-        """Count a request that was refused; `RefusedError` where the quota is used up meanwhile."""
+        """Count a request that was refused; `RefusedError` if the quota is used up meanwhile."""
         now = self._clock()
         async with self._store.writing() as connection:
             await self._require_day(connection, token_id)
             await requests.charge(connection, token_id, caller, now, now + DAY)
 
     async def begin(self, request: StoredRequest) -> LiveRequest:
-        """Store a request and put it into the queue; `RefusedError` where the quota is used up.
+        """Store a request and put it into the queue; `RefusedError` if the quota is used up.
 
         It is looked at again, as others may have come while the article was read.
         """
@@ -130,7 +130,7 @@ class RequestDesk:
         return live
 
     async def get(self, key: str) -> LiveRequest | None:
-        """Return a request by its id, None where there is none."""
+        """Return a request by its id, None if there is none."""
         if (live := self._live.get(key)) is not None:
             return live
         async with self._store.reading() as connection:
@@ -151,14 +151,14 @@ class RequestDesk:
         return live
 
     async def version(self, key: str) -> int:
-        """Return the version of a request, 0 where there is none."""
+        """Return a request's version, 0 if there is none."""
         if (live := self._live.get(key)) is not None:
             return live.version
         async with self._store.reading() as connection:
             return await requests.version_of(connection, key)
 
     async def news(self, live: LiveRequest, since: int) -> LiveRequest:
-        """Return a request when it has a later version, also one that another process works on."""
+        """Return a request when it has a later version, even if another process works on it."""
         if live.key in self._live:
             await live.changed.wait()
             return live
@@ -284,7 +284,7 @@ class RequestDesk:
             self._queue.setdefault(request.token_id, []).append(live)
 
     async def _left(self) -> Sequence[StoredRequest]:
-        """Return the requests that no living process works on, from now on this one's."""
+        """Return the requests that no living process works on, from now on this process'."""
         async with self._store.reading() as connection:
             pending = await self._orphans(connection)
         if self._process.is_alone or not pending:
@@ -405,7 +405,7 @@ class RequestDesk:
             await self._end(live, RequestState.EXPIRED)
 
     async def _end(self, live: LiveRequest, state: RequestState, message: str = "") -> None:
-        """Store and show the end of a request; of one that is worked on here, its servers too."""
+        """Store and show a request's end; if it is worked on here, its servers too."""
         live.state, live.message = state, message
         values: dict[str, Any] = {
             "state": state.value,

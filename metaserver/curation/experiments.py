@@ -1,6 +1,6 @@
 """Experiments that showed an interaction: how, in which host, with which participants.
 
-A pair has one or more; each has its own method, type, host organism, evidence and participants,
+A pair has at least one; each has its own method, type, host organism, evidence and participants,
 which may be isoforms and chains, and more than two.
 """
 
@@ -72,7 +72,7 @@ class Participant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One experiment; what the curator has not said is "", empty or None.
+    """An experiment; what the curator has not said is "", empty or None.
 
     `host` is the taxon of the host organism, -1 in vitro; without `participants` they are the
     proteins of the pair. `evidence` are places of the text; `negative`: it showed that they do not
@@ -90,12 +90,12 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def detection(self) -> Term:
-        """The detection method, "unspecified method" where none was chosen."""
+        """The detection method, "unspecified method" if not chosen."""
         return psi_mi.methods().get(self.method, psi_mi.UNSPECIFIED_METHOD)
 
     @property
     def interaction(self) -> Term:
-        """The interaction type, by the rule of its method where none was chosen."""
+        """The interaction type, by the rule of its method if not chosen."""
         return psi_mi.types().get(self.type) or psi_mi.type_by_rule(self.detection.id)
 
     @property
@@ -104,11 +104,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.type not in psi_mi.types()
 
     def taking_part(self, item: Sequence[str]) -> tuple[Participant, ...]:
-        """Return its participants; those of the pair where it names none."""
+        """Return its participants; the pair's if it names none."""
         return self.participants or tuple(Participant(accession=one) for one in item)
 
     def like(self, item: Sequence[str]) -> Experiment:
-        """Return a new one for a pair that is as this one: the same methods, host and roles.
+        """Return a new experiment like this: the same methods, host and roles.
 
         Roles are given by place; evidence, figure, features and notes stay with their experiment.
         """
@@ -125,7 +125,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 UNSAID = Experiment()
-"""The experiment of a pair of which nothing is said."""
+"""The experiment for a pair about which nothing is said."""
 
 
 def check(experiment: Experiment, item: Sequence[str], length: int) -> None:

@@ -20,10 +20,10 @@ MOST_SPANS = 20_000
 """The most spans of an article; 30 candidates in a full text have some 400."""
 MOST_PROTEINS = 100
 MOST_NAMES = 100
-"""The most proteins whose names are searched, and names of one of them."""
+"""The maximum proteins whose names are searched, and names per protein."""
 MOST_QUOTES = 1_000
 LONGEST_QUOTE = 5_000
-"""The most quotes of evidence that are searched, and characters of one."""
+"""The maximum evidence quotes searched, and characters per quote."""
 MOST_SEARCHED = 2**26
 """The most characters that are looked through for quotes: `MOST_QUOTES` times a full text."""
 
@@ -53,7 +53,7 @@ class SentEvidence:
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class CandidateSpan:
-    """A place of the text that names a candidate; `servers` is empty where the hub found it."""
+    """A place of the text that names a candidate; `servers` is empty if the hub found it."""
 
     start: int
     end: int
@@ -73,7 +73,7 @@ class EvidenceSpan:
 
 
 class Mentions:
-    """The search for candidates in one article's text."""
+    """Searches for candidates in an article's text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -84,8 +84,8 @@ class Mentions:
     ) -> list[CandidateSpan]:
         """Return the places of the candidates, in the text's order, at most `MOST_SPANS`.
 
-        A mention counts where its words stand at its offset. A name that the hub finds is left out
-        where a server named the same accession at an overlapping place.
+        A mention counts if its words stand at its offset. A name that the hub finds is left out if
+        a server named the same accession at an overlapping place.
         """
         servers_by_place: dict[tuple[int, int, str], set[str]] = {}
         for mention in islice(self._placed(sent_mentions), MOST_SPANS):
@@ -176,7 +176,7 @@ class _Taken:
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """Return the text with each run of blanks as one, and where each of its characters stands."""
+    """Return the text with runs of blanks as one, and where each character stands."""
     parts: list[str] = []
     starts: list[int] = []
     last = 0
@@ -191,7 +191,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 
 def by_accession(spans: Iterable[CandidateSpan]) -> Mapping[str, list[CandidateSpan]]:
-    """Return the spans of each accession, in their order."""
+    """Return each accession's spans, in their order."""
     spans_by_accession: dict[str, list[CandidateSpan]] = {}
     for span in spans:
         spans_by_accession.setdefault(span.accession, []).append(span)

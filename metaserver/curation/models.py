@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class ActiveModels(Mapping[str, ConsensusModel]):
     """The active model of each task; `load` reads them from the store again.
 
-    `configured` are used for tasks of which the store has none.
+    `configured` are used for tasks without a stored model.
     """
 
     def __init__(self, configured: Mapping[str, ConsensusModel]) -> None:
@@ -38,7 +38,7 @@ class ActiveModels(Mapping[str, ConsensusModel]):
         return len(self._models)
 
     async def load(self, store: ReadStore) -> None:
-        """Take over the models that are active in the store; one that cannot be read is left."""
+        """Take over the models that are active in the store; an unreadable model is skipped."""
         async with store.reading() as connection:
             trained = await consensus_models.active(connection)
             registered = await servers.list_all(connection) if trained else ()

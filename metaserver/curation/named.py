@@ -1,4 +1,4 @@
-"""The places of names of entries in one text: of the candidates of a request, and of no others."""
+"""Where a text names entries: only a request's candidates."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ MOST_ENTRIES = 60
 
 @dataclass(kw_only=True, slots=True)
 class NamedPlaces:
-    """The places of entries' names in one text, by accession, kept while no other is asked for.
+    """The places of entries' names in one text, by accession, kept until others are requested.
 
-    Names are searched for together: of those that overlap, the longer one counts.
+    Names are searched for together: of overlapping names, the longer counts.
     """
 
     entries: frozenset[str] = frozenset()
     places: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     def search(self, text: str, accessions: Iterable[str], names: ReleaseProteins) -> None:
-        """Search for the names of entries, unless that is done; slow for a long text."""
+        """Search for the entry names, unless that is done; slow for a long text."""
         wanted = list(dict.fromkeys(accessions))[:MOST_ENTRIES]
         if self.entries.issuperset(wanted):
             return

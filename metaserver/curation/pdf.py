@@ -50,10 +50,9 @@ class PdfReader:
         self._waiting = 0
 
     async def read(self, content: bytes, text_bytes: int) -> str:
-        """Return the text of a PDF, of at most so many bytes of UTF-8.
+        """Return a PDF's text, of at most so many bytes of UTF-8.
 
-        Raises `UnreadPdfError` for one that cannot be read, and `RefusedError` where none can be
-        read now.
+        Raises `UnreadPdfError` if it cannot be read, and `RefusedError` if none can be read now.
         """
         if find_spec("pypdfium2") is None:
             message = f"this hub reads no PDF; its organisers can install that: {EXTRA}"
@@ -77,7 +76,7 @@ class PdfReader:
             return await asyncio.to_thread(_text, text, text_bytes)
 
     async def _run(self, source: IO[bytes], text: IO[bytes], text_bytes: int) -> int | None:
-        """Return the exit status of the process; None where it took too long, and was killed."""
+        """Return the exit status of the process; None if it took too long, and was killed."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *CHILD,

@@ -1,4 +1,4 @@
-"""The process that reads one PDF: it has the peer's bytes, and little else.
+"""The process that reads a PDF: it has the peer's bytes, and little else.
 
 `python -m metaserver.curation.pdf_child BYTES` reads a PDF from its standard input and writes its
 text, of at most so many bytes of UTF-8, to its standard output; its exit status is a `PdfFault`.
@@ -55,7 +55,7 @@ class FaultyPdfError(Exception):
 
 
 def main() -> int:
-    """Read one PDF; return the exit status."""
+    """Read a PDF; return the exit status."""
     text_bytes = int(sys.argv[1])
     bound(text_bytes)
     try:
@@ -74,7 +74,7 @@ def main() -> int:
 def bound(written: int) -> None:
     """Set the limits of this process, which may write so many bytes; none can be raised again.
 
-    The alarm ends it also where the hub that would end it is gone.
+    The alarm ends it even if the hub is gone.
     """
     os.nice(NICE)
     for limit, maximum in (
@@ -92,7 +92,7 @@ def bound(written: int) -> None:
 
 
 def text_of(content: bytes, text_bytes: int) -> str:
-    """Return the text of a PDF; `FaultyPdfError` for one without text, or with too much."""
+    """Return a PDF's text; `FaultyPdfError` for one without text, or with too much."""
     from pypdfium2 import PdfDocument, PdfiumError  # an extra; and its library opens with it
 
     try:
@@ -109,7 +109,7 @@ def text_of(content: bytes, text_bytes: int) -> str:
 
 
 def _pages(document: PdfDocument, text_bytes: int) -> Iterator[str]:
-    """Yield the text of each page, as long as all have no more characters than the limit."""
+    """Yield each page's text, as long as all have no more characters than the limit."""
     remaining = text_bytes
     for page in document:
         characters = page.get_textpage()
@@ -122,7 +122,7 @@ def _pages(document: PdfDocument, text_bytes: int) -> Iterator[str]:
 
 
 def _text(page: PdfTextPage) -> str:
-    """Return the text of a page as it is drawn, or by column where it is drawn across columns."""
+    """Return the text of a page as it is drawn, or by column if it is drawn across columns."""
     rectangles = (GlyphBox(*page.get_rect(number)) for number in range(page.count_rects()))
     across = by_column(_characters(page)) if may_be_across(rectangles) else None
     return page.get_text_range() if across is None else across

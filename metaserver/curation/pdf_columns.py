@@ -45,14 +45,14 @@ class Character(NamedTuple):
 
 @dataclass(slots=True)
 class LinePiece:
-    """Characters that are drawn one after the other on a line."""
+    """Characters that are drawn in sequence on a line."""
 
     letters: list[str]
     box: GlyphBox
 
     @property
     def height(self) -> float:
-        """The height of its line."""
+        """Its line's height."""
         return max(self.box.top - self.box.bottom, 1.0)
 
     def beside(self, other_box: GlyphBox) -> bool:
@@ -82,7 +82,7 @@ def may_be_across(boxes: Iterable[GlyphBox]) -> bool:
 
 
 def by_column(characters: Iterable[Character]) -> str | None:
-    """Return a page's text column by column; None where it is not drawn across columns."""
+    """Return a page's text column by column; None if it is not drawn across columns."""
     pieces = _pieces(characters)
     edges = _edges(pieces)
     if not edges:
@@ -123,7 +123,7 @@ def _pieces(characters: Iterable[Character]) -> list[LinePiece]:
 
 
 def _jumps(pieces: Sequence[LinePiece]) -> list[tuple[LinePiece, LinePiece]]:
-    """Return the pieces that follow one another on one line, with a gap between them."""
+    """Return the pieces that follow each other on a line, with a gap between them."""
     return [
         (before, piece)
         for before, piece in pairwise(pieces)

@@ -1,7 +1,7 @@
 """The running text of a PDF's pages: words joined at line ends, running heads left out.
 
 PDFium gives a page's characters in the order in which the file draws them. It writes U+FFFE for the
-hyphen at the end of a line, and no line end after it.
+hyphen at a line's end, and no line end after it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DIGITS = re.compile(r"[0-9]+|\b[ivxlc]+\b")
 
 
 def joined(pages: Sequence[str]) -> str:
-    """Return the text of pages as one, empty where it is running heads alone.
+    """Return the pages' joined text, empty if it is only running heads.
 
     The first page keeps its lines: others may have its title at their top.
     """

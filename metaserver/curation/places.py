@@ -43,7 +43,7 @@ def placed(
 def _quoted(
     candidates: Iterable[ConsensusCandidate], text: str
 ) -> Mapping[tuple[str, tuple[str, ...]], tuple[Span, ...]]:
-    """Return where the evidence of candidates stands, by task and item."""
+    """Return where the candidates' evidence stands, by task and item."""
     sent: dict[str, list[SentEvidence]] = {}
     for candidate in candidates:
         for vote in candidate.votes:

@@ -1,4 +1,4 @@
-"""Ports of requests: what they need to know of phases, which they never touch."""
+"""Request ports: what they need to know of phases, which they never touch."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class OwnProcess(Protocol):
 
     @property
     def is_alone(self) -> bool:
-        """True where the store has no other process."""
+        """True if the store has no other process."""
 
 
 class Challenges(Protocol):
-    """The challenges of a hub, as requests see them."""
+    """A hub's challenges, as requests see them."""
 
     def obstacle(self, registered: RegisteredServer) -> Obstacle | None:
-        """Return why a server is not asked now; None where it may be."""
+        """Return why a server is not asked now; None if it may be."""
 
     def guarded(self) -> Sequence[Corpus]:
         """Return the corpora of phases that are not closed, whose articles nobody may ask about."""
@@ -52,4 +52,4 @@ class Challenges(Protocol):
         """Return the place of an article of a closed phase."""
 
     def vocabulary(self) -> tuple[Vocabulary, str]:
-        """Return the vocabulary that answers are checked by, and the name of its release."""
+        """Return the vocabulary that answers are checked by, and its release's name."""

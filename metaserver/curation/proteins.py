@@ -18,7 +18,7 @@ MOST_ORTHOLOGS = 100
 
 
 class ReleaseProteins:
-    """The proteins of a release in a folder; one that is not there knows none.
+    """The proteins of a release in a folder; a missing release knows none.
 
     Every look-up reads files: call it in a thread.
     """
@@ -28,7 +28,7 @@ class ReleaseProteins:
         self._folder = releases / release if release else None
 
     def entries(self, accessions: Sequence[str]) -> Mapping[str, NamedEntry]:
-        """Return the entries of accessions, in their order.
+        """Return the accession entries, in their order.
 
         Those without names, such as unreviewed ones, have their taxon alone.
         """

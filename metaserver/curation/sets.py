@@ -1,6 +1,6 @@
-"""Sets of articles that several curators decide on: who gets which, and the gold that results.
+"""Sets of articles that several curators decide on: who gets which, and the resulting gold.
 
-Each article has seats, one a curator. The curators of the first two seats make its gold, those of
+Each article has seats, one per curator. The curators of the first two seats make its gold, those of
 further seats count for agreement alone.
 """
 
@@ -29,7 +29,7 @@ from scoring.files import gold_lines
 from scoring.tasks import Item
 
 LONGEST_SOURCE = 200
-"""The most characters of the line that says where gold is from."""
+"""The maximum length of the line that says where gold comes from."""
 TASKS = tuple(map(str, Task))
 """The tasks that curators make gold for."""
 
@@ -55,7 +55,7 @@ class SetArticle:
 
     @property
     def complete(self) -> bool:
-        """True where both curators who make its gold have finished."""
+        """True if both curators who make its gold have finished."""
         return {1, 2} <= self.states.keys()
 
 
@@ -183,7 +183,7 @@ def set_gold(
     task: str,
     rulings: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
 ) -> SetGold:
-    """Return the gold of a set: what both accepted, and what adjudicators ruled.
+    """Return a set's gold: what both accepted, and what adjudicators ruled.
 
     `rulings` have the choice and the adjudicator; those on what no longer differs do not count.
     Raises `RefusedError` while a disagreement has no ruling.

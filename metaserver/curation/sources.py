@@ -30,7 +30,7 @@ async def fetch(
     article: str,
     text_bytes: int,
 ) -> FileArticle:
-    """Return an article from the first source that has it; `RefusedError` where none has.
+    """Return an article from the first source that has it; `RefusedError` if none has.
 
     The client's guard decides which addresses may be asked. A refusal has no reasons, which would
     show that the article is in no phase; in the log they have no word of an answer that failed, and
@@ -64,7 +64,7 @@ def not_there(article: str) -> RefusedError:
 
 
 def filled(url: str, article: str) -> str | None:
-    """Return a source's address with an identifier in it; None for one of another kind."""
+    """Return a source's address with an identifier in it; None for another kind of identifier."""
     publication = Publication.named(article)
     for kind in KINDS:
         if f"{{{kind}}}" in url:

@@ -1,4 +1,4 @@
-"""Texts of requests: read from a file, bounded, and compared with the articles of open phases."""
+"""Request texts: read from a file, bounded, and compared with the articles of open phases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileArticle:
-    """The article of a file, with what the file says of its publication.
+    """A file's article, with what the file says of its publication.
 
     `from_pdf`: its text was read out of a PDF.
     """
@@ -52,7 +52,7 @@ async def read_article(
 ) -> FileArticle:
     """Return the only article of a file as corpora have, or of a PDF; raises `RefusedError`.
 
-    Its id is empty where the file says none. `aside` does the work, from a thread.
+    Its id is empty if the file says none. `aside` does the work, from a thread.
     """
     name = _file_name(source)
     pdf = await aside(_pdf_of, content, name, FILE_RATIO * text_bytes)
@@ -65,7 +65,7 @@ async def read_article(
 
 
 def _pdf_of(content: bytes, name: str, limit: int) -> bytes | None:
-    """Return a PDF, unpacked where it is gzipped; None for any other file."""
+    """Return a PDF, unpacked if it is gzipped; None for any other file."""
     if content.startswith(_GZIP):
         with tempfile.TemporaryDirectory(prefix="metaserver-request-") as folder:
             path = Path(folder) / "packed"
@@ -97,7 +97,7 @@ def _file_name(source: str) -> str:
 def read_file(content: bytes, source: str, text_bytes: int) -> FileArticle:
     """Return the only article of a file; slow: call it in a thread.
 
-    Its id is empty where the file says none. Raises `RefusedError`.
+    Its id is empty if the file says none. Raises `RefusedError`.
     """
     name = _file_name(source)
     with tempfile.TemporaryDirectory(prefix="metaserver-request-") as folder:
@@ -150,12 +150,12 @@ class GuardedArticles:
         self._texts: OrderedDict[str, frozenset[bytes]] = OrderedDict()
 
     async def require_free(self, text: str, *articles: str) -> None:
-        """Raise `RefusedError` where an article, by an id or by its text, is in such a phase."""
+        """Raise `RefusedError` if an article, by an id or by its text, is in such a phase."""
         if await self.holds(await asyncio.to_thread(prints, text), *articles):
             raise RefusedError(Refusal.STATE, GUARDED)
 
     async def holds(self, prints_found: frozenset[bytes], *articles: str) -> bool:
-        """Return whether an article, by an id or by the digests of its text, is in such a phase."""
+        """Return whether an article, by an id or by its text's digests, is in such a phase."""
         ids = {folded_id(article) for article in articles if article}
         for corpus in self._challenges.guarded():
             corpus_prints = await self._prints_of(corpus)

@@ -188,7 +188,7 @@ def built_in() -> Vocabulary:
 
 
 def read_obo(path: Path) -> Vocabulary:
-    """Return the vocabulary of an OBO file; `InputError`, with the line, where it is none.
+    """Return the vocabulary of an OBO file; `InputError`, with the line, if it is none.
 
     Obsolete terms and terms of other vocabularies are left out. Size, terms, names and parents are
     bounded.
@@ -233,7 +233,7 @@ def _stanzas(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[str, str]]]
 
 
 def _entry(path: Path, number: int, stanza: Iterable[tuple[str, str]]) -> Entry | None:
-    """Return the term of a stanza; None for one that is obsolete, or no term of PSI-MI."""
+    """Return a stanza's term; None for one that is obsolete, or no term of PSI-MI."""
     key, name, parents, synonyms = "", "", list[str](), list[str]()
     for tag, value in stanza:
         match tag:

@@ -1,1 +1,1 @@
-"""Exports of finished curations, a module a format over one model (`finished`)."""
+"""Exports of finished curations, a module per format over a common model (`finished`)."""

@@ -1,6 +1,6 @@
 """BioC collections, XML and JSON (Comeau et al. 2013, doi:10.1093/database/bat064).
 
-A protein is an annotation a mention, a pair a relation of the first mentions of both. Offsets and
+A protein is an annotation per mention, a pair a relation between both first mentions. Offsets and
 lengths are in Unicode characters.
 """
 

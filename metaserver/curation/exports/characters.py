@@ -1,4 +1,4 @@
-"""Characters that a format cannot hold, replaced one for one, so that offsets stay valid."""
+"""Characters that a format cannot hold, replaced singly, so that offsets stay valid."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def xml_text(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line: controls and line separators become single blanks."""
+    """Return a text on one line: controls and line separators become single spaces."""
     return unicode_text(_BREAKS.sub(" ", text)).strip()
 
 

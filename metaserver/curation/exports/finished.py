@@ -1,7 +1,7 @@
-"""The model that every format is written from: a finished curation of one article.
+"""The model that every format is written from: an article's finished curation.
 
-Offsets are Unicode code points of the article's text. Names of servers are those that the reader of
-the export may see: whoever makes the model replaces them by aliases where teams are anonymous.
+Offsets are Unicode code points of the article's text. Server names are those that the reader of the
+export may see: whoever makes the model replaces them by aliases if teams are anonymous.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_QUOTED = 5_000
 
 
 class CuratedArticle(msgspec.Struct, frozen=True, kw_only=True):
-    """The article: its text begins with the title where it has one."""
+    """The article: its text begins with the title if it has one."""
 
     id: str
     text: str = ""
@@ -99,7 +99,7 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
     def observations(self) -> tuple[Experiment, ...]:
-        """Return the experiments of a pair; one of which nothing is said where it has none."""
+        """Return a pair's experiments; an empty experiment if it has none."""
         return self.experiments or (UNSAID,)
 
     @property
@@ -117,7 +117,7 @@ class Observation(NamedTuple):
 
 
 class CurationOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """The provenance of a curation: its hub, and how its candidates were computed.
+    """A curation's provenance: its hub, and how its candidates were computed.
 
     `source` is the database that curates, `source_id` its id in PSI-MI.
     """
@@ -133,9 +133,9 @@ class CurationOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
-    """A curation of one article as its curator submitted it.
+    """An article's curation as its curator submitted it.
 
-    `relevant` is None where the article was not classified. `mentions` are the places of each
+    `relevant` is None if the article was not classified. `mentions` are the places of each
     accession, in the text's order; `items` are in the order of their ranks.
     """
 
@@ -172,9 +172,9 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def protein(self, accession: str) -> CuratedProtein:
-        """Return the protein of an accession, with its accession alone where nothing is known.
+        """Return an accession's protein, with its accession alone if nothing is known.
 
-        An isoform or a chain (`P35968-2`) has the names of its entry.
+        An isoform or a chain (`P35968-2`) has its entry's names.
         """
         known = self.proteins.get(accession) or self.proteins.get(accession.partition("-")[0])
         if known is None:
@@ -201,7 +201,7 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
     def evidence_of(self, item: CuratedItem, experiment: Experiment = UNSAID) -> Iterator[str]:
         """Yield the evidence as text, those parts that lie within the article.
 
-        It is that of the experiment, of the item where the experiment has none.
+        It is that of the experiment, of the item if the experiment has none.
 
         It ends after `MOST_QUOTED` characters: each of many passages may be the whole article.
         """

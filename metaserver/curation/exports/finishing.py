@@ -20,7 +20,7 @@ from metaserver.curation.mentions import CandidateSpan, by_accession
 
 
 class ProposedItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate as the page showed it; the probability is None for a score that is none.
+    """A candidate as the page showed it; the probability is None for a mere score.
 
     `request_version` is that of the request with which it was shown, `consensus` the method that
     found it, `model` its model.

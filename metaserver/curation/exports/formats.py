@@ -1,4 +1,4 @@
-"""The table of formats: what a curation can be exported as."""
+"""The format table: what a curation can be exported as."""
 
 from __future__ import annotations
 

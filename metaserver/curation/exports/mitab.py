@@ -47,7 +47,7 @@ COLUMNS = (
 )  # fmt: skip
 EMPTY = "-"
 HOMO_OLIGOMER = "0"
-"""The stoichiometry of both sides where a protein meets copies of itself, of unknown number."""
+"""The stoichiometry of both sides if a protein meets copies of itself, of unknown number."""
 
 _RESERVED = re.compile(r"[|():\"\t]|^-$")
 _COMMON_NAME = re.compile(r"(.+) \(([^()]+)\)")
@@ -56,8 +56,8 @@ _COMMON_NAME = re.compile(r"(.+) \(([^()]+)\)")
 def write_mitab(curations: Sequence[FinishedCuration]) -> bytes:
     """Return the experiments of accepted pairs, with a header line.
 
-    One of more than two participants is written as the pairs of its bait, else of its first
-    participant, with each other one (spoke expansion).
+    One of more than two participants is written as its bait's pairs, else of its first participant,
+    with each other one (spoke expansion).
     """
     lines = ["#" + "\t".join(COLUMNS)]
     for curation in curations:
@@ -78,7 +78,7 @@ def _sides(observation: Observation) -> Iterator[tuple[Participant, Participant]
 
 
 def field(database: str, value: str, text: str = "") -> str:
-    """Return `database:value(text)`, each part quoted where it has a reserved character."""
+    """Return `database:value(text)`, each part quoted if it has a reserved character."""
     return f"{_part(database)}:{_part(value)}" + (f"({_part(text)})" if text else "")
 
 
@@ -160,7 +160,7 @@ def _columns(
 def comments(
     curation: FinishedCuration, item: CuratedItem, experiment: Experiment
 ) -> Iterator[str]:
-    """Yield what a reader must know of an interaction that has no column of its own."""
+    """Yield what a reader must know of an interaction that has no column."""
     yield from curation.evidence_of(item, experiment)
     if experiment.figure:
         yield f"figure: {experiment.figure}"

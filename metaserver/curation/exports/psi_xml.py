@@ -64,9 +64,9 @@ _Setting: TypeAlias = tuple[Term, int | None]
 
 
 def write_psi_xml(curations: Sequence[FinishedCuration], form: Form = PSI_25) -> bytes:
-    """Return the experiments of accepted pairs, an entry an article that has any.
+    """Return the experiments of accepted pairs, an entry per article that has any.
 
-    Raises `RefusedError` where no pair is accepted: the schema requires an interaction.
+    Raises `RefusedError` if no pair is accepted: the schema requires an interaction.
     """
     root = etree.Element(
         _name("entrySet"),

@@ -20,7 +20,7 @@ _NAMESPACES = [{"prefix": "uniprot", "uri": "https://www.uniprot.org/uniprotkb/"
 
 
 def write_pubannotation(curations: Sequence[FinishedCuration]) -> bytes:
-    """Return one curation as an object, several as an array of objects."""
+    """Return a curation as an object, several as an array of objects."""
     documents = [_annotated(curation) for curation in curations]
     content = unicode_tree(documents[0] if len(documents) == 1 else documents)
     return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"

@@ -10,14 +10,14 @@ from scoring import ActGold, Answer, Classification, Gold, Hit, Item, ItemGold, 
 from scoring.files import gold_lines, result_lines
 
 LEAST_CONFIDENCE = 1e-6
-"""The confidence of a probability of 0: the format has none below it."""
+"""The confidence of a probability of 0: the format allows none below."""
 
 
 def gold_tsv(curations: Iterable[FinishedCuration], task: Task | str) -> str:
-    """Return the accepted items of a task as a gold file; "" where there is none.
+    """Return the accepted items of a task as a gold file; "" if there is none.
 
-    An article without an accepted item has no line in INT and IPT, and neither has one that was not
-    classified in ACT: the format cannot say so. Several curations of one article are united (INT,
+    An article without an accepted item has no line in INT and IPT, and neither has an unclassified
+    article in ACT: the format cannot say so. Several curations of one article are united (INT,
     IPT); of different classes they are refused.
     """
     return "".join(gold_lines(gold_of(curations, task)))
@@ -46,8 +46,8 @@ def gold_of(curations: Iterable[FinishedCuration], task: Task | str) -> Gold:
 def run_tsv(curations: Iterable[FinishedCuration], task: Task | str) -> str:
     """Return the accepted items of a task as a result file, in their order.
 
-    The confidence is the probability that the consensus gave, 1 where it gave none.
-    A run has one answer an article: two curations of one are refused.
+    The confidence is the probability that the consensus gave, else 1. A run has one answer per
+    article: two curations for an article are refused.
     """
     task = Task(task)
     answers: dict[str, Answer] = {}

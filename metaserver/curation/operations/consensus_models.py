@@ -34,7 +34,7 @@ from metaserver.store import servers
 
 KIND = "consensus.train"
 LEARNED = tuple(map(str, RANKED))
-"""The tasks of models."""
+"""The model tasks."""
 
 ModelField = Annotated[int, Meta(ge=1, le=GREATEST, description="The model's number")]
 LearnedMethod = Annotated[
@@ -67,7 +67,7 @@ class ModelUse(OneModel, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ModelDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A model of a task: `active` where curators' requests are ranked by it.
+    """A model of a task: `active` if curators' requests are ranked by it.
 
     `changed` are the members that report another version than when it was made: it is older than
     these servers. `made_at` is in Unix seconds.
@@ -93,7 +93,7 @@ class ModelOffer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelList(msgspec.Struct, frozen=True, kw_only=True):
-    """The models of the hub, newest first, and what a new one could learn from."""
+    """The hub's models, newest first, and what a new model could learn from."""
 
     models: tuple[ModelDetail, ...]
     offers: tuple[ModelOffer, ...]
@@ -193,7 +193,7 @@ async def delete_model(hub: HubContext, caller: Caller, request: OneModel) -> No
 
 
 def _chosen(hub: HubContext, request: NewModel) -> Sequence[RunningPhase]:
-    """Return the closed phases to learn from, newest first; `RefusedError` where there is none."""
+    """Return the closed phases to learn from, newest first; `RefusedError` if there is none."""
     candidates = []
     for name in request.phases:
         running = hub.phase(name)
@@ -224,7 +224,7 @@ def _closed(hub: HubContext, task: str) -> list[RunningPhase]:
 
 
 def _require_closed(hub: HubContext, order: TrainingOrder) -> None:
-    """Raise `RefusedError` where a phase was opened, or one was planned, during the training."""
+    """Raise `RefusedError` if a phase was opened, or one was planned, during the training."""
     closed = {running.name for running in _closed(hub, order.task)}
     guarded = {corpus.id for corpus in hub.part(CurationParts).rules.guarded()}
     if not (set(order.phases) <= closed and guarded <= set(order.guarded)):

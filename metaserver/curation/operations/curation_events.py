@@ -1,4 +1,4 @@
-"""The events of a curation: added in batches that may be sent again, and read."""
+"""A curation's events: added in batches that may be sent again, and read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CurationBatch(OneCuration, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class AppendedEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a batch: the number of all events, and the place of each that was sent.
+    """The result of a batch: the number of all events, and the place of each sent event.
 
     `undo` and `redo` are the keys of the events that the next undo, and the next redo, name.
     """
@@ -88,7 +88,7 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Curation.append", "POST /curations/{curation}/events", Role.CURATOR)
 async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> AppendedEvents:
-    """Add events to a curation: all of a batch or none; an event that it has is not added again.
+    """Add events to a curation: all of a batch or none; a known event is not added again.
 
     A caller that lacks events of another page is refused (409) and gets them with the refusal.
     """
@@ -118,7 +118,7 @@ async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> App
 
 @operation("Curation.events", "GET /curations/{curation}/events", Role.CURATOR)
 async def events(hub: HubContext, caller: Caller, request: LogQuery) -> Sequence[LoggedEvent]:
-    """Return the events of a curation, in their order."""
+    """Return a curation's events, in their order."""
     entry = await seen_curation(hub, caller, request.curation)
     async with hub.store.reading() as connection:
         entries = await curations.log(

@@ -59,7 +59,7 @@ class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OneOrtholog(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A protein whose orthologs are looked for in the release of a curation."""
+    """A protein whose orthologs are looked for in a curation's release."""
 
     accession: Annotated[str, Meta(min_length=1, max_length=32, description="The protein")]
 
@@ -117,7 +117,9 @@ async def check(hub: HubContext, caller: Caller, request: OneCuration) -> Sequen
 
 @operation("Curation.orthologs", "GET /curations/{curation}/orthologs/{accession}", Role.CURATOR)
 async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Sequence[FoundEntry]:
-    """Return the entries of other species that share a name and the UniRef50 cluster of one."""
+    """Return the entries of other species that share a name and the UniRef50 cluster with a
+    protein.
+    """
     entry = await seen_curation(hub, caller, request.curation)
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)

@@ -21,7 +21,7 @@ HeldToken = Annotated[int, Meta(ge=1, le=GREATEST)]
 
 
 class RenewedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A curator's token, and the one that takes its place."""
+    """A curator's token, and its replacement."""
 
     curator: Annotated[HeldToken, Meta(description="The id of the token that has the curations")]
     to: Annotated[HeldToken, Meta(description="The id of the token that gets them")]

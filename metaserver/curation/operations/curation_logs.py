@@ -26,7 +26,7 @@ class CurationLogs:
     async def read(
         self, connection: AsyncConnection, entry: CurationEntry
     ) -> Sequence[CurationEvent]:
-        """Return the events of a curation, as they were sent; `entry` is of this transaction."""
+        """Return a curation's events, as they were sent; `entry` is of this transaction."""
         cached, _ = self._known.pop(entry.id, ((), 0))
         log = cached[: entry.events]
         if len(log) < entry.events:

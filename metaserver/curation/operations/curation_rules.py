@@ -22,7 +22,7 @@ BUSY = "busy with the challenge"
 
 
 class ChallengeRules:
-    """The challenges of a hub, as curators' requests see them; implements `ports.Challenges`."""
+    """A hub's challenges, as curators' requests see them; implements `ports.Challenges`."""
 
     def __init__(
         self, scheduler: Scheduler, settings: Settings, clock: Callable[[], float]
@@ -33,7 +33,7 @@ class ChallengeRules:
         self._release: tuple[Vocabulary, str] | None = None
 
     def obstacle(self, registered: RegisteredServer) -> Obstacle | None:
-        """Return why a server is not asked now; None where it may be."""
+        """Return why a server is not asked now; None if it may be."""
         if not _has_passed(registered):
             return Obstacle(reason="it has not passed a conformance run", passing=False)
         name, policy = registered.server.name, self._settings.curation.servers
@@ -65,7 +65,7 @@ class ChallengeRules:
         return None
 
     def vocabulary(self) -> tuple[Vocabulary, str]:
-        """Return the vocabulary of answers: of the release that is set, or of the newest phase."""
+        """Return the answer vocabulary: of the release that is set, or of the newest phase."""
         if self._settings.curation.release:
             if self._release is None:
                 vocabulary = vocabulary_of(self._settings, self._settings.curation.release)

@@ -226,7 +226,7 @@ async def curator_token(
 
 
 def adjudicates(entry: SetEntry, caller: Caller) -> bool:
-    """Return whether a caller rules on the disagreements of a set."""
+    """Return whether a caller rules on a set's disagreements."""
     return caller.organiser or caller.token_id in entry.plan.adjudicators
 
 

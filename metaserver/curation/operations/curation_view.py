@@ -66,7 +66,7 @@ class DecidedItem(msgspec.Struct, frozen=True, kw_only=True):
 class CurationSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A curation in the list; times are Unix seconds.
 
-    `request` is empty where there is none, and so is `set`, the set that it is of. `seen` is the
+    `request` is empty if there is none, and so is `set`, the set that it is of. `seen` is the
     number of its events, `active_ms` the time that its curator was at work.
     """
 
@@ -108,12 +108,12 @@ class CurationDetail(CurationSummary, frozen=True, kw_only=True):
     """A curation with its text, its candidates and the state after all decisions.
 
     `own`: the caller decides. `version` is that of the request whose candidates are shown,
-    `newest_version` that of the request now, 0 where it is gone. `opinions` are the servers' on the
-    article's class. `proteins` has the names of each accession, `spans` are its places in the text,
-    `evidence` those that servers gave for an item. `relevant` and `note` are the curator's,
-    and so is `publication` where the curator mended it.
-    `undecided` are candidates in their order; `undo` and `redo` are the keys of the events that the
-    next undo, and the next redo, name, empty for none. `notice` is what to mind about the text.
+    `newest_version` that of the request now, 0 if it is gone. `opinions` are the servers' on the
+    article's class. `proteins` has each accession's names, `spans` are its places in the text,
+    `evidence` those that servers gave for an item. `relevant` and `note` are the curator's, and so
+    is `publication` if the curator mended it. `undecided` are candidates in their order; `undo` and
+    `redo` are the keys of the events that the next undo, and the next redo, name, empty for none.
+    `notice` is what to mind about the text.
     """
 
     own: bool
@@ -176,7 +176,7 @@ def read_event(entry: EventEntry) -> CurationEvent:
 
 
 def dated(entry: EventEntry) -> CurationEvent:
-    """Return an event with its time: when it was received where its page said none."""
+    """Return an event with its time: when it was received, unless its page said when."""
     event = read_event(entry)
     return event if event.at else msgspec.structs.replace(event, at=entry.at)
 
@@ -215,7 +215,7 @@ def view(
 
 
 def published(article: str, basis: CurationBasis, state: CurationState) -> Publication:
-    """Return the publication of an article: as its curator mended it, else as it was sent."""
+    """Return an article's publication: as its curator mended it, else as it was sent."""
     publication = basis.publication.over(Publication.named(article))
     return publication if state.publication is None else state.publication
 

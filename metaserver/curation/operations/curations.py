@@ -85,7 +85,7 @@ class Submission(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 @operation("Curation.open", "POST /curations", Role.CURATOR)
 async def open_(hub: HubContext, caller: Caller, request: NewCuration) -> CurationDetail:
-    """Open a curation of a request, with the candidates so far; or return the one that there is.
+    """Open a curation of a request, with the candidates so far; or return the existing curation.
 
     It keeps the text and the candidates, so that it outlives its request.
     """
@@ -274,7 +274,7 @@ def _require_decided(work: CurationWork) -> None:
 async def _opened(
     hub: HubContext, caller: Caller, token_id: int, live: LiveRequest
 ) -> CurationEntry:
-    """Store a new curation; where another call did so meanwhile, return that one."""
+    """Store a new curation; if another call did so meanwhile, return that one."""
     basis = await _basis(hub, caller, live)
     packed = await caller.aside(packed_basis, basis)
     now, stored = hub.clock(), live.stored

@@ -35,7 +35,7 @@ V = TypeVar("V", CandidateVote, ClassVote)
 
 
 class CuratorNames:
-    """The names of servers for one viewer; `teams` has the team of each server, empty for none."""
+    """The names of servers for one viewer; `teams` has each server's team, empty for none."""
 
     def __init__(
         self, names: SeenNames | None, teams: Mapping[ServerName, str], viewer: Viewer
@@ -60,7 +60,7 @@ class CuratorNames:
 
     @property
     def hidden(self) -> bool:
-        """True where names are anonymous."""
+        """True if names are anonymous."""
         return self._names is not None
 
     def server(self, name: str) -> str:
@@ -70,7 +70,7 @@ class CuratorNames:
         return self._names.run(name, self._team(name), self._viewer)
 
     def team(self, name: str) -> str:
-        """Return the name by which the team of a server is shown; empty for none."""
+        """Return the name by which a server's team is shown; empty for none."""
         team = self._team(name)
         return (team or "") if self._names is None else self._names.team(team, self._viewer)
 
@@ -79,7 +79,7 @@ class CuratorNames:
         return {self.server(name): name for name in self._teams}
 
     def asked(self, servers: Iterable[AskedServer]) -> tuple[AskedServer, ...]:
-        """Return the servers of a request, by their shown names, in the order of these."""
+        """Return a request's servers, by their shown names, in the order of these."""
         servers_shown = (
             msgspec.structs.replace(
                 seen_asked(server, self._viewer),

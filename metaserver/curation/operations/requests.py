@@ -1,4 +1,4 @@
-"""Requests of curators: an article goes to all servers that agree, a consensus comes back."""
+"""Curator requests: an article goes to all servers that agree, a consensus comes back."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """An article for all servers that serve curators, or some: exactly one of three.
 
     `article` is one of a closed phase, `text` plain text, `content` a file as corpora have
-    (docs/corpus.md), or a PDF where the hub reads them, with its name in `source`.
-    `pmid`, `pmcid` and `doi` name the publication; they replace those that the file says.
+    (docs/corpus.md), or a PDF if the hub reads them, with its name in `source`. `pmid`, `pmcid` and
+    `doi` name the publication; they replace those that the file says.
     """
 
     article: Annotated[str, Meta(max_length=200, description="PMID, PMCID or DOI")] = ""
@@ -173,8 +173,8 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
 async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDetail:
     """Ask servers about an article; return the request, with `wait` after its end.
 
-    Refused for articles of phases that are not closed; such a request counts as one, as does one
-    for an article that is not there, or for a PDF that cannot be read. Quotas: docs/curators.md.
+    Refused for articles of phases that are not closed; such a request counts, as does a request for
+    an article that is not there, or for a PDF that cannot be read. Quotas: docs/curators.md.
     """
     token_id = token_of(caller)
     options = await _options(hub, caller, request)
@@ -276,7 +276,7 @@ async def forget(hub: HubContext, caller: Caller, request: OneRequest) -> None:
 
 @operation("Consensus.explain", "GET /requests/{request}/candidates/{item}", Role.CURATOR)
 async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> ConsensusCandidate:
-    """Return one candidate with all that speaks for it, also one that is not listed."""
+    """Return a candidate with all that speaks for it, even if not listed."""
     live = await own_request(hub, caller, request.request)
     if await is_withheld(hub, caller, live):
         raise RefusedError(Refusal.STATE, GUARDED)
@@ -293,7 +293,7 @@ async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> Con
 
 
 async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> RequestOptions:
-    """Return the options of a request; `RefusedError` for those that cannot be used."""
+    """Return a request's options; `RefusedError` for those that cannot be used."""
     sources = [bool(request.article.strip()), bool(request.text.strip()), bool(request.content)]
     if sum(sources) != 1:
         message = "expected exactly one of article, text and content"
@@ -318,7 +318,7 @@ async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> Requ
 
 
 async def _article(hub: HubContext, caller: Caller, request: NewRequest) -> FileArticle:
-    """Return the article of a request, of at most `curation.text_bytes`; else `RefusedError`."""
+    """Return a request's article, of at most `curation.text_bytes`; else `RefusedError`."""
     limit = hub.settings.curation.text_bytes
     if request.article.strip():
         file_article = await _stored(hub, plain_id(request.article))
@@ -338,9 +338,9 @@ async def _article(hub: HubContext, caller: Caller, request: NewRequest) -> File
 
 
 async def _stored(hub: HubContext, article: str) -> FileArticle:
-    """Return an article of a closed phase, or of a source; `RefusedError` where there is none.
+    """Return an article of a closed phase, or of a source; `RefusedError` if there is none.
 
-    One that is in another phase too is refused in the same words as one that is in no phase.
+    An article in another phase too is refused in the same words as an article in no phase.
     """
     parts = hub.part(CurationParts)
     article_found = parts.rules.published(article)
@@ -382,7 +382,7 @@ async def _named(hub: HubContext, caller: Caller, request: NewRequest) -> Mappin
 
 
 async def _ended(hub: HubContext, live: LiveRequest, seconds: float) -> None:
-    """Wait for the end of a request, so many seconds at most."""
+    """Wait for a request's end, so many seconds at most."""
     try:
         async with asyncio.timeout(seconds):
             while live.state in UNFINISHED and not hub.part(CurationParts).requests.closed:

@@ -49,7 +49,7 @@ class TaskOfSet(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DisagreementQuery(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Disagreements on a task, from one on; `ruled`: also those with a ruling."""
+    """Disagreements on a task, from a place on; `ruled`: also those with a ruling."""
 
     since: Annotated[
         int, Meta(ge=0, le=GREATEST, description="The number of those to leave out")
@@ -72,7 +72,7 @@ class NewRuling(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class EstimateDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A measure with its 95 % interval; null where it is undefined."""
+    """A measure with its 95 % interval; null if it is undefined."""
 
     value: float | None
     low: float | None
@@ -89,7 +89,7 @@ class PairDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArticleAgreementDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The agreement on one article: mean MASI of all pairs; of ACT, the share of equal classes."""
+    """The agreement on an article: mean MASI of all pairs; of ACT, the share of equal classes."""
 
     article: str
     value: float
@@ -367,7 +367,7 @@ async def _all_shown(
     listed: Sequence[Disagreement],
     rulings_made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
 ) -> AsyncIterator[DisagreementDetail]:
-    """Yield disagreements with their words; of texts, one is in memory at a time."""
+    """Yield disagreements with their words; of texts, a single text is in memory at a time."""
     corpus = hub.phase(work.entry.phase).corpus
     by_article = {article.article: article for article in work.articles}
     for article, of_it in groupby(listed, key=lambda disagreement: disagreement.article):

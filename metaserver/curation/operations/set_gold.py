@@ -33,7 +33,7 @@ from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
 
 MOST_CHARACTERS = 50_000_000
-"""The most characters of the texts, and bytes of the events, of one export."""
+"""The maximum characters of texts, and bytes of events, in an export."""
 
 
 class Publication(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,7 +128,7 @@ async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGold
 @operation("CurationSets.preview", "POST /curation-sets/{set}/gold/{task}/preview", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
 async def preview(hub: HubContext, caller: Caller, request: Publication) -> JobDetail:
-    """Begin a preview of the gold that a set makes: labels, and the scores of every run."""
+    """Begin a preview of the gold that a set makes: labels, and every run's scores."""
     return await gold.preview(hub, caller, await _proposal(hub, caller, request))
 
 
@@ -144,7 +144,7 @@ async def publish(hub: HubContext, caller: Caller, request: Publication) -> JobD
 
 @operation("CurationSets.export", "GET /curation-sets/{set}/export", Role.ORGANISER)
 async def export(hub: HubContext, caller: Caller, request: SetExport) -> ExportedFile:
-    """Return all submitted curations of a set as one file."""
+    """Return a set's submitted curations as a file."""
     require_one_of(request.format, FORMATS, "format")
     entry = await seen_set(hub, caller, request.set)
     async with hub.store.reading() as connection:

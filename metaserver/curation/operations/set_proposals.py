@@ -1,4 +1,4 @@
-"""Answers of servers about the articles of a set: shown to its curators, or reported on."""
+"""Answers of servers about a set's articles: shown to its curators, or reported on."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ArticleOfSet(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class NewHolder(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A curator of a set, and the one who takes over."""
+    """A curator in a set, and the curator who takes over."""
 
     curator: Annotated[int, Meta(ge=1, le=GREATEST, description="The token that has the seats")]
     to: Annotated[int, Meta(ge=1, le=GREATEST, description="The token that gets them")]
@@ -52,7 +52,7 @@ class NewHolder(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @operation("CurationSets.open", "POST /curation-sets/{set}/articles/{article}", Role.CURATOR)
 async def open_(hub: HubContext, caller: Caller, request: ArticleOfSet) -> CurationDetail:
-    """Open the caller's curation of an article of a set, or return the one that there is."""
+    """Open the caller's curation of an article of a set, or return the existing curation."""
     entry = await seen_set(hub, caller, request.set)
     running, token_id = hub.phase(entry.phase), token_of(caller)
     position = running.positions.get(ArticleId(request.article))
@@ -73,8 +73,8 @@ async def open_(hub: HubContext, caller: Caller, request: ArticleOfSet) -> Curat
 async def reassign(hub: HubContext, caller: Caller, request: NewHolder) -> SetDetail:
     """Give a curator's seats to another token.
 
-    One with the same label is the same person's: it gets all seats, with their curations. Any other
-    gets the seats that are not opened yet: a decision has one author.
+    A token with the same label is the same person's: it gets all seats, with their curations. Any
+    other gets the seats that are not opened yet: a decision has one author.
     """
     entry = await seen_set(hub, caller, request.set)
     async with hub.store.writing() as connection:
@@ -116,7 +116,7 @@ async def reassign(hub: HubContext, caller: Caller, request: NewHolder) -> SetDe
 async def _opened(
     hub: HubContext, caller: Caller, entry: SetEntry, running: RunningPhase, seat: SeatEntry
 ) -> str:
-    """Store a new curation in a seat; where another call did so meanwhile, return that one."""
+    """Store a new curation in a seat; if another call did so meanwhile, return that one."""
     if entry.closed_at is not None:
         raise RefusedError(Refusal.STATE, f"set {entry.name} is closed")
     position, article = seat.position, running.corpus.ids[seat.position]

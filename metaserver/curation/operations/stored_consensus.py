@@ -1,4 +1,5 @@
-"""The consensus of stored answers: of closed phases, by any method, of the servers one may read.
+"""The consensus of stored answers: of closed phases, by any method, from the servers that the
+caller may read.
 
 The names of the operations are those of BC-VisCon (Leitner et al. 2008).
 """
@@ -79,7 +80,7 @@ async def get_methods(
 async def get_method(
     hub: HubContext, _caller: Caller, request: OneConsensusMethod
 ) -> ConsensusMethod:
-    """Return one method."""
+    """Return a method."""
     if request.method not in METHOD_TITLES:
         message = f"there is no method {request.method!r}: {', '.join(METHOD_TITLES)}"
         raise RefusedError(Refusal.UNKNOWN, message, field="method")

@@ -1,4 +1,6 @@
-"""Decisions that come from forms, for who has no scripts: each becomes one event, as a script's."""
+"""Decisions that come from forms, for browsers without scripts: each becomes an event, as a
+script's.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ RELEVANT: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
 
 def event_of(submitted: Mapping[str, Any], detail: CurationDetail) -> CurationEvent:
-    """Return the event of a form; raises `RefusedError` for one that means nothing.
+    """Return a form's event; raises `RefusedError` for a form that means nothing.
 
     Slow for a long text, in which words are looked for.
     """

@@ -81,7 +81,7 @@ def wording() -> dict[str, Wording]:
 class ListedWork:
     """An article in the list: its request, its curation, or both.
 
-    `state` is that of the request, empty where it is deleted; `standing` says how far the decisions
+    `state` is that of the request, empty if it is deleted; `standing` says how far the decisions
     are.
     """
 
@@ -140,7 +140,7 @@ class AskingPages:
         raise web.HTTPSeeOther(f"/curate/{outcome.request}")
 
     async def cancel(self, request: web.Request) -> web.Response:
-        """Ask no more servers about an article; one that has ended stays as it is."""
+        """Ask no more servers about an article; an ended request stays as it is."""
         query = OneRequest(request=request.match_info["request"])
         try:
             await self.console.ask(request, requests.cancel, query)

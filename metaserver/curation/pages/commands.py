@@ -1,4 +1,4 @@
-"""Commands of a curation's page with their keys: the source of buttons, key help and docs."""
+"""Commands of a curation's page with their keys: the button source, key help and docs."""
 
 from __future__ import annotations
 

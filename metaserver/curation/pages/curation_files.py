@@ -19,7 +19,7 @@ from metaserver.web.access.visitor import caller_of
 
 @dataclass(frozen=True, kw_only=True)
 class CurationFiles:
-    """The files of curations: `/curations/ID/export?format=mitab`."""
+    """The curation files: `/curations/ID/export?format=mitab`."""
 
     hub: HubContext
 

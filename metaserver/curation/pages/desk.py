@@ -1,4 +1,4 @@
-"""The page of a curation: the article beside its candidates, and the forms for who has no scripts.
+"""A curation's page: the article beside its candidates, and the forms for who has no scripts.
 
 With scripts, decisions go to `Curation.append` as events; without, each comes by a form.
 """
@@ -42,7 +42,7 @@ FOUND, MOST_LETTERS = 20, 200
 
 @dataclass(frozen=True, kw_only=True)
 class DeskPages:
-    """The handlers of curations."""
+    """The curation handlers."""
 
     console: ConsoleContext
 
@@ -60,7 +60,7 @@ class DeskPages:
         ]
 
     async def open(self, request: web.Request) -> web.Response:
-        """Lead to the curation of a request, which is begun where there is none yet."""
+        """Redirect to a request's curation, which is begun if there is none yet."""
         query = NewCuration(request=request.match_info["request"])
         detail = await self.console.ask(request, curations.open_, query)
         raise web.HTTPSeeOther(desk_path(detail.curation))
@@ -122,7 +122,7 @@ class DeskPages:
         return events[: detail.seen]
 
     async def _request(self, request: web.Request, detail: CurationDetail) -> RequestDetail | None:
-        """Return the request of a curation; None where it is deleted, or never was."""
+        """Return a curation's request; None if it is deleted, or never was."""
         if not detail.request:
             return None
         try:
@@ -150,7 +150,7 @@ class DeskPages:
     # -- what is done ----------------------------------------------------------------------------
 
     async def decide(self, request: web.Request) -> web.Response:
-        """Add the event of a form, and lead to the next candidate without a decision."""
+        """Add a form's event, and lead to the next candidate without a decision."""
         submitted = await posted(request)
         detail = await self._detail(request)
         try:
@@ -204,7 +204,7 @@ class DeskPages:
         return [(rows.get(item), fields) for item, fields in found.items()]
 
     async def submit(self, request: web.Request) -> web.Response:
-        """Submit, with what is left undecided where the form says so."""
+        """Submit, with what is left undecided if the form says so."""
         submitted = await posted(request)
         detail = await self._detail(request)
         try:
@@ -249,7 +249,7 @@ def desk_path(curation: str) -> str:
 
 
 def _after(groups: Mapping[str, Sequence[CandidateRow]], last: str) -> str:
-    """Return the id of the row after `last` that is undecided; its own where there is none."""
+    """Return the row's id after `last` that is undecided; its own if there is none."""
     rows = [row for group in groups.values() for row in group]
     places = [place for place, row in enumerate(rows) if row.id == last]
     if not places:

@@ -1,6 +1,6 @@
 """An article's text as paragraphs, with the places that name candidates marked.
 
-Marks never overlap: where places do, they are split at their boundaries, and each piece names all
+Marks never overlap: if places do, they are split at their boundaries, and each piece names all
 candidates of its places. A mark's shade is the largest agreement among them, in five steps. A
 paragraph knows where it begins in the text, so that a page can say which words were chosen.
 """
@@ -16,10 +16,10 @@ from markupsafe import Markup, escape
 
 SHADES = 5
 LONGEST = 500
-"""Characters of a place that is marked; a longer one names nothing."""
+"""Characters of a place that is marked; a longer place names nothing."""
 MOST_PIECES = 20_000
 MOST_NAMED = 30
-"""The most pieces of an article, and candidates that one piece names."""
+"""The maximum pieces in an article, and candidates that a piece names."""
 
 
 class MarkedPlace(NamedTuple):
@@ -64,7 +64,7 @@ def paragraphs(
 
 
 def split(places: Iterable[MarkedPlace], length: int) -> Iterator[MarkedPiece]:
-    """Yield the pieces of places, in their order and without overlaps, at most `MOST_PIECES`.
+    """Yield the place pieces, in their order and without overlaps, at most `MOST_PIECES`.
 
     Places outside the text, and those that are longer than a name, are left out.
     """
@@ -89,7 +89,7 @@ def split(places: Iterable[MarkedPlace], length: int) -> Iterator[MarkedPiece]:
 
 
 def shade(agreement: float) -> int:
-    """Return the shade of an agreement: 1 (few of the servers) to 5 (all of them)."""
+    """Return an agreement's shade: 1 (few of the servers) to 5 (all of them)."""
     return max(1, min(SHADES, ceil(round(agreement * SHADES, 9))))
 
 

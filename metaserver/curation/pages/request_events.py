@@ -47,7 +47,7 @@ class RequestEvents:
         app.on_shutdown.append(self._close)
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
-        """Answer with the stream of a request."""
+        """Answer with a request's stream."""
         caller, key = caller_of(request), request.match_info["request"]
         detail = await ask(self.hub, caller, requests.get, RequestQuery(request=key))
         last_id = request.headers.get("Last-Event-ID", "")

@@ -20,7 +20,7 @@ SHOWN_WORDS = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quote:
-    """Words that speak for a candidate, and who gave them; `place` is None where they are not."""
+    """Words that speak for a candidate, and who gave them; `place` is None if not found."""
 
     words: str
     servers: tuple[str, ...]
@@ -42,7 +42,7 @@ class CandidateRow:
 
     @property
     def id(self) -> str:
-        """The id of its element."""
+        """Its element's id."""
         return element_id(f"c-{self.task}", ",".join(self.item))
 
     @property
@@ -57,7 +57,7 @@ class CandidateRow:
 
     @property
     def name(self) -> str:
-        """The entry names, or the accessions where there are none."""
+        """The entry names, or the accessions if there are none."""
         return " – ".join(protein.entry_name or protein.accession for protein in self.proteins)
 
     @property
@@ -86,7 +86,7 @@ class CandidateRow:
 
     @property
     def chance(self) -> str:
-        """Its probability, or its score where it has none."""
+        """Its probability, or its score if it has none."""
         candidate = self.candidate
         if candidate is None:
             return ""
@@ -156,7 +156,7 @@ def _written(detail: CurationDetail) -> Mapping[str, str]:
 
 
 def _quotes(detail: CurationDetail) -> Mapping[tuple[str, tuple[str, ...]], list[Quote]]:
-    """Return the evidence of each candidate: those in the text first, in its order."""
+    """Return each candidate's evidence: those in the text first, in its order."""
     placed: dict[tuple[str, ...], list[Quote]] = {}
     for span in detail.evidence:
         quote = Quote(

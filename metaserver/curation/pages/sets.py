@@ -46,7 +46,7 @@ MEASURES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SetPages:
-    """The handlers of sets."""
+    """The set handlers."""
 
     console: ConsoleContext
 
@@ -166,7 +166,7 @@ class SetPages:
         return await self._begin(request, set_gold.preview)
 
     async def publish(self, request: web.Request) -> web.Response:
-        """Begin to set the gold of a set, and lead to its version."""
+        """Begin to set a set's gold, and lead to its version."""
         return await self._begin(request, set_gold.publish)
 
     async def _begin(

@@ -1,1 +1,1 @@
-"""The queries of curations, of their sets, of requests and of consensus models."""
+"""The curation queries, of their sets, of requests and of consensus models."""

@@ -1,4 +1,4 @@
-"""Queries for the consensus models of a hub; at most one of each task is active."""
+"""Queries for a hub's consensus models; at most one per task is active."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def add(connection: AsyncConnection, model: StoredModel) -> int:
 
 
 async def get(connection: AsyncConnection, model_id: int) -> StoredModel | None:
-    """Return a model by its id; None where there is none."""
+    """Return a model by its id; None if there is none."""
     query = sa.select(consensus_models).where(consensus_models.c.id == model_id)
     row = (await connection.execute(query)).first()
     return None if row is None else _model(row)
@@ -62,13 +62,13 @@ async def list_all(connection: AsyncConnection) -> Sequence[StoredModel]:
 
 
 async def active(connection: AsyncConnection) -> Sequence[StoredModel]:
-    """Return the models in use, at most one of each task."""
+    """Return the models in use, at most one per task."""
     query = sa.select(consensus_models).where(consensus_models.c.active)
     return [_model(row) for row in await connection.execute(query)]
 
 
 async def use(connection: AsyncConnection, model: StoredModel, wanted: bool) -> None:
-    """Make a model the only active one of its task, or no longer active."""
+    """Make a model its task's only active model, or no longer active."""
     table = consensus_models
     same = table.c.task == model.task if wanted else table.c.id == model.id
     await connection.execute(sa.update(table).where(same).values(active=False))

@@ -40,7 +40,7 @@ class SetEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeatEntry:
-    """One article for one curator; `state` is None, and `curation` too, until it is opened."""
+    """An article for a curator; `state` is None, and `curation` too, until it is opened."""
 
     position: int
     token_id: int
@@ -90,7 +90,7 @@ async def add(
 
 
 async def get(connection: AsyncConnection, name: str) -> SetEntry | None:
-    """Return a set by its name; None where there is none."""
+    """Return a set by its name; None if there is none."""
     row = (await connection.execute(_sets().where(curation_sets.c.name == name))).first()
     return None if row is None else _set(row)
 
@@ -103,7 +103,7 @@ async def list_all(connection: AsyncConnection) -> Sequence[SetEntry]:
 async def seats(
     connection: AsyncConnection, set_id: int, token_id: int | None = None
 ) -> Sequence[SeatEntry]:
-    """Return the seats of a set, or a token's in its order."""
+    """Return a set's seats, or a token's in its order."""
     query = (
         sa.select(
             curation_seats.c.position,
@@ -153,7 +153,7 @@ async def move(
     moved: Sequence[SeatEntry],
     plan: SetPlan,
 ) -> None:
-    """Give some seats of a token to another, at the end of its order, and keep the new plan."""
+    """Give some seats of a token to another, at its order's end, and keep the new plan."""
     order = curation_seats.c.set_id == set_id
     last = sa.select(sa.func.max(curation_seats.c.place)).where(
         order, curation_seats.c.token_id == to
@@ -182,7 +182,7 @@ async def move(
 
 
 async def set_of(connection: AsyncConnection, curation: str) -> SetEntry | None:
-    """Return the set that a curation is in; None where it is in none."""
+    """Return the set that a curation is in; None if it is in none."""
     query = _sets().join(curation_seats, curation_seats.c.set_id == curation_sets.c.id)
     row = (await connection.execute(query.where(curation_seats.c.curation_id == curation))).first()
     return None if row is None else _set(row)
@@ -201,7 +201,7 @@ async def names_of(connection: AsyncConnection, curation_ids: Sequence[str]) -> 
 async def finished_logs(
     connection: AsyncConnection, set_id: int
 ) -> Mapping[str, Sequence[EventEntry]]:
-    """Return the events of a set's submitted curations, by curation; one without events too."""
+    """Return the events of a set's submitted curations, by curation; even without events."""
     of_set = (
         sa.select(curations.c.id)
         .join(curation_seats, curation_seats.c.curation_id == curations.c.id)

@@ -18,7 +18,7 @@ class CurationEntry:
     """A curation without its text and its basis. Times are Unix seconds.
 
     `request` is the id of the request whose candidates it has, None for none; `events` is their
-    number, and so the place of the next; `bytes` is the size of all.
+    number, and so the next's place; `bytes` is the size of all.
     """
 
     id: str
@@ -69,7 +69,7 @@ async def add(connection: AsyncConnection, entry: CurationEntry, content: Curati
 
 
 async def get(connection: AsyncConnection, curation: str) -> CurationEntry | None:
-    """Return a curation by its id; None where there is none."""
+    """Return a curation by its id; None if there is none."""
     query = sa.select(*_COLUMNS).where(curations.c.id == curation)
     row = (await connection.execute(query)).first()
     return None if row is None else _entry(row)
@@ -78,7 +78,7 @@ async def get(connection: AsyncConnection, curation: str) -> CurationEntry | Non
 async def of_request(
     connection: AsyncConnection, token_id: int, request: str
 ) -> CurationEntry | None:
-    """Return a token's curation of a request; None where there is none."""
+    """Return a token's curation of a request; None if there is none."""
     query = sa.select(*_COLUMNS).where(
         curations.c.token_id == token_id, curations.c.request == request
     )

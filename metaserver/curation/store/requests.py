@@ -19,7 +19,7 @@ from metaserver.store.tables import request_answers, requests, servers, teams
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredRequest:
-    """A request; `article` is the id of its article where it has one, `text` is compressed.
+    """A request; `article` is the id of its article if it has one, `text` is compressed.
 
     `servers` are those of its end; `deadline_at` is None until servers are asked. Times are Unix
     seconds.
@@ -67,7 +67,7 @@ class RequestAnswer:
 
     @property
     def accepted(self) -> bool:
-        """True where its hits can be used."""
+        """True if its hits can be used."""
         return self.outcome in ANSWERED
 
 
@@ -114,14 +114,14 @@ async def change(connection: AsyncConnection, request: str, **values: Any) -> No
 
 
 async def get(connection: AsyncConnection, request: str) -> StoredRequest | None:
-    """Return a request by its id; None where there is none, or it was forgotten."""
+    """Return a request by its id; None if there is none, or it was forgotten."""
     query = sa.select(requests).where(requests.c.id == request, requests.c.text.is_not(None))
     row = (await connection.execute(query)).first()
     return None if row is None else _request(row)
 
 
 async def version_of(connection: AsyncConnection, request: str) -> int:
-    """Return the version of a request; 0 where there is none, or it was forgotten."""
+    """Return a request's version; 0 if there is none, or it was forgotten."""
     query = sa.select(requests.c.version).where(
         requests.c.id == request, requests.c.text.is_not(None)
     )
@@ -159,12 +159,12 @@ async def unfinished(connection: AsyncConnection, *, lock: bool = False) -> Sequ
 
 
 async def set_options(connection: AsyncConnection, request: str, options: RequestOptions) -> None:
-    """Change the options of a request."""
+    """Change a request's options."""
     await change(connection, request, options=msgspec.json.encode(options))
 
 
 async def count_since(connection: AsyncConnection, token_id: int, at: float) -> int:
-    """Return the number of a token's requests since a time, forgotten ones included."""
+    """Return the number of a token's requests since a time, including forgotten requests."""
     query = sa.select(sa.func.count()).where(requests.c.token_id == token_id, requests.c.at > at)
     return int((await connection.execute(query)).scalar_one())
 
