@@ -226,6 +226,32 @@ def word_rates(
     return found
 
 
+def frequent_words(texts: Mapping[str, str], count: int) -> list[str]:
+    """Return the words that most texts have, most frequent first; of equal ones by the alphabet.
+
+    In place of nouns, which only a tagger knows: words of three letters or more that are neither
+    numbers nor function words.
+    """
+    found = Counter(
+        word
+        for text in texts.values()
+        for word in {match[0].lower() for match in _WORD.finditer(text)}
+        if len(word) > 2 and not word.isdecimal() and word not in _FUNCTION_WORDS
+    )
+    return [word for word, _ in sorted(found.items(), key=_most_first)[:count]]
+
+
+_FUNCTION = """
+about after all also although among and any are because been before being between both but can
+could did does during each either for from further had has have having here how however into its
+itself may might more most must neither nor not now off one only onto other our out over own same
+several shall should since some such than that the their them then there therefore these they this
+those through thus too two under until upon very via was were what when where whereas whether
+which while who whose why will with within without would yet
+"""
+_FUNCTION_WORDS = frozenset(_FUNCTION.split())
+
+
 def _occurrences(counts: Mapping[str, int], word: str) -> int:
     word = word.lower()
     if not word.endswith("*"):

@@ -20,6 +20,7 @@ from scoring.corpora import (
     check_words,
     count_items,
     count_species,
+    frequent_words,
     read_texts,
     species_agreements,
     word_rates,
@@ -35,6 +36,7 @@ from scoring.options import (
     add_seed,
     check_names,
     framed,
+    natural,
     warn,
 )
 from scoring.pictures import add_pictures, check_pictures, save_pictures
@@ -71,6 +73,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=list(WORDS),
         metavar="W,...",
         help=f"* at the end: any ending (default {','.join(WORDS)})",
+    )
+    parser.add_argument(
+        "--frequent",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="ACT: the N words as well that most articles have, function words left out",
     )
     add_interval_resamples(parser)
     add_seed(parser)
@@ -238,7 +247,8 @@ def _word_findings(args: argparse.Namespace, gold: ActGold) -> _Findings:
     check_words(args.words)
     texts = read_texts(args.texts, gold.articles)
     sampled = {"resamples": args.resamples, "seed": args.seed}
-    return _Findings(words=word_rates(texts, _groups(args, gold), args.words, **sampled))
+    words = list(dict.fromkeys([*args.words, *frequent_words(texts, args.frequent)]))
+    return _Findings(words=word_rates(texts, _groups(args, gold), words, **sampled))
 
 
 def _groups(args: argparse.Namespace, gold: ActGold) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from scoring.corpora import (
     check_words,
     count_items,
     count_species,
+    frequent_words,
     read_texts,
     species_agreements,
     word_rates,
@@ -247,6 +248,17 @@ def test_rates_of_words() -> None:
     bounds = rates["interact*", "one"].bounds
     assert math.isclose(bounds.low, 0)
     assert bounds.high == pytest.approx(1000 * 2 / 4)
+
+
+def test_words_of_most_articles_without_function_words(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = {"a": "The yeast, the Yeast and 42 genes", "b": "yeast of genes", "c": "yeast; mice"}
+    assert frequent_words(texts, 3) == ["yeast", "genes", "mice"]
+    words = ["corpus", "--task", "ACT", "--gold", "act.tsv", "--texts", "texts.tsv"]
+    options = ["--words", "bind*", "--frequent", "1", "--resamples", "0", "--format", "csv"]
+    assert main([*words, *options]) == 0
+    assert {row["word"] for row in rows_of(capsys)} == {"bind*", "interact"}
 
 
 @pytest.mark.parametrize("word", ["", "*", "two words", "in*ter"])
