@@ -144,6 +144,9 @@ class SignUpLink(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float
 
 
+_APPROVABLE = (SignUpState.WAITING,)
+
+
 @operation("SignUps.begin", "POST /challenges/{challenge}/sign-ups", None)
 async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAnswer:
     """Sign a team up: a link of confirmation is sent to its e-mail address.
@@ -275,9 +278,15 @@ async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Seque
 
 @operation("SignUps.approve", "POST /sign-ups/{id}/approve", Role.ORGANISER)
 async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUp:
-    """Let a team in: it is made, and sent a one-time link to its first token."""
+    """Let a team in: it is made, and sent a one-time link to its first token.
+
+    On a hub that sends no mail its address need not be confirmed before: you hand the link out.
+    """
     async with hub.store.writing() as connection:
-        waiting = await _waiting(connection, request.id)
+        states = (
+            _APPROVABLE if hub.notices.sign_ups.able else (*_APPROVABLE, SignUpState.UNCONFIRMED)
+        )
+        waiting = await _waiting(connection, request.id, states)
         name = request.team or waiting.team
         await let_in(connection, waiting, name, hub.clock(), mail_due=hub.notices.sign_ups.able)
         await audit_log(connection, caller, "sign-ups.approve", f"sign-up {waiting.id}", team=name)
@@ -308,6 +317,16 @@ async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUp
         declined = await sign_ups.get(connection, sign_up_known.id)
     assert declined is not None
     return declined
+
+
+@operation("SignUps.links", "POST /challenges/{challenge}/sign-up-links", Role.ORGANISER)
+async def links(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[SignUpLink]:
+    """Return a new link for each sign-up that goes on with one, newest first; earlier links end."""
+    return [
+        await link(hub, caller, OneSignUp(id=one.id))
+        for one in await list_(hub, caller, request)
+        if one.state in NEXT_LINK
+    ]
 
 
 @operation("SignUps.link", "POST /sign-ups/{id}/link", Role.ORGANISER)
@@ -379,9 +398,11 @@ async def _known(connection: AsyncConnection, sign_up: int) -> SignUp:
     return stored
 
 
-async def _waiting(connection: AsyncConnection, sign_up: int) -> SignUp:
+async def _waiting(
+    connection: AsyncConnection, sign_up: int, states: Sequence[SignUpState]
+) -> SignUp:
     stored = await _known(connection, sign_up)
-    if stored.state is not SignUpState.WAITING:
+    if stored.state not in states:
         message = f"sign-up {stored.id} is {stored.state}, it does not wait for approval"
         raise RefusedError(Refusal.STATE, message, field="id")
     return stored

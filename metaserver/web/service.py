@@ -50,10 +50,11 @@ def make_service_app(
     app.add_routes([Document(operations).route()])
     app.add_routes(CallbackApi(callbacks=Callbacks.of(hub)).routes())
     app.add_routes(ReferencePages(operations=operations, rpc=rpc, templates=templates).routes())
-    app.add_routes(SignIn(gate=gate, templates=templates).routes())
+    sign_in = SignIn(gate=gate, templates=templates)
+    app.add_routes(sign_in.routes())
     mount_open_pages(app, hub, templates, assets, slices)
     console = open_console(app, hub, templates)
-    app.add_routes(SignUpPages(console=console).routes())
+    app.add_routes(SignUpPages(console=console, sign_in=sign_in).routes())
     app.add_routes(TeamConsole(console=console).routes())
     OrganiserPages(console=console).mount(app)
     for one in slices:

@@ -212,12 +212,14 @@ async def test_a_team_signs_up_is_approved_and_gets_its_token_once(door: Door) -
     [one] = await running.do("sign-ups.list", challenge="bc")
     await running.do("sign-ups.approve", id=one.id)
     link = await door.mailed(2)
-    assert "Show the token" in (await visitor.get(link)).said
+    assert "Sign in and show the token" in (await visitor.get(link)).said
     token = token_in(await visitor.post(link))
-    assert (await visitor.post(link)).status == 404  # once
     assert await door.states() == ["joined"]
-    await visitor.sign_in(token)
-    assert "Team green" in (await visitor.get("/team")).said
+    page = await visitor.get("/team")
+    assert "Team green" in page.said  # the link signed its browser in
+    assert (await visitor.post(link)).status == 403  # as any form of another session
+    visitor.csrf = re.findall(r'name="csrf" value="([^"]+)"', page.text)[0]
+    assert (await visitor.post(link)).status == 404  # once
     audit = json.dumps([str(entry) for entry in await running.do("audit.list")])
     assert token not in audit
     assert link.rpartition("/")[2] not in audit
@@ -236,8 +238,8 @@ async def test_who_confirms_is_in_where_that_is_the_way(tmp_path: Path, mode: st
         assert "Green U" in wrong.text  # what was written stays
         assert (await door.sign_up(code="abcdefgh", terms="1")).status == 200
         shown = await door.visitor.post(await door.mailed(), ASKED)
-        assert "Show the token" in shown.said
-        assert token_in(await door.visitor.post(shown.path)).startswith("bcms_t")
+        assert token_in(shown).startswith("bcms_t")
+        assert "Team green" in (await door.visitor.get("/team")).said
 
 
 async def test_a_program_confirms_without_correcting_anything(door: Door) -> None:
@@ -314,9 +316,9 @@ async def test_who_is_invited_names_a_team_and_is_in(door: Door) -> None:
     link = await door.mailed()
     assert (await visitor.post(link, {"team": "", "people": ""})).status == 422
     shown = await visitor.post(link, ASKED)
-    assert "Show the token" in shown.said
-    token_in(await visitor.post(shown.path))
+    assert token_in(shown).startswith("bcms_t")
     assert await door.states() == ["joined"]
+    assert "Signed in as organiser" in (await visitor.get("/organise")).text.replace("<b>", "")
 
 
 async def test_without_mail_the_organiser_hands_links_out_from_the_page(running: Running) -> None:
@@ -339,6 +341,23 @@ async def test_without_mail_the_organiser_hands_links_out_from_the_page(running:
         assert (await visitor.post(f"{path}/7/decline")).status == 404
 
 
+async def test_without_mail_one_link_confirms_and_signs_in(running: Running) -> None:
+    await running.do("challenges.edit", challenge="bc", sign_up="approve")
+    async with visiting(running) as ana, visiting(running) as ada:
+        for name in ("green", "lime"):
+            await ada.post("/sign-up/bc", ASKED, team=name, email=f"ada@{name}.example")
+        await ana.sign_in(await organiser_token(running))
+        path = "/organise/challenges/bc/sign-ups"
+        assert "in, no token yet" in (await ana.post(f"{path}/1/approve")).said
+        page = await ana.post(f"{path}/links")
+        found = re.findall(r"<code>(\S+/sign-up/link/\S+)</code>", page.text)
+        assert [link.startswith("http://127.0.0.1") for link in found] == [True, True]
+        assert ("2 links" in page.said, "signing in" in page.said) == (True, True)
+        assert token_in(await ada.post(urlsplit(found[1]).path)).startswith("bcms_t")
+        assert "Team green" in (await ada.get("/team")).said
+        assert "2 links" not in (await ana.get(path)).said  # shown once
+
+
 async def test_sign_ups_survive_a_restart(tmp_path: Path) -> None:
     async with mailbox() as mail:
         closed = await sent_to(tmp_path, Mailbox(port=9))  # nobody listens there
@@ -356,5 +375,4 @@ async def test_sign_ups_survive_a_restart(tmp_path: Path) -> None:
         given = await sent_to(tmp_path, mail)
         async with at_work(given) as running, visiting(running) as visitor:
             await until(lambda: bool(mail.messages))
-            shown = await visitor.post(mail.link(), ASKED)
-            assert "Show the token" in shown.said
+            assert token_in(await visitor.post(mail.link(), ASKED)).startswith("bcms_t")

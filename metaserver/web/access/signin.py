@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -74,6 +75,22 @@ class SignIn:
             response = unsent_page(self.templates, unsent, "you are signed in now")
         self._set_cookie(request, response, cookie)
         return response
+
+    async def enter(self, request: web.Request, secret: str) -> Callable[[web.Response], None]:
+        """Begin a session with a token that was just issued, unless the browser has one.
+
+        Returns what puts the session onto an answer; the answer is drawn after this.
+        """
+        known = request[VISITOR]
+        if known.session is not None:
+            return lambda _: None
+        try:
+            token = await self.gate.signing_in(secret, known.origin)
+            cookie, session = await self._begin(request, token)
+        except (RefusedError, UnavailableError):
+            return lambda _: None  # the page has the token, and a link to sign in with it
+        remember(request, replace(known, session=session))
+        return partial(self._set_cookie, request, cookie=cookie)
 
     async def end(self, request: web.Request) -> web.Response:
         """End the session. Without one there is nothing to do."""

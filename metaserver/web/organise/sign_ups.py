@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -37,6 +37,8 @@ ACTS = {
     SignUpState.WAITING: ("approve", "decline"),
     SignUpState.APPROVED: ("link",),
 }
+UNMAILED = ("approve", "link", "decline")
+"""What can be done with an unconfirmed sign-up where the hub sends no mail."""
 WORDS = {"approve": "Approve", "decline": "Decline", "link": "Hand out a link"}
 
 
@@ -52,6 +54,7 @@ class SignUpDesk:
         return [
             web.get(path, self.show),
             web.post(f"{path}/invite", self.invite),
+            web.post(f"{path}/links", self.links),
             web.post(f"{path}/{{id}}/{{act:{'|'.join(WORDS)}}}", self.act),
         ]
 
@@ -68,6 +71,14 @@ class SignUpDesk:
         if isinstance(result, RefusedError):
             return await self._show(request, INVITED.form(submitted, result), status=result.refusal)
         raise web.HTTPSeeOther(_path(request))
+
+    async def links(self, request: web.Request) -> web.Response:
+        """Show a new link for each sign-up that goes on with one, once."""
+        asked = OneChallenge(challenge=request.match_info["challenge"])
+        done = await tried(self.console.ask(request, sign_ups.links, asked))
+        if isinstance(done, RefusedError):
+            return await self._show(request, INVITED.form(), refused=done, status=done.refusal)
+        return await self._show(request, INVITED.form(), many=done)
 
     async def act(self, request: web.Request) -> web.Response:
         """Approve or decline a sign-up, or show its link, once."""
@@ -103,9 +114,11 @@ class SignUpDesk:
         form: Form,
         *,
         new_link: SignUpLink | None = None,
+        many: Sequence[SignUpLink] = (),
         refused: RefusedError | None = None,
         status: int = 200,
     ) -> web.Response:
+        mails = self.console.hub.notices.sign_ups.able
         query = OneChallenge(challenge=request.match_info["challenge"])
         return self.console.answer(
             "organise_sign_ups.html",
@@ -113,10 +126,11 @@ class SignUpDesk:
             c=await self.console.ask(request, challenge_pages.get, query),
             known=await self.console.ask(request, sign_ups.list_, query),
             states=STATES,
-            acts=ACTS,
+            acts=ACTS if mails else ACTS | {SignUpState.UNCONFIRMED: UNMAILED},
+            many=many,
             words=WORDS,
             links=NEXT_LINK,
-            mails=self.console.hub.notices.sign_ups.able,
+            mails=mails,
             path=_path(request),
             form=form,
             made=new_link,

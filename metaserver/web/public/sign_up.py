@@ -19,6 +19,7 @@ from metaserver.operations.sign_ups import NewSignUp
 from metaserver.web.access.auth import check_same_site
 from metaserver.web.access.headers import refusal_headers
 from metaserver.web.access.posted import fields
+from metaserver.web.access.signin import SignIn
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.form_pages import OperationForm, tried
@@ -52,6 +53,7 @@ class SignUpPages:
     """The handlers for signing up, for people without a token."""
 
     console: ConsoleContext
+    sign_in: SignIn
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -99,16 +101,23 @@ class SignUpPages:
         check_same_site(request)
         secret, link = request.match_info["secret"], await self._link(request)
         if link.kind is LinkKind.TOKEN:
-            issued = await self.console.ask(request, sign_up_links.token, OneLink(secret=secret))
-            return self._answer("sign_up_token.html", link=link, issued=issued)
+            return await self._enter(request, link, secret)
         form, submitted = self._confirmed(link), await fields(request, FORM_BYTES)
         values = {**form.values(submitted), "secret": secret}
         result = await tried(self.console.submit(request, sign_up_links.confirm, values))
         if isinstance(result, RefusedError):
             return await self._look(request, link, form.form(submitted, result), result.refusal)
         if result.state is SignUpState.APPROVED:
-            raise web.HTTPSeeOther(link_path(result.secret))
+            return await self._enter(request, link, result.secret)
         return self._answer("sign_up_waits.html", link=link, team=result.team)
+
+    async def _enter(self, request: web.Request, link: LinkDetail, secret: str) -> web.Response:
+        """Issue a team's first token, sign its browser in, and show the token, once."""
+        issued = await self.console.ask(request, sign_up_links.token, OneLink(secret=secret))
+        signed = await self.sign_in.enter(request, issued.token)
+        answer = self._answer("sign_up_token.html", link=link, issued=issued)
+        signed(answer)
+        return answer
 
     async def _texts(self, request: web.Request) -> ChallengeTexts:
         query = OneChallenge(challenge=request.match_info["challenge"])
