@@ -107,10 +107,10 @@ class HubContext:
         """The number of the hub's processes that serve its pages."""
         return self.phases.member.webs
 
-    async def freshen(self) -> None:
+    async def reload_changes(self) -> None:
         """Reload what other processes of the hub have changed, if there are others."""
         if not self.phases.member.is_alone:
-            await self.phases.follower.freshen()
+            await self.phases.follower.reload_changes()
 
     def address_for(self, caller: Caller) -> str:
         """Return the hub's address without a slash at its end, or else the caller's way to it.

@@ -122,7 +122,7 @@ class LaneHolder:
                     await self._wake.wait()
             self._wake.clear()
             try:
-                await self.heed()
+                await self.carry_out_orders()
             except UnavailableError:
                 self._retry()
             except Exception:
@@ -132,7 +132,7 @@ class LaneHolder:
     def _retry(self) -> None:
         asyncio.get_running_loop().call_later(RETRY_SECONDS, self._wake.set)
 
-    async def heed(self) -> None:
+    async def carry_out_orders(self) -> None:
         """Release ended lanes, carry out orders to others, take due lanes.
 
         `UnavailableError` if the store is blocked.

@@ -268,7 +268,7 @@ class LaneController:
         for registered in running.servers.values():
             self.holder.engine.pause(running.key(registered))
 
-    async def heed(self) -> None:
+    async def carry_out_orders(self) -> None:
         """Carry out the stored orders; if that fails, the holder does it later."""
         await self._heed()
 
@@ -276,7 +276,7 @@ class LaneController:
 
     async def _heed(self) -> None:
         try:
-            await self.holder.heed()
+            await self.holder.carry_out_orders()
         except UnavailableError:
             self.holder.wake()
 

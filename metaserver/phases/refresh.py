@@ -89,11 +89,11 @@ class StoreFollower:
             await asyncio.sleep(LOOK_SECONDS)
             failed, before = self._store.failed_writes, self._last_entry
             if failed != mended and self._store.blocked is None:
-                await self.freshen()
+                await self.reload_changes()
                 if self._last_entry == before >= 0:  # else it failed, or more was changed
                     mended = failed
 
-    async def freshen(self) -> None:
+    async def reload_changes(self) -> None:
         """Reload what others have changed before now; if that fails, later."""
         try:
             await self._take_in()

@@ -168,7 +168,7 @@ class Scheduler:
         async with self.lanes.lock:
             if state is not running.state:
                 await self._reach(running, state)
-            await self.lanes.heed()
+            await self.lanes.carry_out_orders()
 
     async def _reach(self, running: RunningPhase, state: PhaseState) -> None:
         """Bring a phase into a state, and its lanes with it, after it has been stored."""

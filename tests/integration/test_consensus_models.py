@@ -155,7 +155,7 @@ async def test_a_model_is_learned_from_a_closed_phase_and_used(tmp_path: Path) -
             assert stored is not None
             await consensus_models.use(connection, stored, False)
             await audit.add(connection, actor="x", action="x", subject="x")
-        await running.service.phases.follower.freshen()
+        await running.service.phases.follower.reload_changes()
         assert "INT" not in running.service.part(CurationParts).models
 
 

@@ -225,7 +225,7 @@ async def test_a_server_is_tested_by_one_process_at_a_time(tmp_path: Path) -> No
         await one.do("teams.create", team="blue")
         blue = one.team("blue")
         await one.do("servers.register", blue, server="blue-1", url=url)
-        await other.service.freshen()
+        await other.service.reload_changes()
         begun = await begin_test(one, blue, "early")
         again = await begin_test(other, blue, "early")
         assert again.job == begun.job

@@ -434,7 +434,7 @@ async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path
             assert known is not None
             await servers.serve_curators(connection, known.id, False)
             await audit.add(connection, actor="x", action="x", subject="x", detail={})
-        await hub.phases.follower.freshen()
+        await hub.phases.follower.reload_changes()
         found = await running.do("consensus.get", ana, request=cancelled.request)
         assert (found.state, found.settled) == (RequestState.CANCELLED, True)
         caught = await running.refused("consensus.get", ana, request=forgotten.request)

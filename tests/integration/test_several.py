@@ -47,7 +47,7 @@ INT = TaskName("INT")
 
 async def names_of(running: Running) -> list[str]:
     """Return the offline runs that a request to this process shows."""
-    await running.service.freshen()
+    await running.service.reload_changes()
     return [run.run for run in await running.do("runs.list", phase="test")]
 
 
@@ -62,14 +62,14 @@ async def test_a_phase_is_deleted_while_a_change_is_taken_in(tmp_path: Path) -> 
             await plan_phase(one, name)
         async with one.service.phases.scheduler.lanes.lock:
             await other.do("challenges.set", challenge="bc", title="Another title")
-            taking_in = asyncio.create_task(one.service.freshen())
+            taking_in = asyncio.create_task(one.service.reload_changes())
             lock = one.service.phases.scheduler.lanes.lock  # which it has before the deletion
             await until(lambda: bool(lock._waiters))
             deleting = asyncio.create_task(one.do("phases.delete", phase="test"))
             await one.until(one.service.phase("test").scoring.locked)
         async with patience():
             await asyncio.gather(taking_in, deleting)
-        await other.service.freshen()
+        await other.service.reload_changes()
         assert list(other.service.phases.scheduler.phases) == ["other"]
 
 
@@ -102,13 +102,13 @@ async def test_requests_do_not_wait_for_a_gold_change(tmp_path: Path) -> None:
 async def test_gold_is_shown_that_came_while_the_version_before_was_scored(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await plan_phase(one)
-        await other.service.freshen()
+        await other.service.reload_changes()
         scored = other.service.phase("test")
         async with scored.scoring:
             for count in (1, 2):
                 given = {"phase": "test", "task": "INT", "source": "gold.tsv"}
                 await one.do("gold.set", **given, content=gold_without(count))
-                await other.service.freshen()
+                await other.service.reload_changes()
         await other.until(lambda: scored.gold[INT].version == 3)
 
 
@@ -116,7 +116,7 @@ async def test_gold_is_shown_that_came_while_the_version_before_was_scored(tmp_p
 async def test_two_processes_do_not_replace_the_same_gold(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await plan_phase(one)
-        await other.service.freshen()
+        await other.service.reload_changes()
         given = {"phase": "test", "task": "INT", "source": "gold.tsv"}
         async with other.service.phase("test").scoring:
             second = asyncio.create_task(
@@ -179,7 +179,7 @@ async def whole_package(running: Running) -> Path:
 async def test_a_results_package_is_had_from_any_process(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         await frozen(one)
-        await other.service.freshen()  # as before each request
+        await other.service.reload_changes()  # as before each request
         assert await package_of(other.service, ORGANISER, "test") is None
         made = await made_by(one, "results-package.make", phase="test")
         last = await other.do("results-package.get", phase="test")
@@ -216,7 +216,7 @@ async def test_released_data_come_to_all_machines_and_go_from_all(tmp_path: Path
             part = await other.do("data-package.read", phase="test", offset=0)
             assert part.content == (await one.do("data-package.read", phase="test")).content
             await other.do("data-package.withdraw", phase="test")
-            await one.service.freshen()  # as before each request
+            await one.service.reload_changes()  # as before each request
             with pytest.raises(RefusedError, match="are not released"):
                 await one.do("data-package.read", phase="test", offset=0)
             async with one.service.store.reading() as connection:

@@ -197,7 +197,7 @@ async def due(
             )
             await leases.order(connection, key, due=is_due)
             await audit.add(connection, actor="a test", action="servers.start", subject=NAME)
-        await second.service.phases.follower.freshen()
+        await second.service.phases.follower.reload_changes()
         yield first, second
 
 

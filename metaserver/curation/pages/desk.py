@@ -30,7 +30,7 @@ from metaserver.operations import releases
 from metaserver.operations.releases import EntrySearch, FoundEntry
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.refusals import in_words
-from metaserver.web.ui.console import ConsoleContext, mended, posted
+from metaserver.web.ui.console import ConsoleContext, posted, redisplayed
 from scoring import Task
 
 PAGE = 1_000
@@ -158,7 +158,7 @@ class DeskPages:
             batch = CurationBatch(curation=detail.curation, seen=detail.seen, events=(event,))
             await self.console.ask(request, curation_events.append, batch)
         except RefusedError as error:
-            refused = mended(error)
+            refused = redisplayed(error)
             return await self._page(request, detail, in_words(refused), refused.refusal)
         if event.kind is DecisionKind.PUBLICATION:
             raise web.HTTPSeeOther(f"{desk_path(detail.curation)}/submit")
@@ -211,7 +211,7 @@ class DeskPages:
             submission = Submission(curation=detail.curation, undecided="undecided" in submitted)
             await self.console.ask(request, curations.submit, submission)
         except RefusedError as error:
-            refused = mended(error)
+            refused = redisplayed(error)
             return await self._submission(request, detail, in_words(refused), refused.refusal)
         raise web.HTTPSeeOther(desk_path(detail.curation))
 

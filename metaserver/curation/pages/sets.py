@@ -20,7 +20,7 @@ from metaserver.operations.jobs import JobDetail
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.jobs import soon
-from metaserver.web.ui.console import AskedOperation, ConsoleContext, mended, posted
+from metaserver.web.ui.console import AskedOperation, ConsoleContext, posted, redisplayed
 from metaserver.web.ui.form_pages import tried
 
 SHOWN = 50
@@ -106,7 +106,7 @@ class SetPages:
         try:
             detail = await self.console.ask(request, set_seats.open_, query)
         except RefusedError as error:
-            refused = mended(error)
+            refused = redisplayed(error)
             return await self._show(request, in_words(refused), refused.refusal)
         raise web.HTTPSeeOther(desk_path(detail.curation))
 
@@ -154,7 +154,7 @@ class SetPages:
         try:
             await self.console.submit(request, set_agreement.rule, values)
         except RefusedError as error:
-            refused = mended(error)
+            refused = redisplayed(error)
             return await self._show(request, in_words(refused), refused.refusal)
         back = {"task": values["task"]} | ({"ruled": "1"} if submitted.get("ruled") else {})
         raise web.HTTPSeeOther(f"{set_path(name)}/adjudicate?{urlencode(back)}")

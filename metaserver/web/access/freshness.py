@@ -18,7 +18,7 @@ def freshened(hub: HubContext) -> Middleware:
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not request.path.startswith(UNCOUNTED):
-            await hub.freshen()
+            await hub.reload_changes()
         return await handler(request)
 
     return middleware

@@ -12,7 +12,7 @@ from metaserver.base.states import JobState
 from metaserver.operations import jobs
 from metaserver.operations.jobs import JobDetail, JobQuery, OneJob
 from metaserver.operations.table import Nothing
-from metaserver.web.ui.console import ConsoleContext, mended
+from metaserver.web.ui.console import ConsoleContext, redisplayed
 from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
@@ -66,7 +66,7 @@ class JobPages:
         try:
             await self.console.ask(request, jobs.cancel, OneJob(job=key))
         except RefusedError as error:
-            return await self._show(request, mended(error))
+            return await self._show(request, redisplayed(error))
         raise web.HTTPSeeOther(f"{PATH}/{key}")
 
     async def parts(self, request: web.Request, key: str) -> LiveParts:

@@ -16,7 +16,7 @@ from metaserver.web.public.groups import grouped_steps
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import TESTED
-from metaserver.web.ui.console import ConsoleContext, mended, phase_named, posted
+from metaserver.web.ui.console import ConsoleContext, phase_named, posted, redisplayed
 from metaserver.web.ui.live import LiveParts
 
 SHAPES = {
@@ -78,7 +78,7 @@ class TestPages:
             request_sent = ServerTest(server=name, phase=phase)
             await self.console.ask(request, conformance.test, request_sent)
         except RefusedError as error:
-            refused = mended(error)
+            refused = redisplayed(error)
             return await self._show(request, phase, in_words(refused), refused.refusal)
         query = f"?{urlencode({'phase': phase})}" if phase else ""
         raise web.HTTPSeeOther(f"{request.path}{query}")

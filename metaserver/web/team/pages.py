@@ -30,9 +30,9 @@ from metaserver.web.team.view import Card, Refused, TeamLaneAction
 from metaserver.web.ui.console import (
     AskedOperation,
     ConsoleContext,
-    mended,
     phase_named,
     posted,
+    redisplayed,
 )
 from metaserver.web.ui.live import LiveParts
 
@@ -102,7 +102,7 @@ class TeamConsole:
             lane = InLane(server=name, phase=phase)
             detail = await self.console.ask(request, LANE_OPERATIONS[act], lane)
         except RefusedError as error:
-            return await self._refused(request, mended(error), from_overview=from_overview)
+            return await self._refused(request, redisplayed(error), from_overview=from_overview)
         scope = await scope_of(self.console, request, detail.team)
         assert scope is not None
         path = "/team/servers" if from_overview else Card.of(detail, ()).path

@@ -24,7 +24,13 @@ from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card, Refused
-from metaserver.web.ui.console import AskedOperation, ConsoleContext, mended, phase_named, posted
+from metaserver.web.ui.console import (
+    AskedOperation,
+    ConsoleContext,
+    phase_named,
+    posted,
+    redisplayed,
+)
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
@@ -138,7 +144,7 @@ class TeamServerPages:
         try:
             detail = await self.console.submit(request, consents.serve_curators, values)
         except RefusedError as error:
-            refused = mended(error)
+            refused = redisplayed(error)
             card = await one_card(self.console, request, name)
             refusal = Refused(server=name, act="curators", text=in_words(refused))
             return await shown_server(self.console, request, card, refusal, refused.refusal)

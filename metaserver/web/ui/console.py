@@ -143,7 +143,7 @@ def phase_named(console: ConsoleContext, request: web.Request) -> str | None:
     return running.name
 
 
-def mended(refused: RefusedError) -> RefusedError:
+def redisplayed(refused: RefusedError) -> RefusedError:
     """Return a refusal to show where it occurred; raise any other."""
     if refused.refusal not in MENDED:
         raise refused
