@@ -354,6 +354,28 @@ def test_enter_takes_the_method_that_was_typed(hub: CuratorHub, visits: Visits) 
     expect(page.locator("#standing")).to_contain_text(re.compile("· two hybrid( ·|$)"))
 
 
+def test_a_pair_gets_the_experiment_of_the_pair_before_by_one_key(
+    hub: CuratorHub, visits: Visits
+) -> None:
+    page = opened(hub, visits)
+    keys = page.keyboard
+    expect(page.locator("#list-INT > li").first).to_be_focused()
+    keys.press("i")
+    keys.press("d")
+    keys.type("co-IP")
+    keys.press("Enter")
+    expect(page.locator("#standing")).to_contain_text("coimmunoprecipitation")
+    keys.press("j")
+    keys.press("=")
+    expect(page.locator("#announce")).to_contain_text("as the pair before")
+    saved(page)
+    pairs = [one for one in detail_of(hub, page).decisions if one.task == "IPT"]
+    assert [(one.method, len(one.experiments)) for one in pairs] == [("MI:0019", 1)] * 2
+    keys.press("f")
+    expect(page.get_by_role("heading", name="Experiment 1")).to_be_visible()
+    expect(page.get_by_label("Detection method").first).to_have_value("MI:0019")
+
+
 def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Visits) -> None:
     """Its letters are commands: t, w, o."""
     hub.answers(article(), {"fast": [0], "slow": [0]})

@@ -168,6 +168,37 @@ async def test_the_publication_is_given_mended_and_asked_for_by_forms(tmp_path: 
         assert "Smith et al. · PMID 13" in (await curator.get(path)).said
 
 
+async def test_experiments_by_forms(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (running, curator, _):
+        page = await desk(curator)
+        pair = {"kind": "pair", "task": "IPT"}
+        for item in ("P00533 P62993", "P00533 P00533"):
+            await curator.post(f"{page.path}/decide", pair | {"item": item})
+        form = f"{page.path}/experiments/P00533,P62993"
+        assert "Another" in (await curator.get(form)).said
+        given = {"number": "0", "method": "MI:0096", "host": "-1", "figure": "Fig. 1"}
+        given |= {"accession-0": "P00533-2", "experimental_role-0": "MI:0498"}
+        given |= {"accession-1": "P62993", "experimental_role-1": "MI:0496"}
+        for name, value in (("host", "yeast"), ("method", "MI:0407"), ("accession-1", "grb2")):
+            refused = await curator.post(form, given | {name: value})
+            assert (refused.status, 'class="alarm"' in refused.text) == (422, True), name
+        assert (await curator.post(form, given)).path == form
+        second = {"number": "1", "method": "MI:0018", "negative": "on"}
+        assert "Experiment 2" in (await curator.post(form, second)).said
+        other = await curator.get(f"{page.path}/experiments/P00533,P00533")
+        assert "as the pair before" in other.said
+        assert 'value="MI:0018"' in other.text  # the last experiment of the other pair
+        left = await curator.post(form, {"number": "1", "remove": "yes"})
+        assert "Experiment 2" not in left.said
+        key = page.path.rpartition("/")[2]
+        found = await running.do("curation.get", curation=key)
+        [one] = [each for each in found.decisions if each.item == ("P00533", "P62993")]
+        [kept] = one.experiments
+        assert (kept.method, kept.host, kept.participants[0].entry) == ("MI:0096", -1, "P00533")
+        gone = await curator.post(form, {"number": "7", "remove": "yes"})
+        assert gone.status == 409
+
+
 async def test_nothing_that_is_said_is_markup(tmp_path: Path) -> None:
     async with curating(tmp_path) as (_, curator, servers):
         accession = "P04637"

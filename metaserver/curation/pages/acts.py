@@ -7,13 +7,14 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.decisions import CurationEvent, DecisionKind
+from metaserver.curation.experiments import MOST_PARTICIPANTS, Experiment
 from metaserver.curation.mentions import LONGEST_QUOTE, Mentions, SentEvidence
 from metaserver.curation.operations.curation_view import CurationDetail
 from scoring import Task
@@ -22,6 +23,8 @@ REDO = "redo"
 """The word of a form for a redo, which is an undo of an undo."""
 PLACE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 YEAR = re.compile(r"[0-9]{4}", re.ASCII)
+TAXON = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+OF_PARTICIPANT = ("accession", "experimental_role", "biological_role", "identification", "feature")
 BLANKS = re.compile(r"[\s,;]+")
 RELEVANT: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
@@ -78,6 +81,39 @@ def _publication(submitted: Mapping[str, Any]) -> dict[str, Any]:
     if year and not YEAR.fullmatch(year):
         raise RefusedError(Refusal.INVALID, "expected a year, such as 2006", field="year")
     return values | {"year": int(year) if year else None}
+
+
+def experiments_of(sent: Mapping[str, Any], known: Sequence[Experiment]) -> CurationEvent:
+    """Return the event of a form of one experiment: kept, added, or removed where it says so."""
+    item = _item({**sent, "task": Task.IPT})[1]
+    try:
+        number = int(str(sent.get("number", "")))
+    except ValueError as error:
+        raise RefusedError(Refusal.INVALID, "is no number", field="number") from error
+    if not 0 <= number <= len(known):
+        raise RefusedError(Refusal.STATE, "there is no such experiment any more", field="number")
+    kept = [msgspec.to_builtins(one) for one in known]
+    kept[number : number + 1] = [] if "remove" in sent else [_experiment(sent)]
+    if number < len(known) and "remove" not in sent:
+        kept[number]["evidence"] = known[number].evidence
+    return _event(DecisionKind.EXPERIMENTS, Task.IPT, item, experiments=kept)
+
+
+def _experiment(sent: Mapping[str, Any]) -> dict[str, Any]:
+    host = str(sent.get("host", "")).strip()
+    if host and not TAXON.fullmatch(host):
+        raise RefusedError(Refusal.INVALID, "expected a taxon, such as 9606 or -1", field="host")
+    participants = []
+    for place in range(MOST_PARTICIPANTS):
+        one = {name: str(sent.get(f"{name}-{place}", "")).strip() for name in OF_PARTICIPANT}
+        if one["accession"]:
+            participants.append(one)
+    words = {name: str(sent.get(name, "")).strip() for name in ("method", "type", "figure", "note")}
+    return words | {
+        "host": int(host) if host else None,
+        "negative": "negative" in sent,
+        "participants": participants,
+    }
 
 
 def _named(detail: CurationDetail, said: str) -> str:

@@ -37,6 +37,8 @@ COMMANDS: Sequence[PageCommand] = (
     PageCommand("pair", "Pair", ("m",), "mark the first, then the second; itself: a homomer"),
     PageCommand("method", "Method", ("d",), "interaction detection method of a pair"),
     PageCommand("type", "Type", ("y",), "interaction type of a pair; else it follows the method"),
+    PageCommand("same", "Same as last", ("=",), "method, host and roles as of the pair before"),
+    PageCommand("form", "Experiments", ("f",), "all experiments of a pair, on a page of their own"),
     PageCommand("relevant", "Article relevant", ("t",), "the article is relevant, not, undecided"),
     PageCommand("note", "Note", ("o",), "a note on the candidate"),
     PageCommand("why", "Why", ("w",), "what each server adds"),

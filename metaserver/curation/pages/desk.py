@@ -16,16 +16,17 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import psi_mi
 from metaserver.curation.completeness import MissingField
 from metaserver.curation.decisions import DecisionKind
+from metaserver.curation.experiments import HOSTS, Experiment, Participant
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.operations import curation_events, curation_exports, curations, requests
 from metaserver.curation.operations.curation_events import CurationBatch, LoggedEvent, LogQuery
 from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.curation.operations.curations import NewCuration, OneCuration, Submission
 from metaserver.curation.operations.requests import RequestDetail, RequestQuery
-from metaserver.curation.pages.acts import event_of
+from metaserver.curation.pages.acts import event_of, experiments_of
 from metaserver.curation.pages.commands import COMMANDS, REASONS
 from metaserver.curation.pages.rows import CandidateRow, marked_text, rows_of
-from metaserver.curation.vocabulary import METHOD, TYPE
+from metaserver.curation.vocabulary import METHOD, ROOTS, TYPE
 from metaserver.operations import releases
 from metaserver.operations.releases import EntrySearch, FoundEntry
 from metaserver.web.access.aside import LARGE, aside
@@ -53,6 +54,8 @@ class DeskPages:
             web.get("/curate/{request:[0-9a-f]{16}}", self.open),
             web.get(path, self.show),
             web.post(f"{path}/decide", self.decide),
+            web.get(f"{path}/experiments/{{item:[^/]{{1,80}}}}", self.experiments),
+            web.post(f"{path}/experiments/{{item:[^/]{{1,80}}}}", self.set_experiment),
             web.get(f"{path}/submit", self.ask_submit),
             web.post(f"{path}/submit", self.submit),
             web.post(f"{path}/reopen", self.reopen),
@@ -167,6 +170,53 @@ class DeskPages:
         after = _after(rows, str(submitted.get("row", "")))
         raise web.HTTPSeeOther(f"{desk_path(detail.curation)}#{after}")
 
+    async def experiments(self, request: web.Request) -> web.Response:
+        """Answer with the experiments of a pair, a form each, and one for another."""
+        return await self._experiments(request, await self._detail(request))
+
+    async def _experiments(
+        self, request: web.Request, detail: CurationDetail, refused: str = "", status: int = 200
+    ) -> web.Response:
+        item = tuple(request.match_info["item"].split(","))
+        known = experiments_in(detail, item)
+        others = [one for one in detail.decisions if one.item != item and one.experiments]
+        last = max(others, key=lambda one: one.at, default=None)
+        new = last.experiments[-1].like(item) if last else Experiment()
+        terms = psi_mi.terms()
+        return self.console.answer(
+            "curate_experiments.html",
+            status=status,
+            detail=detail,
+            path=desk_path(detail.curation),
+            item=item,
+            names=[
+                (detail.proteins[one].entry_name if one in detail.proteins else "") or one
+                for one in item
+            ],
+            experiments=[
+                (one, (*one.taking_part(item), Participant(accession=""))) for one in (*known, new)
+            ],
+            known=len(known),
+            like=last is not None,
+            hosts=HOSTS,
+            lists={name: terms.branch(root) for name, root in ROOTS.items()},
+            refused=refused,
+        )
+
+    async def set_experiment(self, request: web.Request) -> web.Response:
+        """Keep, add or remove one experiment of a pair, and show them again."""
+        sent = {**await posted(request), "item": request.match_info["item"]}
+        detail = await self._detail(request)
+        item = tuple(request.match_info["item"].split(","))
+        try:
+            event = experiments_of(sent, experiments_in(detail, item))
+            batch = CurationBatch(curation=detail.curation, seen=detail.seen, events=(event,))
+            await self.console.ask(request, curation_events.append, batch)
+        except RefusedError as error:
+            refused = redisplayed(error)
+            return await self._experiments(request, detail, in_words(refused), refused.refusal)
+        raise web.HTTPSeeOther(request.path)
+
     async def ask_submit(self, request: web.Request) -> web.Response:
         """Answer with what has no decision yet, and the button that submits."""
         return await self._submission(request, await self._detail(request))
@@ -246,6 +296,12 @@ def plain_release(name: str) -> str:
 def desk_path(curation: str) -> str:
     """Return the address of a curation's page."""
     return f"/curate/curations/{curation}"
+
+
+def experiments_in(detail: CurationDetail, item: tuple[str, ...]) -> Sequence[Experiment]:
+    """Return the experiments that a pair has."""
+    pairs = (one for one in detail.decisions if (one.task, one.item) == (Task.IPT, item))
+    return next((one.experiments for one in pairs), ())
 
 
 def _after(groups: Mapping[str, Sequence[CandidateRow]], last: str) -> str:

@@ -123,7 +123,7 @@ export function unmark() {
 // The detection method or the interaction type of a pair: those used last come first, then those
 // that the passage which is shown, or the pair's evidence, names.
 async function setTerm(name, terms, question) {
-  const row = candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT");
+  const row = currentPair();
   if (!row) return refuse("There is no pair: m marks its two proteins");
   const option = ({ value, label, also }, key) =>
     ({ key, label, detail: [value, ...(also ?? []).slice(0, 3)].join(" · "), value });
@@ -142,6 +142,43 @@ async function setTerm(name, terms, question) {
   const { method = "", type = "" } = decided(row) ?? {};
   record("method", row, { method, type, [name]: chosen });
   say(`${nameOf(row)}: ${termName(chosen)}`);
+}
+
+// The pair that a command is for.
+const currentPair = () => (candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT"));
+
+// Gives a pair one more experiment that is as the last of another pair: its methods, host and
+// roles by place, as `Experiment.like` of the hub has it.
+function sameAsLast() {
+  const row = currentPair();
+  if (!row) return refuse("There is no pair: m marks its two proteins");
+  const item = itemOf(row);
+  const others = [...state.items.values()]
+    .filter(({ task, item: other, experiments }) =>
+      task === "IPT" && experiments.length && other.join() !== item.join());
+  const place = ({ item: other }) => journal.events.findLastIndex(({ kind, item: of }) =>
+    ["experiments", "method", "pair", "accept"].includes(kind) && of?.join() === other.join());
+  const last = others.sort((one, other) => place(one) - place(other)).at(-1)?.experiments.at(-1);
+  if (!last) return refuse("No other pair has an experiment yet");
+  const { method = "", type = "", host = null, participants = [] } = last;
+  const roles = participants.length === item.length ? participants : [];
+  const like = {
+    method, type, host,
+    participants: roles.map((one, number) => ({ ...one, accession: item[number], feature: "" })),
+  };
+  record("experiments", row, { experiments: [...(decided(row)?.experiments ?? []), like] });
+  say(`${nameOf(row)}: ${termName(method)}, as the pair before`);
+}
+
+// Leads to the form of a pair's experiments when all decisions are saved.
+async function experiments() {
+  const row = currentPair();
+  if (!row) return refuse("There is no pair: m marks its two proteins");
+  const told = journal.refusals.length;
+  await journal.flush();
+  if (!journal.waiting.length && journal.refusals.length === told) {
+    location.assign(`${path}/experiments/${itemOf(row).join(",")}`);
+  }
 }
 
 async function note() {
@@ -179,6 +216,8 @@ const commands = {
   pair,
   method: () => setTerm("method", methods, (pair) => `How was ${pair} detected?`),
   type: () => setTerm("type", types, (pair) => `Which interaction is ${pair}?`),
+  same: sameAsLast,
+  form: experiments,
   relevant: () => commands.judge(NEXT.get(state.relevant)),
   judge: (relevant) => {
     record("relevant", null, { relevant });

@@ -17,6 +17,7 @@ PAGES = {
     "curate_desk": "curators#the-page",
     "curate_set": "curators#two-curators-make-gold",
     "curate_submit": "curators#the-page",
+    "curate_experiments": "curators#experiments",
     "data": "organisers#data-for-teams",
     "error": "interfaces#errors",
     "home": "web#open-pages",
