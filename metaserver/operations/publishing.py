@@ -217,7 +217,7 @@ def in_words(rows: Sequence[BoardRow]) -> str:
     if any(row.place is not None and row.interval is None for row in rows):
         return said
     contenders = [row for row in rows if row.interval and row.interval.best_rank == 1]
-    if len(contenders) > 1:
+    if len(contenders) > len(first):
         return (
             f"{said} The 95 % intervals of the rank include the first place for"
             f" {len(contenders)} runs, {_listed(contenders)}: these do not differ clearly."
@@ -243,11 +243,14 @@ def _announcement(name: str, challenge: str, boards_final: Sequence[FrozenBoard]
     lines = [f"The results of {_plain(name)} are [published](/results/{challenge})."]
     for board in boards_final:
         rows, measure = board.board(RAW).rows, board.order[0]
+        if not rows:
+            continue
         column = next(column for column in board.columns if column.key == measure)
         lines.append(f"**{_plain(board.title)}** ({len(rows)} runs): {_plain(in_words(rows))}")
         lines.append(
             "\n".join(
-                f"{row.place}. {_plain(called(row))}: {row.values[measure]:.{column.decimals}f}"
+                f"- place {row.place}: {_plain(called(row))},"
+                f" {row.values[measure]:.{column.decimals}f}"
                 for row in rows
                 if row.place is not None and row.place <= PODIUM
             )

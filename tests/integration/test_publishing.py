@@ -66,6 +66,7 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert '<meta property="og:description"' in page.text
         page = await reader.get("/c/bc")
         assert "Results of Test phase" in page.said
+        assert page.said.count("place 1: ") == 2  # a numbered list would count ties on
         assert page.text.count('href="/results/bc"') == 2  # of the page, and of the announcement
         assert "Team *blue*" in page.said  # not emphasised: what a team writes is no Markdown
         assert "results are published" in page.said
@@ -112,6 +113,7 @@ def row(run: str, place: int | None, best: int = 0) -> BoardRow:
     [
         ([row("a", None)], "No run has a place."),
         ([row("a", 1), row("b", 1)], "a and b share the first place."),
+        ([row("a", 1, 1), row("b", 1, 1), row("c", 3, 3)], "no other run's rank includes it"),
         ([row("a", 1, 1), row("b", 2, 2)], "no other run's rank includes it"),
         ([row("a", 1, 1), row("b", 2, 1), row("c", 3, 2)], "2 runs, a and b: these do not differ"),
         ([row(name, 1) for name in "abcdefg"], "a, b, c, d, e and 2 more share"),
