@@ -153,6 +153,8 @@ ROWS: Mapping[str, Row] = {
     "consensus.delete-model": organisers(UNKNOWN, model=1),
     "curation.open": curators(request="{request}"),
     "curation.list": curators(),
+    "curation.terms": curators(branch="method", words="two hybrid"),
+    "curation.check": curators(curation="{curation}"),
     "curation.get": curators(curation="{curation}"),
     "curation.events": curators(curation="{curation}"),
     "curation.orthologs": curators(curation="{curation}", accession="P04637"),
