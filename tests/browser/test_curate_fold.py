@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from metaserver.curation.decisions import CurationEvent, fold, next_redo, next_undo, normal
-from tests.browser.conftest import Site, Visits
+from tests.browser.conftest import Visits
+from tests.browser.curating import CuratorHub
 
 ITEMS = {"INT": [("P04637",), ("Q00987",), ("P38398",)], "IPT": [("P04637", "Q00987")]}
 FOLD = """async ({ address, logs }) => {
@@ -82,13 +84,15 @@ def by_hub(log: list[CurationEvent]) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_both_make_the_same_state_of_any_events(site: Site, visits: Visits) -> None:
+def test_both_make_the_same_state_of_any_events(tmp_path: Path, visits: Visits) -> None:
     logs = [log_of(seed) for seed in range(150)]
-    page = visits.open(f"{site.url}/monitor")
-    address = page.locator("script[type=module]").first.get_attribute("src") or ""
-    given = {
-        "address": address.replace("page.js", "curate_fold.js"),
-        "logs": msgspec.to_builtins(logs),
-    }
-    for found, log in zip(page.evaluate(FOLD, given), logs, strict=True):
+    with CuratorHub(tmp_path) as hub:
+        page = visits.open(f"{hub.url}/curate")
+        address = page.locator("script[type=module]").first.get_attribute("src") or ""
+        given = {
+            "address": address.replace("page.js", "curate_fold.js"),
+            "logs": msgspec.to_builtins(logs),
+        }
+        states = page.evaluate(FOLD, given)
+    for found, log in zip(states, logs, strict=True):
         assert found == by_hub(log)

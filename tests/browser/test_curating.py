@@ -365,6 +365,7 @@ def test_a_pair_gets_the_experiment_of_the_pair_before_by_one_key(
     keys.type("co-IP")
     keys.press("Enter")
     expect(page.locator("#standing")).to_contain_text("coimmunoprecipitation")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     keys.press("j")
     keys.press("=")
     expect(page.locator("#announce")).to_contain_text("as the pair before")
@@ -386,6 +387,7 @@ def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Vis
         page.keyboard.press(key)
         if key == "i":  # pairs: there are none
             continue
+        expect(page.get_by_role("dialog")).to_be_visible()
         page.keyboard.type("two hybrid")
         page.keyboard.press("Enter")
         expect(page.locator("#chooser-note")).to_have_text("Nothing found.")
