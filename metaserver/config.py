@@ -343,12 +343,17 @@ def read_settings(path: Path) -> Settings:
     except UnicodeDecodeError as error:
         raise InputError(path, "not UTF-8 text") from error
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        what = getattr(error, "problem", None) or "not YAML"
-        raise InputError(path, str(what), line=mark.line + 1 if mark else None) from error
+        raise yaml_fault(path, error) from error
     except msgspec.ValidationError as error:
         line = line_of(yaml.compose(text, _Loader), str(error))
         raise InputError(path, str(error), line=line) from error
+
+
+def yaml_fault(place: str | Path, error: yaml.YAMLError) -> InputError:
+    """Return what is wrong with the YAML of a file, with its line as far as the library says it."""
+    mark = getattr(error, "problem_mark", None)
+    what = getattr(error, "problem", None) or "not YAML"
+    return InputError(place, str(what), line=mark.line + 1 if mark else None)
 
 
 def line_of(node: Any, problem: str) -> int | None:

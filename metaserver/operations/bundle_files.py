@@ -23,7 +23,7 @@ from metaserver.base.errors import InputError, RefusedError
 from metaserver.base.phases import SECTIONS, ChallengePage, SignUpMode
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.boards.gold import read_gold
-from metaserver.config import line_of
+from metaserver.config import line_of, yaml_fault
 from metaserver.corpus.files import ZipLimits, article_files, unpack
 from metaserver.corpus.reader import read_unpacked
 from metaserver.operations.challenge_pages import ChallengeEdit
@@ -32,7 +32,7 @@ from metaserver.operations.fields import NewName
 from metaserver.operations.phases import NewPhase, planned
 from metaserver.operations.text_files import unpacked
 from metaserver.store.articles import PackedArticles, pack_articles
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import OfflineTask, installed_tasks
 
 PLAN = "challenge.yaml"
 LIMITS = ZipLimits()
@@ -203,9 +203,7 @@ class _Reader:
         except UnicodeDecodeError:
             self._draft.fault(PLAN, "not UTF-8 text")
         except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            what = str(getattr(error, "problem", None) or "not YAML")
-            self._draft.fault(PLAN, what, mark.line + 1 if mark else None)
+            self._draft.faults.append(yaml_fault(PLAN, error))
         else:
             try:
                 return msgspec.convert(loaded or {}, BundleHead, strict=False), node
@@ -354,7 +352,7 @@ class _Reader:
 def plan_is_offline(plan: NewPhase) -> bool:
     """Return whether a phase takes uploads only: its gold is not of its articles."""
     return bool(plan.tasks) and all(
-        hasattr(installed_tasks().get(TaskName(name)), "read_upload") for name in plan.tasks
+        isinstance(installed_tasks().get(TaskName(name)), OfflineTask) for name in plan.tasks
     )
 
 

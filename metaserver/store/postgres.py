@@ -31,7 +31,7 @@ from metaserver.base.errors import HubError, InputError, UnavailableError
 from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.base.states import Backoff
 from metaserver.store import rows
-from metaserver.store.database import close, passes, said
+from metaserver.store.database import close, said, unavailable
 from metaserver.store.place import PostgresUrl
 from metaserver.store.rows import storable
 from metaserver.store.schema import (
@@ -241,8 +241,7 @@ async def wait_for_server(url: PostgresUrl) -> None:
         try:
             await (await require_connection(url)).close()
         except InputError as error:
-            cause = error.__cause__
-            if not (isinstance(cause, OSError | TimeoutError) or passes(cause)):
+            if error.__cause__ is None or unavailable(error.__cause__) is None:
                 raise
             if not is_logged:
                 log.warning("%s; waiting until it is there", error)
