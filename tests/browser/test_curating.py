@@ -397,6 +397,24 @@ def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Vis
     assert not decisions(detail_of(hub, page), "accepted")
 
 
+def test_key_before_the_closing_of_a_dialog_is_heard_opens_the_next(
+    hub: CuratorHub, visits: Visits
+) -> None:
+    page = opened(hub, visits)
+    page.keyboard.press("d")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.evaluate(
+        """() => new Promise((resolve) => {
+          const dialog = document.getElementById("chooser");
+          dialog.addEventListener("close", () => setTimeout(resolve), { once: true });
+          dialog.close();  // as Escape does: its event comes later
+          const key = { key: "d", bubbles: true };
+          document.body.dispatchEvent(new KeyboardEvent("keydown", key));
+        })"""
+    )
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_names_and_buttons_on_a_phone(hub: CuratorHub, visits: Visits) -> None:
     page = opened(hub, visits, viewport={"width": 360, "height": 780})
     cut = """rows => rows.filter((row) => {

@@ -106,8 +106,9 @@ export function named(text, terms, most = 3) {
 // Says what is missing for a command. As a dialog, so that what is typed next runs no commands.
 export const refuse = (title) => choose({ title, search: async () => [] });
 
-// Returns what was chosen; `null` where nothing was.
+// Returns what was chosen; `null` if nothing was.
 export function choose({ title, first = [], search, text = "" }) {
+  end(null); // a dialog that Escape closed hears so later: keys may come before
   document.getElementById("chooser-title").textContent = title;
   field.hidden = !search;
   field.value = text;
@@ -154,7 +155,7 @@ export function choose({ title, first = [], search, text = "" }) {
     };
     field.oninput = look;
     dialog.onkeydown = pressed;
-    dialog.onclose = () => end(null);
+    dialog.onclose = () => dialog.open || end(null);
     dialog.showModal();
     (search ? field : list).focus();
     if (search && text) look();
