@@ -20,8 +20,8 @@ from metaserver.base.records import ArticleId, Attempt, RegisteredServer, Server
 from metaserver.base.states import ANSWERED, RULES, Outcome
 from metaserver.config import Settings
 from metaserver.corpus.prints import prints
-from metaserver.curation.named import NamedPlaces
 from metaserver.curation.ports import Challenges, Obstacle
+from metaserver.curation.proteins import NamedPlaces
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.curation.texts import GUARDED, GuardedArticles

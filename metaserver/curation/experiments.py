@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import psi_mi
-from metaserver.curation.vocabulary import (
+from metaserver.curation.psi_mi import (
     BIOLOGICAL_ROLE,
     EXPERIMENTAL_ROLE,
     IDENTIFICATION,

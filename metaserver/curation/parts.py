@@ -11,12 +11,12 @@ from metaserver.curation import psi_mi
 from metaserver.curation.candidates import read_models
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.models import ActiveModels
-from metaserver.curation.operations.curation_logs import CurationLogs
 from metaserver.curation.operations.curation_rules import ChallengeRules
 from metaserver.curation.pdf import PdfReader
 from metaserver.curation.proteins import ReleaseProteins
+from metaserver.curation.psi_mi import read_obo
+from metaserver.curation.store.curations import CurationLogs
 from metaserver.curation.texts import GuardedArticles
-from metaserver.curation.vocabulary import read_obo
 from metaserver.operations.context import HubContext
 from metaserver.uniprot.vocabulary import Policies, split_name
 

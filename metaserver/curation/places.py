@@ -1,4 +1,4 @@
-"""The places of candidates that no server showed in the text: by evidence, else by name."""
+"""The places of candidates that no server showed in the text: by evidence, else by names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import msgspec
 
 from metaserver.curation.candidates import MOST_MENTIONS, ConsensusCandidate, Span
 from metaserver.curation.mentions import Mentions, SentEvidence
-from metaserver.curation.named import NamedPlaces
-from metaserver.curation.proteins import ReleaseProteins
+from metaserver.curation.proteins import NamedPlaces, ReleaseProteins
 
 
 def placed(

@@ -1,15 +1,17 @@
-"""Proteins of a release as curators know them: their names, organisms and orthologs."""
+"""Proteins of a release as curators know them: names, organisms, orthologs; places of names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from annotators.matching import Protein
 from metaserver.base.errors import InputError
 from metaserver.curation.exports.finished import CuratedProtein
+from metaserver.curation.mentions import Mentions
 from metaserver.uniprot.directory import NamedEntry, NameDirectory
 from metaserver.uniprot.release import Release
 
@@ -85,3 +87,29 @@ def curated(entry: NamedEntry) -> CuratedProtein:
 def matched(entry: NamedEntry) -> Protein:
     """Return an entry as the matcher of names takes it."""
     return Protein(accession=entry.accession, names=entry.names, symbols=entry.symbols)
+
+
+MOST_ENTRIES = 60
+"""The most entries whose names are searched for."""
+
+
+@dataclass(kw_only=True, slots=True)
+class NamedPlaces:
+    """The places of entries' names in one text, by accession, kept until others are requested.
+
+    Names are searched for together: of overlapping names, the longer counts.
+    """
+
+    entries: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def search(self, text: str, accessions: Iterable[str], names: ReleaseProteins) -> None:
+        """Search for the entry names, unless that is done; slow for a long text."""
+        wanted = list(dict.fromkeys(accessions))[:MOST_ENTRIES]
+        if self.entries.issuperset(wanted):
+            return
+        places: dict[str, list[tuple[int, int]]] = {}
+        for span in Mentions(text).spans((), map(matched, names.entries(wanted).values())):
+            places.setdefault(span.accession, []).append((span.start, span.end))
+        self.places = {accession: tuple(places) for accession, places in places.items()}
+        self.entries = frozenset(wanted)

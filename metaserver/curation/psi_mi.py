@@ -5,12 +5,274 @@ The vocabulary is the hub's own, or that of the OBO file in the settings (`curat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
 
-from metaserver.curation import vocabulary
-from metaserver.curation.vocabulary import METHOD, TYPE, Term, Vocabulary
+from metaserver.base.errors import InputError
+
+MOST_BYTES = 16 * 2**20
+"""The most bytes of an OBO file; that of 2021 has 0.7 MiB."""
+MOST_TERMS = 20_000
+MOST_NAMES, LONGEST_NAME = 100, 300
+"""The most names of a term, and their most characters."""
+MOST_PARENTS = 20
+METHOD, TYPE, IDENTIFICATION = "MI:0001", "MI:0190", "MI:0002"
+EXPERIMENTAL_ROLE, BIOLOGICAL_ROLE, FEATURE = "MI:0495", "MI:0500", "MI:0116"
+ROOTS: Mapping[str, str] = {
+    "method": METHOD,
+    "type": TYPE,
+    "identification": IDENTIFICATION,
+    "experimental-role": EXPERIMENTAL_ROLE,
+    "biological-role": BIOLOGICAL_ROLE,
+    "feature": FEATURE,
+}
+"""The branches that curators choose from, by name: the terms under a root."""
+_ID = re.compile(r"MI:[0-9]{4}", re.ASCII)
+_SYNONYM = re.compile(r'"((?:[^"\\]|\\.)*)" ')
+_DATE = re.compile(r"(\d\d):(\d\d):(\d{4})", re.ASCII)
+_SHORT = " PSI-MI-short "
+_SIGNS = re.compile(r"[^a-z0-9]+")
+_ENDING = re.compile(r"(?:ations?|ated|ating|ates?|ions?|ing|ed|es|s)$")
+_TABLE = "psi_mi_terms.tsv"
+
+
+class Term(NamedTuple):
+    """A term of PSI-MI: its id, `MI:0019`, and its name."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A term with its parents' ids and its synonyms, of which the first may be its short label."""
+
+    term: Term
+    parents: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name and its synonyms."""
+        return (self.term.name, *self.synonyms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary:
+    """All terms by id; `version` is the date of their OBO file."""
+
+    version: str
+    entries: Mapping[str, Entry]
+
+    @cached_property
+    def _branches(self) -> Mapping[str, Mapping[str, Term]]:
+        children: dict[str, list[str]] = {}
+        for entry in self.entries.values():
+            for parent in entry.parents:
+                children.setdefault(parent, []).append(entry.term.id)
+        result = {}
+        for root in ROOTS.values():
+            known, remaining = {root}, [root]
+            while remaining:
+                new = [one for one in children.get(remaining.pop(), ()) if one not in known]
+                known.update(new)
+                remaining.extend(new)
+            terms = (self.entries[one].term for one in known - {root})
+            result[root] = {one.id: one for one in sorted(terms, key=lambda one: one.name.lower())}
+        return result
+
+    def under(self, root: str) -> Mapping[str, Term]:
+        """Return the terms of a branch by id, in the order of their names."""
+        return self._branches[root]
+
+    def branch(self, root: str) -> Sequence[Entry]:
+        """Return the terms of a branch with their synonyms, in the order of their names."""
+        return [self.entries[key] for key in self._branches[root]]
+
+    def ancestors(self, key: str) -> Iterator[str]:
+        """Yield a term's id and those above it, the nearest first."""
+        known, level = {key}, [key]
+        while level:
+            yield from level
+            above = [
+                parent
+                for one in level
+                for parent in (self.entries[one].parents if one in self.entries else ())
+            ]
+            level = [one for one in dict.fromkeys(above) if one not in known]
+            known.update(level)
+
+    def search(
+        self, root: str, words: str, *, recent: Sequence[str] = (), limit: int = 20
+    ) -> Sequence[Entry]:
+        """Return the terms of a branch with words in a name: the same, at its start, as words, in.
+
+        Among those of a kind, the ones that were used last (`recent`, the last first) come first.
+        Without words the recent ones are all.
+        """
+        wanted = folded(words)
+        places = {key: place for place, key in enumerate(recent)}
+        ranked = []
+        for key, term in self.under(root).items():
+            entry = self.entries[key]
+            rank = min(_rank(wanted, folded(name)) for name in (key, *entry.names)) if wanted else 0
+            if rank < _UNLIKE and (wanted or key in places):
+                ranked.append((rank, places.get(key, len(places)), len(term.name), entry))
+        ranked.sort(key=lambda one: (*one[:3], one[3].term.name))
+        return [entry for *_, entry in islice(ranked, limit)]
+
+    def proposed(self, root: str, sentence: str, *, limit: int = 3) -> Sequence[Entry]:
+        """Return the terms of a branch that a sentence names, those with the longest name first.
+
+        The ends of words do not matter: `coimmunoprecipitated` names coimmunoprecipitation.
+        """
+        words = f" {_stemmed(sentence[:5_000])} "
+        result = []
+        for key in self.under(root):
+            entry = self.entries[key]
+            names = [one for one in map(_stemmed, entry.names) if len(one) > 2]
+            here = [one for one in names if f" {one} " in words]
+            if here:
+                result.append((-max(map(len, here)), entry.term.name, entry))
+        return [entry for *_, entry in sorted(result, key=lambda one: one[:2])[:limit]]
+
+
+_UNLIKE = 4
+
+
+def _rank(wanted: str, name: str) -> int:
+    if name == wanted:
+        return 0
+    if name.startswith(wanted):
+        return 1
+    if f" {wanted}" in f" {name}":
+        return 2
+    if wanted in name:
+        return 3
+    plain, squeezed = name.replace(" ", ""), wanted.replace(" ", "")
+    return 1 if plain.startswith(squeezed) else 3 if squeezed in plain else _UNLIKE
+
+
+def folded(text: str) -> str:
+    """Return a name as it is compared: small letters and digits, with single blanks for signs."""
+    return _SIGNS.sub(" ", text.lower()).strip()
+
+
+def _stemmed(text: str) -> str:
+    words = folded(text).replace("co immuno", "coimmuno").split()
+    return " ".join(_ENDING.sub("", word) if len(word) > 5 else word for word in words)
+
+
+@cache
+def built_in() -> Vocabulary:
+    """Return the vocabulary that the hub has of itself."""
+    table = (files("metaserver") / "curation" / _TABLE).read_text("utf-8")
+    version, entries = "", {}
+    for line in table.splitlines():
+        if line.startswith("#"):
+            version = version or line.rpartition(" ")[2]
+            continue
+        key, name, parents, *synonyms = line.split("\t")
+        entries[key] = Entry(
+            term=Term(key, name), parents=tuple(parents.split()), synonyms=tuple(synonyms)
+        )
+    return Vocabulary(version=version, entries=entries)
+
+
+def read_obo(path: Path) -> Vocabulary:
+    """Return the vocabulary of an OBO file; `InputError`, with the line, if it is none.
+
+    Obsolete terms and terms of other vocabularies are left out. Size, terms, names and parents are
+    bounded.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise InputError(path, f"more than {MOST_BYTES:,} bytes; expected the file of PSI-MI")
+    try:
+        lines = data.decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(path, "not UTF-8; expected an OBO file") from error
+    version, entries = "", {}
+    for number, stanza in _stanzas(lines):
+        if not number:
+            said = next((value for tag, value in stanza if tag in {"date", "data-version"}), "")
+            version = _DATE.sub(r"\3-\2-\1", said.split(" ")[0][:40])
+        elif entry := _entry(path, number, stanza):
+            entries[entry.term.id] = entry
+            if len(entries) > MOST_TERMS:
+                raise InputError(path, f"more than {MOST_TERMS:,} terms", line=number)
+    if missing := sorted(set(ROOTS.values()) - entries.keys()):
+        raise InputError(path, f"no term {', '.join(missing)}; expected the OBO file of PSI-MI")
+    return Vocabulary(version=version, entries=entries)
+
+
+def _stanzas(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """Yield the header, with the number 0, and the terms, each with the number of its line."""
+    start, kind, result = 0, "", list[tuple[str, str]]()
+    for number, line in enumerate((*lines, "["), start=1):
+        if line.startswith("["):
+            if kind in {"", "[Term]"}:
+                yield start, result
+            start, kind, result = number, line.strip(), []
+        else:
+            tag, colon, value = line.partition(": ")
+            if colon:
+                result.append((tag, value.strip()))
+
+
+def _entry(path: Path, number: int, stanza: Iterable[tuple[str, str]]) -> Entry | None:
+    """Return a stanza's term; None for one that is obsolete, or no term of PSI-MI."""
+    key, name, parents, synonyms = "", "", list[str](), list[str]()
+    for tag, value in stanza:
+        match tag:
+            case "is_obsolete":
+                return None
+            case "id":
+                key = value
+            case "name":
+                name = value
+            case "is_a":
+                parents.append(value.split(" ", 1)[0])
+            case "synonym" if result := _SYNONYM.match(value[: 2 * LONGEST_NAME]):
+                short = _SHORT in f"{value} "
+                synonyms.insert(0 if short else len(synonyms), result[1].replace('\\"', '"'))
+    if not _ID.fullmatch(key):
+        return None
+    names = list(dict.fromkeys((name, *synonyms)))
+    wrong = [one for one in names if not 0 < len(one) <= LONGEST_NAME or not one.isprintable()]
+    if wrong or len(names) > MOST_NAMES:
+        message = f"{key}: expected at most {MOST_NAMES} names of 1 to {LONGEST_NAME} characters"
+        raise InputError(path, message, line=number)
+    above = tuple(one for one in dict.fromkeys(parents) if _ID.fullmatch(one))
+    if len(above) > MOST_PARENTS:
+        raise InputError(path, f"{key}: more than {MOST_PARENTS} parents", line=number)
+    return Entry(term=Term(key, name), parents=above, synonyms=tuple(names[1:]))
+
+
+def to_table(vocabulary: Vocabulary) -> str:
+    """Return a vocabulary as `psi_mi_terms.tsv` has it: id, name, parents, synonyms."""
+    origin = "the PSI-MI controlled vocabulary (HUPO-PSI/psi-mi-CV, CC BY 4.0)"
+    lines = [f"# Ids, names, parents and synonyms of {origin} of {vocabulary.version}"]
+    for key in sorted(vocabulary.entries):
+        one = vocabulary.entries[key]
+        lines.append("\t".join((key, one.term.name, " ".join(one.parents), *one.synonyms)))
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name(_TABLE).write_text(to_table(read_obo(Path(sys.argv[1]))), "utf-8")
+
 
 UNSPECIFIED_METHOD = Term("MI:0686", "unspecified method")
 BAIT = Term("MI:0496", "bait")
@@ -43,7 +305,7 @@ def use(new: Vocabulary | None) -> None:
 
 def terms() -> Vocabulary:
     """Return the vocabulary that this process uses."""
-    return _in_use[0] if _in_use else vocabulary.built_in()
+    return _in_use[0] if _in_use else built_in()
 
 
 def methods() -> Mapping[str, Term]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.operations.callbacks import Callbacks
 from metaserver.operations.context import HubContext
 from metaserver.operations.sessions import Sessions
 from metaserver.operations.table import Operation
 from metaserver.web.access import auth
+from metaserver.web.access.auth import UNCOUNTED
 from metaserver.web.access.encodings import compressed
-from metaserver.web.access.freshness import freshened
 from metaserver.web.access.headers import error_pages, without_slash
 from metaserver.web.access.signin import SignIn
 from metaserver.web.api.callbacks_api import CallbackApi, callback_errors
@@ -27,6 +28,21 @@ from metaserver.web.team import TeamConsole
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.console import Slice, open_console
 from metaserver.web.ui.templates import Templates
+
+
+def freshened(hub: HubContext) -> Middleware:
+    """Return the middleware that takes in what was changed elsewhere before a request is served.
+
+    It comes after the gate: who asks too much makes no process read the store.
+    """
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not request.path.startswith(UNCOUNTED):
+            await hub.reload_changes()
+        return await handler(request)
+
+    return middleware
 
 
 def make_service_app(

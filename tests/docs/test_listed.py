@@ -8,7 +8,7 @@ import msgspec
 from annotators.llm.config import LlmConfig
 from metaserver.base.curations import AskedState, RequestState
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.pages.commands import COMMANDS, REASONS
+from metaserver.curation.pages.desk import COMMANDS, REASONS
 from metaserver.exchange.protocols.becalm_answers import BecalmOptions
 from metaserver.exchange.protocols.bioc_json import BiocOptions
 from metaserver.exchange.protocols.pubannotation import PubAnnotationOptions

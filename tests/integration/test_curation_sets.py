@@ -12,7 +12,7 @@ import pytest
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import JobState
 from metaserver.cli.catalogue import OPERATIONS
-from metaserver.curation.exports.json_ import read_json
+from metaserver.curation.exports.finished import read_json
 from metaserver.operations.caller import Caller
 from metaserver.operations.table import perform
 from tests.hubs.command import DEMO

@@ -15,12 +15,12 @@ import pytest
 from metaserver.base.errors import Refusal
 from metaserver.base.records import Article, ArticleId
 from metaserver.curation.decisions import MissingEventsError
+from metaserver.curation.exports.finished import read_json
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.exports.json_ import read_json
-from metaserver.curation.operations.curation_logs import CurationLogs
 from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curations
+from metaserver.curation.store.curations import CurationLogs
 from metaserver.curation.texts import GUARDED
 from metaserver.operations.caller import Caller
 from metaserver.store import phases

@@ -13,8 +13,8 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import texts
 from metaserver.curation.operations import requests
 from metaserver.web.access import throttle
-from metaserver.web.access.workbench import PLACES
-from metaserver.web.manual.searching import Search
+from metaserver.web.access.aside import PLACES
+from metaserver.web.manual.pages import Search
 from tests.event_streams import next_event
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of

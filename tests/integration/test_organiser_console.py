@@ -18,7 +18,7 @@ import pytest
 
 from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.web.organise import OrganiserPages
-from metaserver.web.organise.drafts import MOST, Drafts, GoldDraft
+from metaserver.web.organise.gold import MOST_DRAFTS, Drafts, GoldDraft
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, visiting
@@ -440,7 +440,7 @@ async def test_gold_that_cannot_be_read_is_told_at_its_field(
 def test_drafts_are_few() -> None:
     drafts = Drafts()
     draft = GoldDraft(phase="test", task="ACT", content=b"", source="x", replaces=0)
-    keys = [str(number) for number in range(MOST + 1)]
+    keys = [str(number) for number in range(MOST_DRAFTS + 1)]
     for key in keys:
         drafts.keep(key, draft)
     assert drafts.get(keys[0]) is None

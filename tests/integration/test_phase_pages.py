@@ -328,7 +328,7 @@ async def test_health_is_for_all_and_metrics_for_who_may_read_them(pages: Pages)
 async def test_a_stream_ends_with_the_token_that_it_began_with(
     pages: Pages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metaserver.web.access.stream_auth.HELD_SECONDS", 0.02)
+    monkeypatch.setattr("metaserver.web.access.event_streams.HELD_SECONDS", 0.02)
     await plan_phase(pages.running, visibility="own")
     await pages.team("blue")
     for page in ("monitor", "board/INT"):

@@ -226,7 +226,7 @@ async def library(asked: list[str]) -> AsyncIterator[str]:
 async def test_articles_come_from_sources_within_bounds(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "metaserver.curation.sources")
+    caplog.set_level(logging.INFO, "metaserver.curation.texts")
     asked: list[str] = []
     async with library(asked) as address, scripted(["a"]) as servers:
         sources = [

@@ -1,4 +1,4 @@
-"""The model that every format is written from: an article's finished curation.
+"""The model that every format is written from: an article's finished curation; and its JSON.
 
 Offsets are Unicode code points of the article's text. Server names are those that the reader of the
 export may see: whoever makes the model replaces them by aliases if teams are anonymous.
@@ -6,8 +6,9 @@ export may see: whoever makes the model replaces them by aliases if teams are an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from inspect import cleandoc
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -15,7 +16,8 @@ from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.curation import psi_mi
 from metaserver.curation.decisions import CurationEvent
 from metaserver.curation.experiments import UNSAID, Experiment
-from metaserver.curation.vocabulary import Term
+from metaserver.curation.exports.characters import unicode_tree
+from metaserver.curation.psi_mi import Term
 from scoring import Task
 
 MOST_QUOTED = 5_000
@@ -216,3 +218,44 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
     def _accessions(self, task: Task) -> Iterator[str]:
         for item in self.accepted(task):
             yield from item.item
+
+
+class CurationFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of curations; `version` is raised with a change that an older reader cannot read."""
+
+    curations: Sequence[FinishedCuration]
+    format: Literal["biocreative-metaserver-curations"] = "biocreative-metaserver-curations"
+    version: Literal[1] = 1
+
+
+def write_json(curations: Sequence[FinishedCuration]) -> bytes:
+    """Return the curations as JSON, with rejected items, events and provenance."""
+    builtins = unicode_tree(msgspec.to_builtins(CurationFile(curations=curations)))
+    return msgspec.json.format(msgspec.json.encode(builtins), indent=1) + b"\n"
+
+
+def read_json(data: bytes) -> Sequence[FinishedCuration]:
+    """Return the curations of such a file; raises `msgspec.ValidationError`."""
+    return msgspec.json.decode(data, type=CurationFile).curations
+
+
+def schema() -> Mapping[str, Any]:
+    """Return the JSON Schema (2020-12) of such a file."""
+    described = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    cleaned: Mapping[str, Any] = _cleaned(msgspec.json.schema(CurationFile))
+    return {**described, **cleaned}
+
+
+def _cleaned(part: Any) -> Any:
+    """Return a schema whose descriptions have no indentation, which Python has before 3.13."""
+    match part:
+        case {"description": str(words)}:
+            return {key: _cleaned(value) for key, value in part.items()} | {
+                "description": cleandoc(words)
+            }
+        case dict():
+            return {key: _cleaned(value) for key, value in part.items()}
+        case list():
+            return list(map(_cleaned, part))
+        case _:
+            return part

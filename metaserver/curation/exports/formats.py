@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from metaserver.curation.exports import bioc, json_, mitab, psi_xml, pubannotation, sda, tsv
+from metaserver.curation.exports import bioc, finished, mitab, psi_xml, tsv
 from metaserver.curation.exports.finished import FinishedCuration
 from scoring import Task
 
@@ -41,7 +41,7 @@ def _tsv(task: Task, *, gold: bool) -> ExportFormat:
 
 FORMATS: Mapping[str, ExportFormat] = {
     "json": ExportFormat(
-        title="JSON, all that is known", suffix=".json", media_type=_JSON, write=json_.write_json
+        title="JSON, all that is known", suffix=".json", media_type=_JSON, write=finished.write_json
     ),
     **{f"gold-{task.lower()}": _tsv(task, gold=True) for task in Task},
     **{f"run-{task.lower()}": _tsv(task, gold=False) for task in Task},
@@ -55,7 +55,7 @@ FORMATS: Mapping[str, ExportFormat] = {
         title="PubAnnotation JSON",
         suffix=".pubannotation.json",
         media_type=_JSON,
-        write=pubannotation.write_pubannotation,
+        write=bioc.write_pubannotation,
     ),
     "mitab": ExportFormat(
         title="PSI-MI TAB 2.7", suffix=".mitab.tsv", media_type=_TEXT, write=mitab.write_mitab
@@ -73,6 +73,6 @@ FORMATS: Mapping[str, ExportFormat] = {
         title="Structured Digital Abstract",
         suffix=".sda.txt",
         media_type="text/plain; charset=utf-8",
-        write=sda.write_sda,
+        write=mitab.write_sda,
     ),
 }

@@ -1,7 +1,9 @@
-"""PSI-MI TAB 2.7 (MITAB): a line an experiment of an accepted pair, 42 columns.
+"""Interactions in lines of text: PSI-MI TAB 2.7 (MITAB), and Structured Digital Abstracts.
 
-A column has fields between bars, each `database:value(text)`; a part with a reserved character is
-in quotes (HUPO-PSI/miTab, PSI-MITAB27Format).
+MITAB has a line per experiment of an accepted pair, of 42 columns. A column has fields between
+bars, each `database:value(text)`; a part with a reserved character is in quotes (HUPO-PSI/miTab,
+PSI-MITAB27Format). An abstract has sentences with identifiers, as FEBS Letters printed them (Ceol
+et al. 2008, doi:10.1016/j.febslet.2008.02.065).
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from metaserver.curation.exports.finished import (
     FinishedCuration,
     Observation,
 )
-from metaserver.curation.psi_mi import BAIT, PROTEIN, SPOKE
-from metaserver.curation.vocabulary import (
+from metaserver.curation.psi_mi import (
+    BAIT,
     BIOLOGICAL_ROLE,
+    ENZYME,
     EXPERIMENTAL_ROLE,
     IDENTIFICATION,
+    PROTEIN,
+    SPOKE,
     Term,
 )
 
@@ -199,3 +204,57 @@ def _taxa(protein: CuratedProtein) -> Iterator[str]:
         names = (match[2].lower(), match[1]) if match else (protein.organism,)
         for name in names:
             yield field("taxid", str(protein.taxid), name)
+
+
+_VERBS = {
+    "MI:0915": "physically interacts ({}) with",
+    "MI:0407": "binds ({}) to",
+    "MI:0914": "associates ({}) with",
+    "MI:0403": "colocalizes ({}) with",
+}
+_BRACKETS = re.compile(r"[()]+")
+
+
+def write_sda(curations: Sequence[FinishedCuration]) -> bytes:
+    """Return the accepted pairs as sentences, sorted, each once; several articles have headings.
+
+    Experiments that showed no interaction are left out.
+    """
+    parts = []
+    for curation in curations:
+        lines = sorted(
+            {
+                _sentence(curation, result.pair, result.experiment)
+                for result in curation.observations()
+                if not result.experiment.negative
+            }
+        )
+        if len(curations) > 1:
+            lines.insert(0, f"# {one_line(curation.article.id)}")
+        parts.append("".join(f"{line}\n" for line in lines))
+    return "\n".join(parts).encode()
+
+
+def _sentence(curation: FinishedCuration, item: CuratedItem, experiment: Experiment) -> str:
+    """Return a sentence of a pair in the order of its roles: a bait, an enzyme first."""
+    term, method = experiment.interaction, experiment.detection
+    verb = _VERBS.get(term.id, f"takes part in a {term.name} ({{}}) with").format(term.id)
+    sides = sorted(experiment.taking_part(item.item), key=lambda one: not _acts(one))
+    first, *others = (_protein(curation, one.accession) for one in sides)
+    others = ["itself" if other == first else other for other in others]
+    return f"{first} {verb} {' and '.join(others)} by {method.name} ({method.id})"
+
+
+def _acts(participant: Participant) -> bool:
+    return participant.experimental_role == BAIT.id or participant.biological_role == ENZYME.id
+
+
+def _protein(curation: FinishedCuration, accession: str) -> str:
+    protein = curation.protein(accession)
+    names = (*protein.symbols[:1], protein.entry_name, protein.name, accession)
+    shown_names = (_BRACKETS.sub(" ", one_line(name)).strip() for name in names)
+    return f"{next(filter(None, shown_names), 'unnamed')} (uniprotkb:{_identifier(accession)})"
+
+
+def _identifier(accession: str) -> str:
+    return _BRACKETS.sub("", one_line(accession))

@@ -26,10 +26,13 @@ from metaserver.curation.exports.finished import (
 from metaserver.curation.exports.mitab import comments
 from metaserver.curation.psi_mi import (
     AUTHORS,
+    BIOLOGICAL_ROLE,
     COMMENT,
+    EXPERIMENTAL_ROLE,
     FIGURE,
     GENE_NAME,
     GENE_SYNONYM,
+    IDENTIFICATION,
     IDENTITY,
     JOURNAL,
     PRIMARY_REFERENCE,
@@ -37,11 +40,6 @@ from metaserver.curation.psi_mi import (
     PSI_MI,
     UNIPROT,
     YEAR,
-)
-from metaserver.curation.vocabulary import (
-    BIOLOGICAL_ROLE,
-    EXPERIMENTAL_ROLE,
-    IDENTIFICATION,
     Term,
 )
 

@@ -28,9 +28,9 @@ from metaserver.curation.operations.curation_view import CurationWork, published
 from metaserver.curation.operations.curations import OneCuration, read_work, seen_curation
 from metaserver.curation.operations.withheld import require_shown
 from metaserver.curation.parts import CurationParts
+from metaserver.curation.psi_mi import ROOTS
 from metaserver.curation.store import curations
 from metaserver.curation.store.curations import CurationEntry
-from metaserver.curation.vocabulary import ROOTS
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, require_one_of
@@ -117,9 +117,7 @@ async def check(hub: HubContext, caller: Caller, request: OneCuration) -> Sequen
 
 @operation("Curation.orthologs", "GET /curations/{curation}/orthologs/{accession}", Role.CURATOR)
 async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Sequence[FoundEntry]:
-    """Return the entries of other species that share a name and the UniRef50 cluster with a
-    protein.
-    """
+    """Return the entries of other species that share a protein's name and UniRef50 cluster."""
     entry = await seen_curation(hub, caller, request.curation)
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)

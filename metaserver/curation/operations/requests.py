@@ -25,16 +25,15 @@ from metaserver.curation.candidates import (
     check_method,
     find,
 )
-from metaserver.curation.named import NamedPlaces
 from metaserver.curation.operations.curator_names import SHOWN_NAME, CuratorNames
 from metaserver.curation.operations.withheld import is_withheld
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.pdf import NOTICE, UnreadPdfError
 from metaserver.curation.places import placed
-from metaserver.curation.sources import fetch, not_there, with_id
+from metaserver.curation.proteins import NamedPlaces
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import StoredRequest
-from metaserver.curation.texts import GUARDED, FileArticle, read_article
+from metaserver.curation.texts import GUARDED, FileArticle, fetch, not_there, read_article, with_id
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, Cutoff, Limit, Threshold, require_one_of

@@ -1,5 +1,4 @@
-"""The consensus of stored answers: of closed phases, by any method, from the servers that the
-caller may read.
+"""The consensus of stored answers of closed phases, from the servers that the caller may read.
 
 The names of the operations are those of BC-VisCon (Leitner et al. 2008).
 """

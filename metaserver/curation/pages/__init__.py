@@ -8,9 +8,8 @@ from metaserver.base.states import Role
 from metaserver.curation.operations import consensus_models
 from metaserver.curation.pages.asking import AskingPages
 from metaserver.curation.pages.consensus import PATH, ConsensusPages
-from metaserver.curation.pages.curation_files import CurationFiles
 from metaserver.curation.pages.desk import DeskPages
-from metaserver.curation.pages.request_events import RequestEvents
+from metaserver.curation.pages.request_events import CurationFiles, RequestEvents
 from metaserver.curation.pages.sets import SetPages
 from metaserver.web.access.roles import reserved
 from metaserver.web.ui.console import ConsoleContext, Slice

@@ -1,6 +1,4 @@
-"""Decisions that come from forms, for browsers without scripts: each becomes an event, as a
-script's.
-"""
+"""Decisions from forms, for browsers without scripts: each becomes an event, as a script's."""
 
 from __future__ import annotations
 

@@ -1,15 +1,21 @@
-"""Queries for curations and the events of each, which are added and never changed."""
+"""Queries for curations and the events of each, which are added and never changed.
+
+So the logs of curations at work are kept in memory, and only what was added since is read.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.curations import CurationStanding
+from metaserver.curation.decisions import CurationEvent
 from metaserver.store.tables import curation_events, curation_seats, curations
 
 
@@ -167,3 +173,37 @@ async def forget(connection: AsyncConnection, curation: str) -> None:
 
 def _entry(row: sa.Row[Any]) -> CurationEntry:
     return CurationEntry(**row._asdict() | {"state": CurationStanding(row.state)})
+
+
+MOST_LOGS, MOST_BYTES = 200, 16 * 2**20
+"""The most logs, and bytes of their events as JSON, that are kept; those used last stay."""
+
+
+class CurationLogs:
+    """The logs of the curations that are at work."""
+
+    def __init__(self, limit: int = MOST_BYTES) -> None:
+        self._most = limit
+        self._known: OrderedDict[str, tuple[Sequence[CurationEvent], int]] = OrderedDict()
+
+    async def read(
+        self, connection: AsyncConnection, entry: CurationEntry
+    ) -> Sequence[CurationEvent]:
+        """Return a curation's events, as they were sent; `entry` is of this transaction."""
+        cached, _ = self._known.pop(entry.id, ((), 0))
+        events = cached[: entry.events]
+        if len(events) < entry.events:
+            rows = await log(connection, entry.id, since=len(events))
+            newer = msgspec.json.decode(
+                b"[" + b",".join(row.event for row in rows) + b"]", type=list[CurationEvent]
+            )
+            events = [*events, *newer]
+        self._known[entry.id] = events, entry.bytes
+        self._shrink()
+        return events
+
+    def _shrink(self) -> None:
+        size = sum(size for _, size in self._known.values())
+        while len(self._known) > 1 and (size > self._most or len(self._known) > MOST_LOGS):
+            _, (_, dropped) = self._known.popitem(last=False)
+            size -= dropped

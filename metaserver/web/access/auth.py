@@ -7,6 +7,9 @@ CSRF value too, and come from a page of this site.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import logging
 import re
 import time
 import uuid
@@ -19,6 +22,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 from aiohttp import hdrs, web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler, Middleware
 
@@ -31,10 +35,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.sessions import Sessions
 from metaserver.web.access import bodies, csrf
 from metaserver.web.access.addresses import Origin, Proxies, site_of
-from metaserver.web.access.aside import CHARGE
-from metaserver.web.access.calling import CALLBACKS_A_MINUTE, CALLING, calls_back, key_of
-from metaserver.web.access.headers import without_what_was_sent
-from metaserver.web.access.loop_time import Measured
+from metaserver.web.access.aside import CHARGE, ClientWorkbench, Measured
 from metaserver.web.access.posted import (
     AGAIN_FIELD,
     CSRF_FIELD,
@@ -54,7 +55,42 @@ from metaserver.web.access.throttle import (
     Slots,
 )
 from metaserver.web.access.visitor import VISITOR, Visitor, caller_of, remember
-from metaserver.web.access.workbench import ClientWorkbench
+
+log = logging.getLogger(__name__)
+
+CALLBACKS = ("/becalm/", "/api/saveAnnotations/")
+"""Path prefixes that servers call; the second is BeCalm's own."""
+CALLBACKS_A_MINUTE = 6_000
+"""Callbacks per server and minute, refused ones included."""
+CALLING = web.RequestKey("CALLING", CallingServer)
+_KEY_CHARACTERS = 200
+
+
+def calls_back(request: web.Request) -> bool:
+    """Return whether a request is for those paths."""
+    return request.path.startswith(CALLBACKS)
+
+
+def key_of(request: web.Request) -> str:
+    """Return the key that a callback brings: `apikey`, Bearer, or either half of Basic."""
+    if "apikey" in request.query:
+        return request.query["apikey"][:_KEY_CHARACTERS]
+    kind, _, credentials = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+    match kind.lower():
+        case "bearer":
+            return credentials.strip()[:_KEY_CHARACTERS]
+        case "basic":
+            user, _, password = _decoded(credentials).partition(":")
+            return (password or user)[:_KEY_CHARACTERS]
+    return ""
+
+
+def _decoded(credentials: str) -> str:
+    try:
+        return base64.b64decode(credentials.strip()[: 2 * _KEY_CHARACTERS], validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
 
 CSRF_HEADER = "X-CSRF-Token"
 REQUEST_ID_HEADER = "X-Request-Id"
@@ -270,6 +306,18 @@ def setup(
     app.on_response_prepare.append(_mark)
     app.on_response_prepare.append(bodies.end_stalled(settings.body_seconds))
     return gate
+
+
+def without_what_was_sent(record: logging.LogRecord) -> bool:
+    """Log a request that is not HTTP without its bytes, which aiohttp quotes.
+
+    A filter of the log: a token may be in them, and who sends rubbish must not fill the disk.
+    """
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+        record.exc_info = None
+        return log.isEnabledFor(logging.INFO)
+    return True
 
 
 def identified(proxies: Proxies) -> Middleware:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from aiohttp import hdrs, web
-from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.base.errors import Refusal, RefusedError, UnavailableError
@@ -64,18 +63,6 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     """Put the security headers on a response that is about to be sent."""
     open_to = response.headers.get(OPEN_TO)  # a picture says itself whose pages may show it
     response.headers.update(HEADERS if open_to is None else HEADERS | {OPEN_TO: open_to})
-
-
-def without_what_was_sent(record: logging.LogRecord) -> bool:
-    """Log a request that is not HTTP without its bytes, which aiohttp quotes.
-
-    A filter of the log: a token may be in them, and who sends rubbish must not fill the disk.
-    """
-    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
-        record.levelno, record.levelname = logging.INFO, "INFO"
-        record.exc_info = None
-        return log.isEnabledFor(logging.INFO)
-    return True
 
 
 def error_pages(templates: Templates) -> Middleware:

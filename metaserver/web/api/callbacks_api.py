@@ -31,8 +31,8 @@ from metaserver.exchange.protocols.becalm_answers import FORMATS
 from metaserver.exchange.protocols.plugin import AT_ONCE
 from metaserver.operations.callbacks import DOCUMENTS, PATH, Callbacks
 from metaserver.web.access.aside import aside
+from metaserver.web.access.auth import CALLING, calls_back
 from metaserver.web.access.bodies import pieces
-from metaserver.web.access.calling import CALLING, calls_back
 from metaserver.web.access.headers import refusal_headers
 
 PATHS: Final = (PATH, "/api/saveAnnotations/{format}")

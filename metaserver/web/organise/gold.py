@@ -23,12 +23,47 @@ from metaserver.operations.jobs import JobDetail, JobQuery
 from metaserver.operations.phases import PhaseDetail
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.web.access.bodies import upload
-from metaserver.web.organise.drafts import Drafts, GoldDraft
 from metaserver.web.organise.jobs import job_path, result_path, soon
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import OperationForm, no_file, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
+
+MOST_DRAFTS = 8
+"""Files kept at a time; the oldest goes first. Each is at most as large as what may be uploaded."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldDraft:
+    """A gold file that was looked at; `replaces` is the version that was then the newest, or 0."""
+
+    phase: str
+    task: str
+    content: bytes
+    source: str
+    replaces: int
+
+
+class Drafts:
+    """The drafts of one hub, by the ids of the jobs that looked at them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, GoldDraft] = {}
+
+    def keep(self, key: str, draft: GoldDraft) -> None:
+        """Keep a draft."""
+        while len(self._kept) >= MOST_DRAFTS:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = draft
+
+    def get(self, key: str) -> GoldDraft | None:
+        """Return a draft; None if it is kept no longer."""
+        return self._kept.get(key)
+
+    def drop(self, key: str) -> None:
+        """Forget a draft."""
+        self._kept.pop(key, None)
+
 
 SHOWN = 200
 """How many changed and unknown articles a preview names; the others are counted."""

@@ -9,16 +9,13 @@ from aiohttp import web
 from metaserver.base.states import Role
 from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
-from metaserver.web.organise.audit import AuditPage
 from metaserver.web.organise.bundles import BundlePages
-from metaserver.web.organise.challenges import ChallengePages
+from metaserver.web.organise.challenges import ChallengePages, DeletionPages
 from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
-from metaserver.web.organise.deletion import DeletionPages
 from metaserver.web.organise.gold import GoldPages, preview_path, set_path
-from metaserver.web.organise.health import health
+from metaserver.web.organise.health import AuditPage, MachinesPage, health
 from metaserver.web.organise.jobs import JobPages
-from metaserver.web.organise.machines import MachinesPage
 from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
 from metaserver.web.organise.phases import GoldRefusals, PhasePages

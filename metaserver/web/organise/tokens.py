@@ -60,9 +60,7 @@ class OrganiserTokenPages:
         issued: IssuedToken | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        """Answer with the tokens without a team; a new token is shown once, on a page that is not
-        cached.
-        """
+        """Answer with the tokens without a team; a new one is shown once, on an uncached page."""
         form = form or self._new.form({"role": "organiser"})
         listed = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         return self.console.answer(

@@ -1,18 +1,20 @@
-"""The first page: challenges, their phases, and how to take part."""
+"""The first page, and the short addresses, which name no phase: `/monitor`, `/board/INT`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
+from metaserver.base.states import OPEN_STATES
 from metaserver.operations.challenges import list_challenges
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import Nothing, ask
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.phases import PhaseSites
-from metaserver.web.public.sites import may_know
+from metaserver.web.public.sites import PhaseSummary, Sites, may_know
 from metaserver.web.ui.templates import Templates
 
 
@@ -38,3 +40,47 @@ class Home:
                 organiser=caller.organiser,
             )
         )
+
+
+KINDS: Mapping[str, str] = {
+    "monitor": "monitor",
+    "board": "board",
+    "t": "board",  # as boards were addressed up to release 0.2
+    "servers": "servers",
+}
+"""The first words of short addresses, and of the phase pages to which they lead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortAddresses:
+    """The handler, and what it draws with."""
+
+    sites: Sites
+    templates: Templates
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the route of all short addresses."""
+        return [web.get(f"/{{kind:{'|'.join(KINDS)}}}{{rest:(?:/.*)?}}", self.find)]
+
+    async def find(self, request: web.Request) -> web.Response:
+        """Send the viewer to the page in the only open phase, else show the phase choice."""
+        path, query = request.rel_url.raw_path, request.rel_url.raw_query_string
+        kind, slash, rest = path.removeprefix("/").partition("/")
+        tail = f"/{KINDS[kind]}{slash}{rest}" + (f"?{query}" if query else "")
+        viewer = viewer_of(request)
+        summaries = [summary for summary in self.sites.summaries() if may_know(summary, viewer)]
+        meant = _meant(summaries)
+        if meant is not None:
+            raise web.HTTPFound(meant.base + tail)
+        template = "which_phase.html" if summaries else "no_phase.html"
+        organiser = caller_of(request).organiser
+        text = self.templates.page(template, choice=summaries, tail=tail, organiser=organiser)
+        answer = page(text)
+        answer.set_status(300 if summaries else 404)
+        return answer
+
+
+def _meant(summaries: Sequence[PhaseSummary]) -> PhaseSummary | None:
+    """Return the only open phase, or the only phase; None if there is a choice."""
+    candidates = [phase for phase in summaries if phase.state in OPEN_STATES] or summaries
+    return candidates[0] if len(candidates) == 1 else None

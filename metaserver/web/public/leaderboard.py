@@ -210,9 +210,7 @@ class Leaderboard:
 
     @cached_property
     def leaders(self) -> Sequence[BoardRow]:
-        """The best run of each team among the chosen rows; with runs below the least coverage on
-        request.
-        """
+        """The best run of each team among the chosen rows, as for the choice of the chart."""
         show_all = self.choice.chart is Charted.ALL
         return _best_of_teams([row for row in self._chosen if show_all or not row.below])
 

@@ -12,8 +12,9 @@ from aiohttp import web
 from metaserver.base.states import ServerState
 from metaserver.base.viewer import Viewer
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
-from metaserver.web.access.stream_auth import while_held
+from metaserver.web.access.event_streams import while_held
 from metaserver.web.public.boards import BoardPages, or_400, page, viewer_of
+from metaserver.web.public.home import ShortAddresses
 from metaserver.web.public.monitor import (
     MonitorChoice,
     Totals,
@@ -22,7 +23,6 @@ from metaserver.web.public.monitor import (
     server_id,
     slots,
 )
-from metaserver.web.public.short import ShortAddresses
 from metaserver.web.public.sites import Site, Sites, site_of, sited
 from metaserver.web.ui.live import LiveParts, LiveRow, Subscription
 from metaserver.web.ui.paging import Page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from aiohttp import web
@@ -19,7 +19,26 @@ from metaserver.boards.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.source import VIEWER, BoardSource
 from metaserver.web.ui.live import Broadcaster
-from metaserver.web.ui.memo import Memo
+
+T = TypeVar("T")
+MOST_RENDERED = 20_000  # things kept; then all are dropped
+
+
+class Memo:
+    """Results of each key's newest inputs."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, tuple[object, Any]] = {}
+
+    def get(self, key: object, inputs: object, make: Callable[[], T]) -> T:
+        """Return the result that `make` had for equal inputs before, or has now."""
+        cached = self._kept.get(key)
+        if cached is None or cached[0] != inputs:
+            if len(self._kept) >= MOST_RENDERED:  # of names and errors that are long gone, mostly
+                self._kept.clear()
+            cached = self._kept[key] = (inputs, make())
+        cached_value: T = cached[1]
+        return cached_value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,8 +17,7 @@ from metaserver.operations.attempts import AttemptDetail, RawAnswer
 from metaserver.web.access.downloads import in_turn
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.groups import grouped
-from metaserver.web.team.scope import one_card, scope_of
-from metaserver.web.team.view import Card
+from metaserver.web.team.view import Card, one_card, scope_of
 from metaserver.web.ui import svg
 from metaserver.web.ui.answers import Lines, Tree, read_answer, read_lines
 from metaserver.web.ui.console import ConsoleContext, phase_named

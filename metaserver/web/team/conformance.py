@@ -14,8 +14,7 @@ from metaserver.operations.conformance import ServerTest, TestStatus
 from metaserver.web.access.refusals import in_words
 from metaserver.web.public.groups import grouped_steps
 from metaserver.web.team import view
-from metaserver.web.team.scope import one_card, scope_of
-from metaserver.web.team.view import TESTED
+from metaserver.web.team.view import TESTED, one_card, scope_of
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted, redisplayed
 from metaserver.web.ui.live import LiveParts
 

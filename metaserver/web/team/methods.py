@@ -15,7 +15,7 @@ from metaserver.operations import methods
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.methods import MethodDetail
 from metaserver.operations.phases import PhaseDetail
-from metaserver.web.team.scope import newest_phases, scope_of
+from metaserver.web.team.view import newest_phases, scope_of
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form, Wording

@@ -16,17 +16,29 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
-from metaserver.web.team.callbacks import CallbackPages
 from metaserver.web.team.conformance import TestPages, test_parts
 from metaserver.web.team.methods import MethodPages
 from metaserver.web.team.results import ResultPages, result_parts
-from metaserver.web.team.scope import Scope, cards, newest_phases, one_card, scope_of
-from metaserver.web.team.servers import TeamServerPages, server_parts, shown_server
+from metaserver.web.team.servers import (
+    CallbackPages,
+    SnippetPages,
+    TeamServerPages,
+    server_parts,
+    shown_server,
+)
 from metaserver.web.team.settings import SettingsPages
-from metaserver.web.team.snippets import SnippetPages
 from metaserver.web.team.tokens import TeamTokenPages
 from metaserver.web.team.uploads import TeamUploadPages
-from metaserver.web.team.view import Card, Refused, TeamLaneAction
+from metaserver.web.team.view import (
+    Card,
+    Refused,
+    Scope,
+    TeamLaneAction,
+    cards,
+    newest_phases,
+    one_card,
+    scope_of,
+)
 from metaserver.web.ui.console import (
     AskedOperation,
     ConsoleContext,

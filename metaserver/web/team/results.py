@@ -1,4 +1,4 @@
-"""My results: a team's runs with their scores, the first page of its console."""
+"""My results: a team's runs with their scores, and news; the first page of its console."""
 
 from __future__ import annotations
 
@@ -9,15 +9,31 @@ from itertools import groupby
 from aiohttp import web
 
 from metaserver.base.states import OPEN_STATES, PhaseState, Visibility
-from metaserver.operations import team_results, teams
+from metaserver.operations import challenge_pages, challenges, team_results, teams
+from metaserver.operations.challenge_pages import AnnouncementDetail
+from metaserver.operations.fields import OneChallenge
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.team_results import ResultsOf, RunResult
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.public.challenge_page import ShownAnnouncement, announced
 from metaserver.web.public.sites import base_of
-from metaserver.web.team.news import newest_news
-from metaserver.web.team.scope import Scope, newest_phases, scope_of
+from metaserver.web.team.view import Scope, newest_phases, scope_of
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.live import LiveParts
+
+NEWEST = 3
+
+
+async def newest_news(console: ConsoleContext, request: web.Request) -> Sequence[ShownAnnouncement]:
+    """Return the newest announcements that the viewer may see."""
+    announcements: list[AnnouncementDetail] = []
+    for challenge in await console.ask(request, challenges.list_challenges, Nothing()):
+        query = OneChallenge(challenge=challenge.challenge)
+        announcements += await console.ask(request, challenge_pages.list_announcements, query)
+    newest = sorted(announcements, key=lambda announcement: announcement.at, reverse=True)[:NEWEST]
+    return await caller_of(request).aside(announced, newest)
+
 
 PART = "team_results_parts.html"
 

@@ -1,20 +1,23 @@
-"""A server's own page; registering, changing and retiring it."""
+"""A server's own page; programs to start from; registering, changing, calling back, retiring."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from aiohttp import web
 
+from annotators.starter import KITS, server_text
 from metaserver.base.errors import RefusedError
 from metaserver.base.records import ServerSettings
 from metaserver.base.states import OPEN_STATES
 from metaserver.exchange.protocols.installed import installed_protocols
-from metaserver.operations import attempts, consents, lanes, servers
+from metaserver.operations import attempts, callbacks, consents, lanes, servers
 from metaserver.operations.attempts import AttemptQuery
+from metaserver.operations.callbacks import CallbackKey
 from metaserver.operations.lanes import InLane, QueueDetail
 from metaserver.operations.servers import ServerDetail
 from metaserver.tasks.plugin import answered_tasks
@@ -22,8 +25,7 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
-from metaserver.web.team.scope import one_card, scope_of
-from metaserver.web.team.view import Card, Refused
+from metaserver.web.team.view import Card, Refused, one_card, scope_of
 from metaserver.web.ui.console import (
     AskedOperation,
     ConsoleContext,
@@ -229,3 +231,55 @@ async def _errors(
         newest = await console.ask(request, attempts.attempts, query)
         by_phase.append((row.phase.phase, await caller_of(request).aside(grouped, newest)))
     return by_phase
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnippetPages:
+    """The handler of the page with the servers to start from."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return its route."""
+        return [web.get("/team/snippets", self.show)]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the programs."""
+        scope = await scope_of(self.console, request)
+        return self.console.answer(
+            "team_snippets.html", scope=scope, kits=KITS, server_text=_server_text
+        )
+
+
+_server_text = cache(server_text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallbackPages:
+    """The handlers for a server's callbacks."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return FormPage(
+            console=self.console,
+            path="/team/servers/{server}/callbacks",
+            operation=callbacks.callback_key,
+            show=self._show,
+            then=lambda request, created: self._show(request, Form(fields=()), created),
+        ).routes()
+
+    async def _show(
+        self, request: web.Request, form: Form, new_key: CallbackKey | None = None
+    ) -> web.Response:
+        """Answer with what the key is for; it is shown once, on a page that is not cached."""
+        card = await one_card(self.console, request, request.match_info["server"])
+        return self.console.answer(
+            "team_callbacks.html",
+            status=form.status,
+            scope=await scope_of(self.console, request, card.server.team),
+            card=card,
+            made=new_key,
+            refused=form.error,
+        )

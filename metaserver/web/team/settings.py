@@ -9,7 +9,7 @@ from aiohttp import web
 
 from metaserver.operations import teams
 from metaserver.operations.teams import NoticeDetail, OneTeam, TeamDetail
-from metaserver.web.team.scope import scope_of
+from metaserver.web.team.view import scope_of
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form

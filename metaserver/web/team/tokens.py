@@ -11,7 +11,7 @@ from metaserver.base.errors import RefusedError
 from metaserver.operations import tokens
 from metaserver.operations.tokens import IssuedToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.team.scope import scope_of
+from metaserver.web.team.view import scope_of
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import FormPage, tried
 from metaserver.web.ui.forms import Form, Wording

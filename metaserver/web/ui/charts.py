@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from markupsafe import Markup
 
 from metaserver.web.ui import svg
-from metaserver.web.ui.labels import flags
+from metaserver.web.ui.svg import flags
 
 SLOTS = 48
 """The number of attempts that a strip shows."""

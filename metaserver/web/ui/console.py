@@ -20,8 +20,8 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import ask, declared, perform
 from metaserver.web.access.auth import AGAIN
+from metaserver.web.access.event_streams import while_held
 from metaserver.web.access.posted import fields
-from metaserver.web.access.stream_auth import while_held
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.live import Broadcaster, LiveParts
 from metaserver.web.ui.templates import Templates

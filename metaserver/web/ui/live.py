@@ -34,9 +34,9 @@ from aiohttp import hdrs, web
 
 from metaserver.base.compression import GZIP_BEGIN, deflated
 from metaserver.base.errors import MetaserverError
+from metaserver.web.access.aside import Measured
 from metaserver.web.access.encodings import Encoding, preferred
 from metaserver.web.access.event_streams import HEADERS, OpenStreams, write
-from metaserver.web.access.loop_time import Measured
 from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.assets import release
 

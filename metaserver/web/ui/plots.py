@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from metaserver.web.ui import svg
-from metaserver.web.ui.labels import Area, name_label
+from metaserver.web.ui.svg import Area, name_label
 
 SERIES = 8
 """The number of series with a colour, a glyph and a dash of their own in the style sheet."""

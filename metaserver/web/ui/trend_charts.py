@@ -15,8 +15,8 @@ from metaserver.boards.trends import DayUptime, Moment
 from metaserver.boards.windows import Window
 from metaserver.web.ui import svg
 from metaserver.web.ui.formatting import figure
-from metaserver.web.ui.labels import Area
 from metaserver.web.ui.plots import Axis
+from metaserver.web.ui.svg import Area
 
 WIDTH, HEIGHT = 400, 170
 PLOT = Area(52, 12, 388, 142)  # the rest is for ticks

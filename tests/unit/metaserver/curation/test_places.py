@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from metaserver.curation.candidates import MOST_MENTIONS, CandidateVote, ConsensusCandidate, Span
-from metaserver.curation.named import MOST_ENTRIES, NamedPlaces
 from metaserver.curation.places import placed
-from metaserver.curation.proteins import ReleaseProteins
+from metaserver.curation.proteins import MOST_ENTRIES, NamedPlaces, ReleaseProteins
 from metaserver.uniprot.directory import NamedEntry
 
 NAMES = {"P1": "EGF", "P2": "EGF receptor", "P3": "GRB2"}

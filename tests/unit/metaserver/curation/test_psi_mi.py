@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.curation import psi_mi
-from metaserver.curation.vocabulary import ROOTS, Entry, Vocabulary
+from metaserver.curation.psi_mi import ROOTS, Entry, Vocabulary
 from tests.shared import shared
 
 CONSTANTS = [one for one in vars(psi_mi).values() if isinstance(one, psi_mi.Term)]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from metaserver.base.errors import InputError
-from metaserver.curation import vocabulary
-from metaserver.curation.vocabulary import METHOD, ROOTS, TYPE, built_in, read_obo, to_table
+from metaserver.curation import psi_mi
+from metaserver.curation.psi_mi import METHOD, ROOTS, TYPE, built_in, read_obo, to_table
 from tests.shared import ROOT, shared
 
 
@@ -128,6 +128,6 @@ def test_a_file_is_read_up_to_its_limits(
     path = tmp_path / "long.obo"
     path.write_text(obo())
     read_obo(path)
-    monkeypatch.setattr(vocabulary, limit, 5)
+    monkeypatch.setattr(psi_mi, limit, 5)
     with pytest.raises(InputError, match="more than 5"):
         read_obo(path)

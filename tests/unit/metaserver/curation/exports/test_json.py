@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from metaserver.curation.exports.characters import unicode_tree
-from metaserver.curation.exports.json_ import read_json, schema, write_json
+from metaserver.curation.exports.finished import read_json, schema, write_json
 from tests.shared import ROOT
 from tests.unit.metaserver.curation.samples import SAMPLE, curations
 

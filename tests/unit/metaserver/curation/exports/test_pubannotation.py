@@ -4,7 +4,7 @@ import json
 
 from hypothesis import given, settings
 
-from metaserver.curation.exports.pubannotation import write_pubannotation
+from metaserver.curation.exports.bioc import write_pubannotation
 from tests.unit.metaserver.curation.samples import EGFR, SAMPLE, TEXT, curations
 
 

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given, settings
 
 from metaserver.curation.experiments import Experiment
-from metaserver.curation.exports.sda import write_sda
+from metaserver.curation.exports.mitab import write_sda
 from tests.unit.metaserver.curation.samples import DETAILED, SAMPLE, curations
 
 LINE = re.compile(r"[^()\n]+ \(uniprotkb:[^()\n]*\) [^()\n]+ \(MI:\d{4}\) [^()\n]+.*")

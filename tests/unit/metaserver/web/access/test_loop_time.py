@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from metaserver.web.access.loop_time import Measured
+from metaserver.web.access.aside import Measured
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.web.access.workbench import PLACES, ClientWorkbench
+from metaserver.web.access.aside import PLACES, ClientWorkbench
 from tests.integration.gated import burn
 from tests.waiting import until
 

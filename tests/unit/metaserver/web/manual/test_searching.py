@@ -1,7 +1,7 @@
 """Search in the documentation."""
 
 from metaserver.web.manual.library import library, split
-from metaserver.web.manual.searching import MOST, Search
+from metaserver.web.manual.pages import MOST_MATCHES, Search
 
 PAGE = """# Gold
 
@@ -56,4 +56,4 @@ def test_letters_that_fold_to_two_do_not_shift_the_passage() -> None:
 def test_the_documentation_itself_is_searched() -> None:
     search = Search(library().sections())
     assert search.find("timeout")[0].section.text
-    assert len(search.find("a")) == MOST
+    assert len(search.find("a")) == MOST_MATCHES

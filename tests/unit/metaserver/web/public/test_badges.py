@@ -3,7 +3,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from metaserver.base.states import ServerState
-from metaserver.web.public.badges import SHAPES, badge
+from metaserver.web.public.server_pages import SHAPES, badge
 
 
 @pytest.mark.parametrize("state", ServerState)

@@ -1,7 +1,14 @@
 """Held result files: for their team alone, for a while, and never more than fit."""
 
 from metaserver.operations.run_previews import RunPreview
-from metaserver.web.team.held_runs import MOST, MOST_BYTES, MOST_OF_TEAM, SECONDS, HeldRun, HeldRuns
+from metaserver.web.team.uploads import (
+    HELD_BYTES,
+    HELD_OF_TEAM,
+    HELD_SECONDS,
+    MOST_HELD,
+    HeldRun,
+    HeldRuns,
+)
 
 
 class Clock:
@@ -40,21 +47,21 @@ def test_a_file_is_for_its_team_alone_and_until_it_is_sent() -> None:
 def test_a_team_keeps_few_and_pushes_out_its_own() -> None:
     files = HeldRuns()
     red = files.keep(held("red"))
-    keys = [files.keep(held("blue")) for _ in range(MOST_OF_TEAM + 1)]
-    assert [files.get(key, "blue") is not None for key in keys] == [False, *[True] * MOST_OF_TEAM]
+    keys = [files.keep(held("blue")) for _ in range(HELD_OF_TEAM + 1)]
+    assert [files.get(key, "blue") is not None for key in keys] == [False, *[True] * HELD_OF_TEAM]
     assert files.get(red, "red") is not None
 
 
 def test_files_are_bounded_in_number_in_bytes_and_in_time() -> None:
     clock = Clock()
     files = HeldRuns(clock)
-    keys = [files.keep(held(f"team{number}")) for number in range(MOST + 1)]
+    keys = [files.keep(held(f"team{number}")) for number in range(MOST_HELD + 1)]
     assert files.get(keys[0], "team0") is None
-    assert files.get(keys[-1], f"team{MOST}") is not None
-    big = [files.keep(held(f"big{number}", MOST_BYTES // 2)) for number in range(3)]
-    assert files.get(keys[-1], f"team{MOST}") is None
+    assert files.get(keys[-1], f"team{MOST_HELD}") is not None
+    big = [files.keep(held(f"big{number}", HELD_BYTES // 2)) for number in range(3)]
+    assert files.get(keys[-1], f"team{MOST_HELD}") is None
     assert [files.get(key, f"big{n}") is not None for n, key in enumerate(big)] == [
         False, True, True,
     ]  # fmt: skip
-    clock.now = SECONDS + 1
+    clock.now = HELD_SECONDS + 1
     assert files.get(big[-1], "big2") is None

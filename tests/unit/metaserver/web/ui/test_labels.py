@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from metaserver.web.ui import plots
-from metaserver.web.ui.labels import Area, flags, name_label
+from metaserver.web.ui.svg import Area, flags, name_label
 
 WIDTH, FLOOR = 480, 136
 NAMES = ("p50", "p95", "p99", "limit")
