@@ -6,7 +6,7 @@ Only making the key is an operation. The key identifies the caller, as tokens id
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from metaserver.base.communications import Callback, CallingServer, Communication
 from metaserver.base.errors import CallbackError, CallbackFault, PeerError, Refusal, RefusedError
 from metaserver.base.records import ServerName
-from metaserver.base.states import Role
+from metaserver.base.states import Outcome, Role
 from metaserver.exchange.http.client import HttpClient
 from metaserver.exchange.protocols.becalm import BECALM, check_callback
 from metaserver.exchange.protocols.installed import installed_protocols
@@ -31,6 +31,9 @@ PREFIX = "bccb_"
 """How callback keys begin, which are not tokens."""
 PATH = "/becalm/saveAnnotations/{format}"
 DOCUMENTS = "/becalm/documents/{article:.+}"
+MOST_FETCHED = 100
+"""Articles that a server may fetch by one request."""
+SERVICE = "/{service:abstractserver|patentserver}/{format:json|tsv}"
 NO_ADDRESS = (
     "the hub does not know its own address: this is the one that you came by; if your server"
     " reaches it by another, the organiser sets web.url"
@@ -102,6 +105,16 @@ class Callbacks:
         if communication.about.article != article:
             raise CallbackError(CallbackFault.NO_DOCUMENT, "that is no document of this request")
         return await self._desk.document(communication)
+
+    async def documents(self, server: CallingServer, articles: Collection[str]) -> Sequence[bytes]:
+        """Return those of the articles that a server may fetch now, in their order.
+
+        Raises `PeerError` for too many.
+        """
+        if len(articles) > MOST_FETCHED:
+            message = f"expected at most {MOST_FETCHED} ids, got {len(articles):,}"
+            raise PeerError(Outcome.TOO_LARGE, message)
+        return await self._desk.documents(server, articles)
 
     def receiving(self, communication: Communication) -> AbstractContextManager[None]:
         """Hold the only place for a communication's callback; raises `CallbackError`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import sqlalchemy as sa
@@ -203,6 +203,15 @@ class CallbackDesk:
             message = "the article was sent with its request: register with documents = fetch"
             raise CallbackError(CallbackFault.NO_DOCUMENT, message)
         return await asyncio.to_thread(unpack, packed)
+
+    async def documents(self, server: CallingServer, articles: Collection[str]) -> Sequence[bytes]:
+        """Return those of the articles that a server may fetch now, in their order."""
+        async with self._store.reading() as connection:
+            packed = await communications.fetched(
+                connection, server.id, articles, self.clock(), self._awaited
+            )
+        there = [packed[article] for article in articles if article in packed]
+        return await asyncio.to_thread(lambda: [unpack(document) for document in there])
 
     def _is_late(self, communication: Communication) -> bool:
         waited = communication.id in self._awaited  # its time begins when the request is sent

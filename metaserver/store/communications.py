@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -102,6 +102,28 @@ async def document(connection: AsyncConnection, id_: int) -> bytes | None:
     """Return what an open communication's server may fetch, compressed, or None."""
     c = communications.c
     return await connection.scalar(sa.select(c.document).where(c.id == id_))
+
+
+async def fetched(
+    connection: AsyncConnection,
+    server_id: int,
+    articles: Collection[str],
+    now: float,
+    awaited: Collection[int],
+) -> Mapping[str, bytes]:
+    """Return what a server may fetch of these articles, compressed: of open communications.
+
+    Those that are `awaited` are open whatever their time.
+    """
+    c = communications.c
+    query = sa.select(c.article, c.document).where(
+        c.server_id == server_id,
+        c.article.in_(articles),
+        c.document.is_not(None),
+        c.closed_at.is_(None),
+        sa.or_(c.expires_at > now, c.id.in_(awaited)),
+    )
+    return {row.article: row.document for row in await connection.execute(query)}
 
 
 async def acknowledge(connection: AsyncConnection, id_: int, now: float) -> None:

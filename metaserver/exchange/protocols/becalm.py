@@ -7,7 +7,7 @@ at `saveAnnotations/{format}?apikey=KEY&communicationId=ID` (docs/protocols.md h
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -35,8 +35,22 @@ from metaserver.exchange.wire.report import Report
 from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
 
 NAME: Final = "BCMS"
-"""The hub's name, and the source of its documents."""
+"""The hub's name."""
 KEY: Final = "becalm_key"
+
+
+@dataclass(frozen=True)
+class DocumentService:
+    """A document service of TIPS, which servers post lists of ids to."""
+
+    ids: str  # the member of a request that has the ids
+    text: str  # the member of a document that has all but the title
+
+
+SERVICES: Final[Mapping[str, DocumentService]] = {
+    "abstractserver": DocumentService("abstracts", "text"),
+    "patentserver": DocumentService("patents", "abstractText"),
+}
 STATES: Final[Mapping[str, ReportedState]] = {
     "running": ReportedState.RUNNING,
     "working": ReportedState.OVERLOADED,
@@ -61,11 +75,11 @@ class Becalm:
 
     def check(self, server: Server) -> None:
         """Raise `ValueError` if the options are not valid."""
-        read_options(server.options, BecalmOptions)
+        _options(server)
 
     async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
         """Send the article, wait for the callback, and read the annotations."""
-        options = read_options(call.server.options, BecalmOptions)
+        options = _options(call.server)
         text = await call.text.plain()
         about = Exchanged(article=call.article, number=call.number, scope=call.scope)
         callback = await _called_back(channel, about, text, options, options.types)
@@ -78,7 +92,7 @@ class Becalm:
 
     async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
         """Ask for the state; None if the server says that it does not know."""
-        answer = (await _asked(channel, "getState", {})).get("data")
+        answer = (await _asked(channel, _options(server), "getState", {})).get("data")
         data: Mapping[str, Any] = as_type(answer, dict, "/data")
         said = member(data, "state", str, "/data")
         reported = STATES.get(said.strip().lower())
@@ -92,19 +106,25 @@ class Becalm:
 
     async def touch(self, channel: ServerChannel, server: Server) -> str:
         """Ask for the state, whatever it is."""
-        await _asked(channel, "getState", {})
+        await _asked(channel, _options(server), "getState", {})
         return "getState was answered"
 
     async def examine(
         self, open_channel: OpenChannel, server: Server
     ) -> AsyncIterator[ConformanceStep]:
         """Yield the steps of a wrong key, an unknown type and a request without documents."""
-        yield await _wrong_key(open_channel())
-        yield await _unknown_type(open_channel(), server)
-        yield await _no_documents(open_channel())
+        options = _options(server)
+        yield await _wrong_key(open_channel(), options)
+        yield await _unknown_type(open_channel(), options)
+        yield await _no_documents(open_channel(), options)
 
 
 BECALM: Final = Becalm()
+
+
+def _options(server: Server) -> BecalmOptions:
+    options: BecalmOptions = read_options(server.options, BecalmOptions)
+    return options
 
 
 def _shown(value: Any) -> str:
@@ -115,20 +135,25 @@ def _shown(value: Any) -> str:
 
 def check_callback(callback: Callback, article: ArticleId, server: Server, limits: Limits) -> None:
     """Raise `PeerError` if a callback cannot be read; its time grows with the body."""
-    options = read_options(server.options, BecalmOptions)
-    BecalmReading("", article, options, limits, Report()).read(callback)
+    BecalmReading("", article, _options(server), limits, Report()).read(callback)
 
 
-def document(article: ArticleId, text: str) -> Mapping[str, str]:
+def document(article: ArticleId, text: str, source: str) -> Mapping[str, str]:
     """Return an article with its text, as it is sent, or fetched."""
     title, _, rest = text.partition("\n")
     return {
         "document_id": article,
-        "source": NAME,
+        "source": source,
         "title": title,
         "abstractText": rest,
         "text": text,
     }
+
+
+def tips_document(service: DocumentService, fetched: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a fetched article as a document service of TIPS writes it."""
+    texts = {"title": fetched["title"], service.text: fetched["abstractText"]}
+    return {"externalId": fetched["document_id"], **texts}
 
 
 async def _called_back(
@@ -139,22 +164,21 @@ async def _called_back(
     types: Sequence[str],
 ) -> Callback:
     """Return the callback to a request; a server may bring it before it has acknowledged."""
-    served_document, served = document(about.article, text), None
+    served_document, served = document(about.article, text, options.source), None
     if options.documents == "fetch":
         served = msgspec.json.encode(served_document)
         served_document = {name: served_document[name] for name in ("document_id", "source")}
     async with channel.communication(about, served) as communication:
         refused, acknowledged = "", None
         if not communication.resumed:
-            expires = datetime.fromtimestamp(communication.expires_at, UTC)
             parameters = {
                 "communication_id": communication.id,
-                "expired": f"{expires:%Y-%m-%d %H:%M:%S}Z",
+                "expired": options.expires(communication.expires_at),
                 "types": types,
                 "documents": [served_document],
             }
             try:
-                await _asked(channel, "getAnnotations", parameters)
+                await _asked(channel, options, "getAnnotations", parameters)
             except PeerError as error:
                 if not communication.answered:
                     raise
@@ -172,7 +196,11 @@ async def _called_back(
 
 
 async def _asked(
-    channel: ServerChannel, method: str, parameters: Mapping[str, Any], key: str | None = None
+    channel: ServerChannel,
+    options: BecalmOptions,
+    method: str,
+    parameters: Mapping[str, Any],
+    key: str | None = None,
 ) -> Mapping[str, Any]:
     """Return a request's acknowledgement; raises `PeerError` if it was refused."""
     login = {channel.login.name: channel.login.secret} if channel.login else {KEY: ""}
@@ -182,7 +210,7 @@ async def _asked(
         "name": NAME,
         "method": method,
         **login,
-        "custom_parameters": {},
+        "custom_parameters": options.custom,
         "parameters": parameters,
     }
     request = Request(msgspec.json.encode(body), CONTENT_TYPE, statuses=None, accept=ACCEPT)
@@ -204,24 +232,23 @@ async def _asked(
 # -- conformance -----------------------------------------------------------------------------------
 
 
-async def _wrong_key(channel: ServerChannel) -> ConformanceStep:
+async def _wrong_key(channel: ServerChannel, options: BecalmOptions) -> ConformanceStep:
     """Return the step for a request with a wrong key: it must be refused."""
     name = "wrong key"
     if channel.login is None:
         message = "the hub sends no becalm_key: register the server with auth = body"
         return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
     try:
-        await _asked(channel, "getState", {}, _WRONG_KEY)
+        await _asked(channel, options, "getState", {}, _WRONG_KEY)
     except PeerError as error:
         return ConformanceStep(name=name, state=StepState.PASSED, message=f"refused: {error}")
     message = "a wrong becalm_key was answered with success: anybody can use the server"
     return ConformanceStep(name=name, state=StepState.WARNING, message=message)
 
 
-async def _unknown_type(channel: ServerChannel, server: Server) -> ConformanceStep:
+async def _unknown_type(channel: ServerChannel, options: BecalmOptions) -> ConformanceStep:
     """Return the step for a type that no server knows: it must be ignored."""
     name, article, text = "unknown type", ArticleId("conformance-type"), "MDM2\nbinds p53."
-    options = read_options(server.options, BecalmOptions)
     about = Exchanged(article=article, number=1)
     types = [*options.types, _UNKNOWN_TYPE]
     try:
@@ -234,14 +261,14 @@ async def _unknown_type(channel: ServerChannel, server: Server) -> ConformanceSt
     return ConformanceStep(name=name, state=StepState.PASSED, message="ignored")
 
 
-async def _no_documents(channel: ServerChannel) -> ConformanceStep:
+async def _no_documents(channel: ServerChannel, options: BecalmOptions) -> ConformanceStep:
     """Return the step of a request without documents: it must be refused in BeCalm's way."""
     name = "no documents"
     about = Exchanged(article=ArticleId("conformance-none"), number=1)
     try:
         async with channel.communication(about) as communication:
             parameters = {"communication_id": communication.id, "types": [], "documents": []}
-            await _asked(channel, "getAnnotations", parameters)
+            await _asked(channel, options, "getAnnotations", parameters)
     except PeerError as error:
         refused = error.outcome is Outcome.FAULT
         state = StepState.PASSED if refused else StepState.WARNING

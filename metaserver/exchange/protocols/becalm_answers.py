@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from lxml import etree
 from lxml.etree import _Element
+from msgspec import Meta
 
 from metaserver.base.communications import Callback
 from metaserver.base.errors import PeerError
@@ -103,7 +105,35 @@ class BecalmOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fie
 
     types: Words = ("GENE", "PROTEIN")  # that it is asked for
     documents: Literal["inline", "fetch"] = "inline"  # whether requests have the texts
+    source: Annotated[str, Meta(min_length=1, max_length=100)] = "BCMS"  # of all documents
+    expired: Literal["blank", "iso"] = "blank"  # between date and time: a blank, or T
+    custom_parameters: Words = ()  # NAME=VALUE, sent as they are
     protein_types: Words = ("GENE", "PROTEIN")  # whose database ids are read as accessions
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for given in self.custom_parameters:
+            if not given.partition("=")[1]:
+                raise ValueError(f"custom_parameters: {given[:40]!r}; expected NAME=VALUE")
+
+    @property
+    def custom(self) -> Mapping[str, str]:
+        """The custom parameters by name.
+
+        >>> BecalmOptions(custom_parameters=("apikey = K", "mode=a=b")).custom
+        {'apikey': 'K', 'mode': 'a=b'}
+        """
+        pairs = (given.partition("=") for given in self.custom_parameters)
+        return {name.strip(): value.strip() for name, _, value in pairs}
+
+    def expires(self, at: float) -> str:
+        """Return when a request expires, as its server reads it.
+
+        >>> BecalmOptions().expires(0), BecalmOptions(expired="iso").expires(0)
+        ('1970-01-01 00:00:00Z', '1970-01-01T00:00:00Z')
+        """
+        between = "T" if self.expired == "iso" else " "
+        return datetime.fromtimestamp(at, UTC).strftime(f"%Y-%m-%d{between}%H:%M:%SZ")
 
 
 class BecalmReading:

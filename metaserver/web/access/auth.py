@@ -58,8 +58,8 @@ from metaserver.web.access.visitor import VISITOR, Visitor, caller_of, remember
 
 log = logging.getLogger(__name__)
 
-CALLBACKS = ("/becalm/", "/api/saveAnnotations/")
-"""Path prefixes that servers call; the second is BeCalm's own."""
+CALLBACKS = ("/becalm/", "/api/saveAnnotations/", "/abstractserver/", "/patentserver/")
+"""Path prefixes that servers call; all but the first are BeCalm's own."""
 CALLBACKS_A_MINUTE = 6_000
 """Callbacks per server and minute, refused ones included."""
 CALLING = web.RequestKey("CALLING", CallingServer)

@@ -1,6 +1,7 @@
 """BeCalm servers' callbacks: `POST /becalm/saveAnnotations/{format}`.
 
-Servers that insist on it fetch their articles: `GET /becalm/documents/{article}`.
+Servers that insist on it fetch their articles: `GET /becalm/documents/{article}`, or as from the
+document services of TIPS, `POST /abstractserver/json`.
 
 Every answer is a BeCalm object, even if the gate or the server's key is the reason. The codes are
 BeCalm's own (docs/protocols.md).
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,9 +28,10 @@ from metaserver.base.errors import (
     UnavailableError,
 )
 from metaserver.base.states import Outcome
+from metaserver.exchange.protocols.becalm import SERVICES, tips_document
 from metaserver.exchange.protocols.becalm_answers import FORMATS
 from metaserver.exchange.protocols.plugin import AT_ONCE
-from metaserver.operations.callbacks import DOCUMENTS, PATH, Callbacks
+from metaserver.operations.callbacks import DOCUMENTS, PATH, SERVICE, Callbacks
 from metaserver.web.access.aside import aside
 from metaserver.web.access.auth import CALLING, calls_back
 from metaserver.web.access.bodies import pieces
@@ -38,7 +40,10 @@ from metaserver.web.access.headers import refusal_headers
 PATHS: Final = (PATH, "/api/saveAnnotations/{format}")
 AGAIN: Final[Mapping[str, str]] = {hdrs.RETRY_AFTER: "2"}
 _ID: Final = re.compile(r"[0-9]{1,10}")
+MOST_IDS_BYTES: Final = 2**16
+"""The most that a list of ids may take."""
 _SHOWN: Final = 500  # characters of an error
+_TO_BLANKS: Final = str.maketrans("\t\n\r", "   ")
 
 log = logging.getLogger(__name__)
 
@@ -87,13 +92,30 @@ class CallbackApi:
     def routes(self) -> list[web.RouteDef]:
         """Return a route for each address that servers know."""
         saving = [web.post(path, self.save) for path in PATHS]
-        return [*saving, web.get(DOCUMENTS, self.document)]
+        services = [web.post(path, self.documents) for path in (SERVICE, f"{SERVICE}/")]
+        return [*saving, *services, web.get(DOCUMENTS, self.document)]
 
     async def document(self, request: web.Request) -> web.Response:
         """Answer with an article, to the server that was asked about it, as long as it is."""
         server, article = request[CALLING], request.match_info["article"]
         number = _communication_id(request)
         return _sent(await self.callbacks.document(server, number, article), 200)
+
+    async def documents(self, request: web.Request) -> web.Response:
+        """Answer a list of ids with those that the server is asked about now, in their order."""
+        server, service = request[CALLING], SERVICES[request.match_info["service"]]
+        body = bytearray()
+        async for piece in pieces(request, MOST_IDS_BYTES):
+            body += piece
+        articles = _ids(bytes(body), service.ids)
+        found = [
+            tips_document(service, msgspec.json.decode(document, type=dict[str, str]))
+            for document in await self.callbacks.documents(server, articles)
+        ]
+        if request.match_info["format"] == "json":
+            return _sent(msgspec.json.encode(found), 200)
+        lines = ["\t".join(map(_cell, document.values())) + "\n" for document in found]
+        return _sent("".join(lines).encode(), 200, kind="text/tab-separated-values")
 
     async def save(self, request: web.Request) -> web.Response:
         """Take an answer; nothing of the body is read before its communication is known."""
@@ -153,6 +175,21 @@ def _communication_id(request: web.Request) -> int:
     return int(text)
 
 
+def _ids(body: bytes, name: str) -> Sequence[str]:
+    """Return the ids in a request to a document service; raises `PeerError`."""
+    try:
+        given = msgspec.json.decode(body, type=dict[str, list[str | int]])[name]
+    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError) as error:
+        message = f'expected an object with an array of ids, {{"{name}": ["17060459"]}}'
+        raise PeerError(Outcome.SHAPE, message) from error
+    return list(dict.fromkeys(map(str, given)))
+
+
+def _cell(text: str) -> str:
+    """Return a text as a cell of TSV, as long as before: offsets are counted in it."""
+    return text.translate(_TO_BLANKS)
+
+
 def _refused(
     error: BecalmCode, message: str, headers: Mapping[str, str] | None = None
 ) -> web.Response:
@@ -172,10 +209,16 @@ def _answer(
     return _sent(msgspec.json.encode(value), status, headers)
 
 
-def _sent(body: bytes, status: int, headers: Mapping[str, str] | None = None) -> web.Response:
+def _sent(
+    body: bytes,
+    status: int,
+    headers: Mapping[str, str] | None = None,
+    *,
+    kind: str = "application/json",
+) -> web.Response:
     return web.Response(
         body=body,
         status=status,
-        content_type="application/json",
+        content_type=kind,
         headers={hdrs.CACHE_CONTROL: "no-store", **(headers or {})},
     )
