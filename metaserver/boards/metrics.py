@@ -144,6 +144,7 @@ class HubProcesses(NamedTuple):
 
     workers: int = 1
     webs: int = 1
+    blocked: int = 0
     unheld: int = 0
     follower_lag: float = 0.0
     since_renewal: float = 0.0
@@ -321,6 +322,11 @@ def _of_processes(members: HubProcesses) -> Iterable[Metric]:
     workers.add_metric(("worker",), members.workers)
     workers.add_metric(("web",), members.webs)
     yield workers
+    yield GaugeMetricFamily(
+        "metaserver_workers_blocked",
+        "Living processes with lanes that can store nothing.",
+        members.blocked,
+    )
     yield GaugeMetricFamily(
         "metaserver_lanes_unheld", "Lanes to be at work that no process holds.", members.unheld
     )

@@ -113,6 +113,12 @@ def add_serve(parser: ArgumentParser) -> None:
         default=ProcessRole.ALL,
         help="pages, lanes or (default) both; a hub of several processes needs PostgreSQL",
     )
+    parser.add_argument(
+        "--health",
+        metavar="HOST:PORT",
+        default="",
+        help="of --role worker: where /healthz and /readyz answer monitors (default: nowhere)",
+    )
 
 
 def add_doctor(parser: ArgumentParser) -> None:

@@ -77,6 +77,7 @@ async def open_hub(
         ) as client,
     ):
         member = HubMember(store, role)
+        member.key = client.keyring.digest
         leader = Leader(store, member)
         led = store.fenced(leader.require)
         scheduler = Scheduler(
@@ -94,6 +95,7 @@ async def open_hub(
                 members=lambda: HubProcesses(
                     workers=member.workers,
                     webs=member.webs,
+                    blocked=int(bool(store.blocked)) if member.is_alone else member.blocked,
                     unheld=member.unheld,
                     follower_lag=0.0 if member.is_alone else follower.lag,
                     since_renewal=member.seconds_since_renewal,

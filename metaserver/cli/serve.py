@@ -8,10 +8,11 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
 from aiohttp import web
 
 from metaserver.base import files
@@ -37,6 +38,7 @@ from metaserver.store import tokens
 from metaserver.store.opening import wait_for
 from metaserver.store.place import PostgresUrl
 from metaserver.store.store import open_store
+from metaserver.web.public.open_pages import health_app
 from metaserver.web.server import serve_app
 from metaserver.web.service import make_service_app
 
@@ -53,9 +55,15 @@ def dealt_by_queue(place: PostgresUrl, holder: LaneHolder) -> Dealer:
 
 
 async def work_lanes(
-    settings: Settings, dealt: Callable[[PostgresUrl, LaneHolder], Dealer] = dealt_by_queue
+    settings: Settings,
+    dealt: Callable[[PostgresUrl, LaneHolder], Dealer] = dealt_by_queue,
+    *,
+    health: tuple[str, int] | None = None,
 ) -> None:
-    """Work lanes that are dealt to this process, until cancelled; then release them at once."""
+    """Work lanes that are dealt to this process, until cancelled; then release them at once.
+
+    At the address `health`, a host and a port, monitors ask how it is.
+    """
     place = settings.place()
     assert isinstance(place, PostgresUrl)
     async with (
@@ -71,7 +79,7 @@ async def work_lanes(
     ):
         member = HubMember(store, ProcessRole.WORKER)
         works = PhaseWorks(store, client, settings, FencedRecorder(store, member), clock=time.time)
-        member.is_unfit = works.is_unfit
+        member.lacks, member.key = works.lacks, client.keyring.digest
         source = LaneSource(
             may_take=works.may_take,
             make=works.make,
@@ -80,11 +88,22 @@ async def work_lanes(
         )
         holder = LaneHolder(store, source, member)
         holder.dealer = dealt(place, holder)
+
+        def is_ready() -> bool:
+            return not member.is_fenced and store.blocked is None
+
         try:
-            async with asyncio.TaskGroup() as group:
+            async with AsyncExitStack() as stack:
+                said = f"working as {member.id}"
+                if health is not None:
+                    host, port = health
+                    served = msgspec.structs.replace(settings.web, host=host, port=port)
+                    app = serve_app(health_app(is_ready), served)
+                    said += f", its health at {await stack.enter_async_context(app)}"
+                group = await stack.enter_async_context(asyncio.TaskGroup())
                 group.create_task(member.run(), name="membership")
                 group.create_task(holder.run(), name="lanes")
-                say_ready(f"working as {member.id}")
+                say_ready(said)
         finally:
             with suppress(UnavailableError):
                 await member.leave()
@@ -109,10 +128,22 @@ def main(args: argparse.Namespace) -> int:
             "several processes need a store in PostgreSQL; expected `store: postgresql://...` in"
             " config.yaml, or `metaserver serve` alone",
         )
-    return run_to_end(_serve(settings, role))
+    if args.health and role is not ProcessRole.WORKER:
+        raise InputError("--health", "is for --role worker; others answer at web.host and web.port")
+    return run_to_end(_serve(settings, role, _read_health(args.health)))
 
 
-async def _serve(settings: Settings, role: ProcessRole) -> int:
+def _read_health(address: str) -> tuple[str, int] | None:
+    """Return the host and port in `HOST:PORT`; None for an empty text."""
+    if not address:
+        return None
+    host, _, port = address.rpartition(":")
+    if not host or not port.isascii() or not port.isdecimal() or not 0 <= int(port[:6]) < 2**16:
+        raise InputError("--health", f"expected HOST:PORT such as 127.0.0.1:8021, got {address!r}")
+    return host.strip("[]"), int(port)
+
+
+async def _serve(settings: Settings, role: ProcessRole, health: tuple[str, int] | None) -> int:
     allowed = prepare_process()
     logs.configure(form=settings.logs.format, level=settings.logs.level)
     if shortage := allowed.shortage():
@@ -120,7 +151,7 @@ async def _serve(settings: Settings, role: ProcessRole) -> int:
     await wait_for(settings.place())
     with tracing.exporting(version("biocreative-metaserver")):
         if role is ProcessRole.WORKER:
-            await work_lanes(settings)
+            await work_lanes(settings, health=health)
             return 0
         async with (
             open_service(settings, role=role) as hub,

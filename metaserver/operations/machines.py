@@ -14,7 +14,9 @@ from metaserver.store import leases
 class ProcessDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A hub process; `idle` is the time since it was seen, in seconds.
 
-    `role` is `all`, `web` or `worker`. A process that does not live has lost its lanes.
+    `role` is `all`, `web` or `worker`. A process that does not live has lost its lanes. `blocked`
+    says why it can store nothing, `lacks` what keeps it from working some servers, so that others
+    have its share; each empty if nothing does.
     """
 
     process: str
@@ -26,6 +28,8 @@ class ProcessDetail(msgspec.Struct, frozen=True, kw_only=True):
     idle: float
     lives: bool
     leads: bool
+    blocked: str
+    lacks: str
 
 
 class MachinesDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +54,7 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
         census = await leases.census(connection)
     member, held = hub.phases.member, hub.phases.scheduler.lanes.holder.engine.count
     own_lanes = {member.id: held} if member.is_alone else {}
+    own_block = {member.id: hub.store.blocked or ""} if member.is_alone else {}
     return MachinesDetail(
         processes=tuple(
             ProcessDetail(
@@ -62,6 +67,8 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
                 idle=process.idle,
                 lives=process.lives,
                 leads=leader is not None and leader.process == process.id,
+                blocked=own_block.get(process.id, process.blocked),
+                lacks=process.lacks,
             )
             for process in processes
         ),

@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -47,12 +48,14 @@ class HubMember:
     def __init__(self, store: Store, role: ProcessRole) -> None:
         self.role = role
         self.held: Callable[[], int] = lambda: 0
-        self.is_unfit: Callable[[], bool] = lambda: False  # to work some phase
+        self.lacks: Callable[[], str] = str  # what keeps it from working some lanes
+        self.key: Callable[[], str] = str  # the digest of its key
         self.webs = 1  # living processes with pages, this one among them
         self.due = 0  # lanes
         self.unheld = 0  # of those
         self.workers = 1  # living processes that work lanes
-        self.sharing = 1  # of those, the ones that can work all phases
+        self.sharing = 1  # of those, the ones that can work all lanes
+        self.blocked = 0  # of those, the ones that can store nothing
         self.counts = NOTHING  # of this process, since it was started
         self.totals = NOTHING  # of all processes, since this one was started
         self._counted: Mapping[str, LeaseCounts] = {}  # how those were stored when it looked last
@@ -119,6 +122,7 @@ class HubMember:
                 if self._lease.connected_at is not None:
                     log.warning("the lease of this process cannot be renewed: %s", error)
                 self._lease.lost()
+                self._store.try_to_write()  # it may be the disk
             await asyncio.sleep(TICK_SECONDS * random.uniform(*JITTER))
         await asyncio.Event().wait()
 
@@ -126,8 +130,7 @@ class HubMember:
         await self.enter()
         began = _now()
         async with self._store.renewing() as connection:
-            capacity = 0 if self.is_unfit() else self._process.capacity
-            renewed = await leases.renew(connection, self.id, self.held(), capacity, self.counts)
+            renewed = await leases.renew(connection, self._present(), self.counts)
             census = await leases.census(connection)
             counted = await leases.counted(connection)
         if not renewed:
@@ -139,7 +142,20 @@ class HubMember:
         self.due, self.unheld = census.due, census.unheld
         self.webs = max(1, census.webs)
         self.workers, self.sharing = census.workers, census.sharing
+        self.blocked = census.blocked
+        if self.blocked and self._store.blocked is None:
+            self._store.try_to_write()  # nothing of its own may need to be stored
         self._add(counted)
+
+    def _present(self) -> Process:
+        """Return the process as it is now."""
+        return replace(
+            self._process,
+            lanes=self.held(),
+            blocked=self._store.blocked or "",
+            lacks=self.lacks(),
+            key=self.key(),
+        )
 
     def count(
         self, *, taken_over: int = 0, turns: int = 0, refused: int = 0, missed: int = 0

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import Corpus, LaneKey, LaneReport, TakenLane
@@ -21,6 +21,7 @@ from metaserver.exchange.http.client import HttpClient
 from metaserver.lanes.events import AttemptEnded, LaneChanged, Recorder
 from metaserver.lanes.lane import Lane
 from metaserver.phases.restore import articles_of, asked_tasks, vocabulary_of
+from metaserver.store import leases
 from metaserver.store import phases as stored_phases
 from metaserver.store import servers as stored_servers
 from metaserver.store.reader import ReadStore
@@ -102,7 +103,7 @@ def answered_of(tasks: Sequence[TaskPlugin]) -> Sequence[AnsweredTask]:
 # -- the phases of a process that works lanes alone ------------------------------------------------
 
 UNFIT_SECONDS = 300.0
-"""Time until a phase is tried again that this process cannot work, as it lacks its release."""
+"""Time until lanes are tried again that this process cannot work, as it lacks what they need."""
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,13 @@ class _Known:
     phase: Phase
     gold: frozenset[TaskName]
     work: PhaseWork
+
+
+class _Lack(NamedTuple):
+    """The lack of what lanes need, until they are tried again by the loop's clock."""
+
+    until: float
+    reason: str
 
 
 class PhaseWorks:
@@ -134,24 +142,39 @@ class PhaseWorks:
         self._recorder = recorder
         self._clock = clock
         self._known: dict[int, _Known] = {}
-        self._unfit: dict[int, float] = {}  # phases, until when
+        self._unfit: dict[int | LaneKey, _Lack] = {}  # for phases, or lanes
         self._servers: dict[LaneKey, RegisteredServer] = {}
         self._reports: dict[LaneKey, LaneReport] = {}
 
     def may_take(self, key: LaneKey) -> bool:
-        """Return whether this process can work a lane's phase, as far as it knows."""
-        return self._unfit.get(key.phase_id, 0.0) <= asyncio.get_running_loop().time()
+        """Return whether this process can work a lane, as far as it knows."""
+        self._forget_old_lacks()
+        return not self._unfit.keys() & {key, key.phase_id}
 
-    def is_unfit(self) -> bool:
-        """Return whether there is a phase that this process cannot work: others have its share."""
+    def lacks(self) -> str:
+        """Return why there are lanes that this process cannot work, so that others have its share.
+
+        Empty if it can work all of them.
+        """
+        self._forget_old_lacks()
+        return "; ".join(sorted({lack.reason for lack in self._unfit.values()}))
+
+    def _forget_old_lacks(self) -> None:
         now = asyncio.get_running_loop().time()
-        return any(until > now for until in self._unfit.values())
+        self._unfit = {key: lack for key, lack in self._unfit.items() if lack.until > now}
+
+    def _lack(self, keys: Iterable[int | LaneKey], reason: str) -> None:
+        log.warning("lanes are left to other processes: %s", reason)
+        lack = _Lack(asyncio.get_running_loop().time() + UNFIT_SECONDS, reason)
+        self._unfit |= dict.fromkeys(keys, lack)
 
     async def make(self, taken_lanes: Sequence[TakenLane]) -> Sequence[Lane]:
         """Return the lanes that were taken, ready to work; without those that it cannot work."""
         lanes: list[Lane] = []
         async with self._store.reading() as connection:
             registered = {server.id: server for server in await stored_servers.list_all(connection)}
+            others = await leases.holders_of_other_keys(connection, self._client.keyring.digest())
+        taken_lanes = self._openable(taken_lanes, registered, others)
         for phase_id in sorted({taken_lane.state.key.phase_id for taken_lane in taken_lanes}):
             try:
                 work = await self._work(phase_id)
@@ -159,8 +182,7 @@ class PhaseWorks:
                 log.warning("phase %d cannot be read now: %s", phase_id, error.reason)
                 continue
             except Exception as error:
-                log.warning("phase %d cannot be worked by this process: %s", phase_id, error)
-                self._unfit[phase_id] = asyncio.get_running_loop().time() + UNFIT_SECONDS
+                self._lack([phase_id], f"phase {phase_id} cannot be worked here: {error}")
                 continue
             if work is None:
                 continue
@@ -170,6 +192,33 @@ class PhaseWorks:
                 if taken_lane.state.key.phase_id == phase_id
             )
         return lanes
+
+    def _openable(
+        self,
+        taken_lanes: Sequence[TakenLane],
+        registered: Mapping[int, RegisteredServer],
+        others: Collection[str],
+    ) -> Sequence[TakenLane]:
+        """Return the lanes whose servers' secrets this process can open.
+
+        If no process at `others`, machines, has another key, these secrets are lost: all lanes are
+        returned, so that attempts say so.
+        """
+        sealed = {
+            taken_lane.state.key: registered[taken_lane.state.key.server_id].server
+            for taken_lane in taken_lanes
+        }
+        closed = {
+            key: server.name
+            for key, server in sealed.items()
+            if server.access.sealed and not self._client.keyring.opens(server.access.sealed)
+        }
+        if not closed or not others:
+            return taken_lanes
+        path = self._settings.key_file()
+        message = f"{path} does not open the credentials of {', '.join(sorted(closed.values()))}"
+        self._lack(closed, f"{message}; another key is on {', '.join(sorted(others))}")
+        return [lane for lane in taken_lanes if lane.state.key not in closed]
 
     def ended(self, key: LaneKey, failure: Exception | None) -> None:
         """Note a lane's end."""

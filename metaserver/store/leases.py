@@ -25,6 +25,8 @@ LEASE_SECONDS = 5.0
 """A process that was not seen for this long has lost its lanes."""
 GONE_SECONDS = 60.0
 """A lost process' row is deleted after this time."""
+MOST_SAID = 500
+"""The maximum length of what a process says is wrong, in characters."""
 ALONE = 1e18
 """The time at which the only process of a store is seen last: its leases do not run out."""
 
@@ -67,7 +69,9 @@ NOTHING = LeaseCounts()
 class Process:
     """A process of a hub, as it is stored.
 
-    `up` and `idle` are the times since its start, and since it was seen, in seconds.
+    `up` and `idle` are the times since its start, and since it was seen, in seconds. `blocked` says
+    why it can store nothing, `lacks` what keeps it from working some lanes, so that it has no share
+    of them; each empty if nothing does. `key` is the digest of the key that opens credentials.
     """
 
     id: str
@@ -76,6 +80,9 @@ class Process:
     version: str
     capacity: int
     lanes: int = 0
+    blocked: str = ""
+    lacks: str = ""
+    key: str = ""
     up: float = 0.0
     idle: float = 0.0
 
@@ -113,21 +120,23 @@ async def enter(connection: AsyncConnection, process: Process, *, alone: bool) -
     )
 
 
-async def renew(
-    connection: AsyncConnection,
-    process: str,
-    lane_count: int,
-    capacity: int,
-    counts: LeaseCounts = NOTHING,
-) -> bool:
-    """Renew the leases of a process that holds `lane_count` lanes; False if it was given up.
+async def renew(connection: AsyncConnection, process: Process, counts: LeaseCounts) -> bool:
+    """Renew the leases of a process, and store how it is; False if it was given up.
 
-    Without a `capacity` it has no share of the lanes, though it may hold some.
+    If it `lacks` anything it has no share of the lanes, though it may hold some.
     """
     renewed = await connection.execute(
         sa.update(workers)
-        .where(workers.c.id == process)
-        .values(seen=database_now(), lanes=lane_count, capacity=capacity, **counts._asdict())
+        .where(workers.c.id == process.id)
+        .values(
+            seen=database_now(),
+            lanes=process.lanes,
+            capacity=0 if process.lacks else process.capacity,
+            blocked=process.blocked[:MOST_SAID],
+            lacks=process.lacks[:MOST_SAID],
+            key=process.key,
+            **counts._asdict(),
+        )
     )
     return bool(renewed.rowcount)
 
@@ -180,11 +189,21 @@ async def processes(connection: AsyncConnection) -> Sequence[Process]:
             version=row.version,
             capacity=row.capacity,
             lanes=row.lanes,
+            blocked=row.blocked,
+            lacks=row.lacks,
+            key=row.key,
             up=max(0.0, row.up),
             idle=max(0.0, row.idle),
         )
         for row in await connection.execute(query.order_by(workers.c.started_at, workers.c.id))
     ]
+
+
+async def holders_of_other_keys(connection: AsyncConnection, key: str) -> Set[str]:
+    """Return the machines of living processes whose key for credentials has another digest."""
+    others = workers.c.key.not_in(["", key])
+    query = sa.select(workers.c.host).where(workers.c.id.in_(_LIVING), others)
+    return set((await connection.execute(query)).scalars())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,6 +213,7 @@ class Census:
     webs: int
     workers: int
     sharing: int  # of those workers: they have a share of the lanes
+    blocked: int  # of those workers: they can store nothing
     due: int
     unheld: int  # of those that are due
 
@@ -206,12 +226,15 @@ async def census(connection: AsyncConnection) -> Census:
         living.where(workers.c.role != ProcessRole.WORKER.value),
         living.where(workers.c.role != ProcessRole.WEB.value),
         living.where(workers.c.role != ProcessRole.WEB.value, workers.c.capacity > 0),
+        living.where(workers.c.role != ProcessRole.WEB.value, workers.c.blocked != ""),
         due,
         due.where(_free(settled=True)),
     )
     result = await connection.execute(sa.select(*(count.scalar_subquery() for count in counts)))
-    webs, working, sharing, lanes_due, unheld = result.one()
-    return Census(webs=webs, workers=working, sharing=sharing, due=lanes_due, unheld=unheld)
+    webs, working, sharing, blocked, lanes_due, unheld = result.one()
+    return Census(
+        webs=webs, workers=working, sharing=sharing, blocked=blocked, due=lanes_due, unheld=unheld
+    )
 
 
 # -- orders ----------------------------------------------------------------------------------------

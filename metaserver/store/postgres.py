@@ -41,7 +41,7 @@ from metaserver.store.schema import (
     stored_schema,
     upgrade,
 )
-from metaserver.store.writer import Writer, stale_error
+from metaserver.store.writer import TRIAL_BYTES, Writer, stale_error
 
 # -- the driver of PostgreSQL, asyncpg, whose errors are made to say no values of rows -------------
 # An error's words go into logs and onto pages. By themselves they have a DETAIL, which shows the
@@ -373,8 +373,12 @@ FROM unnest($1::int[], $2::int[], $3::bigint[], $4::int[])
   AS made (phase_id, server_id, serial, cursor)
 WHERE lanes.phase_id = made.phase_id AND lanes.server_id = made.server_id
 """
-_TRIAL = "UPDATE hub_keys SET value = value"
-"""Changes nothing, and fails if nothing can be written: a read-only server, a full disk."""
+_TRIAL = """
+CREATE TABLE trial_of_{process} AS
+SELECT repeat('x', 1024) AS filling FROM generate_series(1, {bytes} / 1024);
+DROP TABLE trial_of_{process}
+"""
+"""Fails if nothing can be written: a read-only server, a disk without space for new pages."""
 
 
 class PostgresWriter(Writer):
@@ -444,7 +448,9 @@ class PostgresWriter(Writer):
         self, connection: PgConnection, batch: Sequence[AttemptRecord]
     ) -> Sequence[int | HubError]:
         if not batch:
-            await connection.execute(_TRIAL)
+            await connection.execute(
+                _TRIAL.format(process=connection.get_server_pid(), bytes=TRIAL_BYTES)
+            )
             return []
         standings = await _standings(connection, {entry.lane for entry in batch})
         stored = await _known(connection, batch) if self._unheard else {}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import sqlalchemy as sa
@@ -28,7 +30,7 @@ from metaserver.store.schema import (
     upgrade,
 )
 from metaserver.store.tables import answers, attempts, lanes, raw_answers
-from metaserver.store.writer import Writer, stale_error
+from metaserver.store.writer import TRIAL_BYTES, Writer, stale_error
 
 BUSY_SECONDS = 5.0
 LOG_BYTES = 2**24
@@ -217,6 +219,7 @@ def _commit(
     with engine.begin() as connection:
         if not batch:
             connection.exec_driver_sql("PRAGMA user_version = 0")
+            _require_space(engine)
             return []
         standings = _standings(connection, {entry.lane for entry in batch})
         serials = list(rows.numbered(batch, standings))
@@ -224,6 +227,13 @@ def _commit(
         if fresh:
             _insert(connection, inserts, rows.rows_of(fresh))
     return [serial or stale_error() for serial in serials]
+
+
+def _require_space(engine: sa.Engine) -> None:
+    """Raise `OSError` if the disk of a file has no space."""
+    assert engine.url.database is not None
+    with TemporaryFile(dir=Path(engine.url.database).parent) as file:
+        os.posix_fallocate(file.fileno(), 0, TRIAL_BYTES)
 
 
 def _insert(connection: sa.Connection, inserts: _Inserts, batch_rows: rows.BatchRows) -> None:

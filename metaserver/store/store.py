@@ -63,6 +63,10 @@ class Store(ReadStore):
         """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
+    def try_to_write(self) -> None:
+        """Have a trial write made soon, though nothing waits: `blocked` then says if it failed."""
+        self._writer.wake()
+
     @property
     def failed_writes(self) -> int:
         """The number of failed writes; if a connection broke, a failed write may be stored all the

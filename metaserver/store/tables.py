@@ -312,6 +312,9 @@ workers = sa.Table(
     sa.Column("turns", Large, nullable=False, server_default=sa.text("0")),
     sa.Column("refused", Large, nullable=False, server_default=sa.text("0")),
     sa.Column("missed", Large, nullable=False, server_default=sa.text("0")),
+    sa.Column("blocked", sa.String, nullable=False, server_default=""),  # why it stores nothing
+    sa.Column("lacks", sa.String, nullable=False, server_default=""),  # what keeps it from lanes
+    sa.Column("key", sa.String(16), nullable=False, server_default=""),  # `Keyring.digest`
 )
 
 leader = sa.Table(

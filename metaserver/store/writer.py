@@ -18,6 +18,7 @@ from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.store.database import is_there_already, said, unavailable
 
 MAX_BATCH = 256
+TRIAL_BYTES = 2**20
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,8 @@ class Writer(ABC):
     async def _commit(self, batch: Sequence[AttemptRecord]) -> Sequence[int | HubError]:
         """Write a batch in one transaction; return each entry's serial, an error for a stale entry.
 
-        An empty batch is a trial write that changes nothing.
+        An empty batch is a trial, which needs `TRIAL_BYTES` of space and changes nothing: on a full
+        disk small changes fit into pages that are there, and answers do not.
         """
 
     @abstractmethod
@@ -79,6 +81,10 @@ class Writer(ABC):
         """Record that a write failed: nothing more is written until a trial succeeds."""
         self.failed_writes += 1
         self._block(reason)
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Write what waits; if nothing does, make a trial."""
         self._wake.set()
 
     async def run(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -160,7 +160,9 @@ async def a_fault(folder: Path, fault: Fault, *, within: Path | None = None) -> 
 
             async def noticed() -> bool:
                 logs = [line for name in WORKERS for line in hub.processes[name].log]
-                return any("nothing can be stored" in line for line in logs)
+                if not any("nothing can be stored" in line for line in logs):
+                    return False
+                return fault is not full or not any(await ready(hub))
 
             await fault(database, noticed)
             await until(lambda: answers(hub))
@@ -178,4 +180,9 @@ async def a_fault(folder: Path, fault: Fault, *, within: Path | None = None) -> 
 
 async def answers(hub: Fleet) -> bool:
     """Return whether both processes with pages are ready again."""
-    return all([await hub.processes[web].is_ready(hub.session) for web in WEBS])
+    return all(await ready(hub))
+
+
+async def ready(hub: Fleet) -> Sequence[bool]:
+    """Return of each process with pages whether it is ready."""
+    return [await hub.processes[web].is_ready(hub.session) for web in WEBS]

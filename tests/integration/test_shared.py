@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -12,6 +13,7 @@ import asyncpg
 import msgspec
 import pytest
 import sqlalchemy as sa
+from aiohttp import ClientSession
 from prometheus_client.parser import text_string_to_metric_families
 
 from metaserver.base.errors import StaleLaneError, UnavailableError
@@ -22,7 +24,9 @@ from metaserver.boards.forecast import KEPT, MeasuredPace
 from metaserver.boards.metrics import Metrics
 from metaserver.boards.windows import ServerWindow, Window
 from metaserver.cli.serve import work_lanes
+from metaserver.operations.machines import MachinesDetail
 from metaserver.phases import follower, shared_dealing
+from metaserver.phases import work as phases_work
 from metaserver.phases.holder import Dealer, OwnDealer
 from metaserver.phases.membership import FencedRecorder, HubMember
 from metaserver.phases.shared_dealing import SharedDealer
@@ -180,13 +184,13 @@ NAME = ServerName("blue-1")
 
 @asynccontextmanager
 async def due(
-    folder: Path, url: str = "http://127.0.0.1:9/", *, is_due: bool = True
+    folder: Path, url: str = "http://127.0.0.1:9/", *, is_due: bool = True, **access: str
 ) -> AsyncIterator[Sequence[Running]]:
     """Run two processes with pages, and a lane that is to be at work; no worker lives."""
     async with two(folder) as (first, second):
         await plan_phase(first)
         await first.do("teams.create", team="blue")
-        await first.do("servers.register", first.team("blue"), server=NAME, url=url)
+        await first.do("servers.register", first.team("blue"), server=NAME, url=url, **access)
         await first.do("phases.open", phase="test")
         async with first.service.store.writing() as connection:
             registered = await servers.get(connection, NAME)
@@ -249,10 +253,12 @@ async def test_each_process_has_the_states_that_the_leader_stores(tmp_path: Path
 
 
 @asynccontextmanager
-async def worker(running: Running, folder: Path) -> AsyncIterator[None]:
+async def worker(
+    running: Running, folder: Path, *, health: tuple[str, int] | None = None
+) -> AsyncIterator[None]:
     """Run a process that works lanes alone, on a machine of its own."""
     given = msgspec.structs.replace(running.service.settings, folder=str(folder / "worker"))
-    task = asyncio.create_task(work_lanes(given))
+    task = asyncio.create_task(work_lanes(given, health=health))
     try:
         yield
     finally:
@@ -295,6 +301,83 @@ async def test_each_process_counts_what_workers_store_while_it_lives(
         async with process(tmp_path) as third:
             await third.caught_up()
             assert counted(third)["metaserver_attempts_total"] == 0  # it counts from its start
+
+
+async def machines(running: Running) -> MachinesDetail:
+    detail = await running.do("hub.machines")
+    assert isinstance(detail, MachinesDetail)
+    return detail
+
+
+async def test_a_worker_that_can_store_nothing_is_seen_by_each_process(tmp_path: Path) -> None:
+    blocked = Process(id="w", host="b", role="worker", version="1", capacity=9, blocked="disk full")
+    async with process(tmp_path) as running:
+        store = running.service.store
+        async with store.writing() as connection:
+            await leases.enter(connection, blocked, alone=False)
+            await leases.renew(connection, blocked, LeaseCounts())
+            await connection.execute(  # it lives, however slow the machine is
+                sa.update(workers).where(workers.c.id == "w").values(seen=workers.c.seen + 3_600)
+            )
+        await until(lambda: counted(running)["metaserver_workers_blocked"] == 1)
+        assert [one.blocked for one in (await machines(running)).processes] == ["", "disk full"]
+        assert store.blocked is None  # it has tried
+
+
+@pytest.mark.slow
+async def test_a_server_is_left_to_processes_that_have_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phases_work, "UNFIT_SECONDS", 1.0)
+    secret = {"auth": "bearer", "secret": "a-secret-of-blue"}
+    async with asked_server() as asked, due(tmp_path, asked.url, **secret) as (first, second):
+        key = first.service.settings.key_file()
+        other = tmp_path / "worker" / key.name
+        async with worker(first, tmp_path):
+            lacking: list[str] = []
+
+            async def is_shown() -> bool:
+                lacking[:] = [one.lacks for one in (await machines(second)).processes if one.lacks]
+                return bool(lacking)
+
+            await until(is_shown)
+            assert f"{other} does not open the credentials of {NAME}" in lacking[0]
+            assert "another key is on" in lacking[0]
+            assert not counted(first)["metaserver_attempts_total"]  # nothing is charged
+            other.parent.mkdir(exist_ok=True)
+            shutil.copy(key, other)
+            await all_in(ServerState.FINISHED, first)
+        assert counted(first)["metaserver_attempts_total"] == len(asked.texts)
+
+
+@pytest.mark.slow
+async def test_a_worker_answers_monitors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with (
+        process(tmp_path) as running,
+        worker(running, tmp_path, health=("127.0.0.1", 0)),
+        ClientSession() as monitor,
+    ):
+        said: list[str] = []
+
+        def is_working() -> bool:
+            said.append(capsys.readouterr().err)
+            return "its health at" in said[-1]
+
+        await until(is_working)
+        address = said[-1].split()[-1]
+
+        async def status(path: str) -> int:
+            async with monitor.get(address + path) as answer:
+                return answer.status
+
+        async def is_ready() -> bool:
+            return await status("readyz") == 200
+
+        await until(is_ready)
+        assert await status("healthz") == 200
+        assert await status("metrics") == await status("") == 404
 
 
 async def test_a_server_that_was_never_started_is_not_at_work(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from metaserver.base.states import Outcome
 
 KEY_FILE = "credentials.key"
 """The name of the key's file in the hub's folder, unless the settings say another place."""
+DIGITS = 16
+"""The number of digits of a key's digest: enough to distinguish keys."""
 
 
 class Keyring:
@@ -50,11 +53,36 @@ class Keyring:
         if not sealed:
             raise _lost("none is stored")
         try:
-            return self._opening().decrypt(sealed.encode()).decode()
+            return self._opened(sealed)
         except (OSError, InputError) as error:
             raise _lost("the key of the hub cannot be read") from error
         except InvalidToken as error:
             raise _lost("they were sealed with another key") from error
+
+    def opens(self, sealed: str) -> bool:
+        """Return whether the key is here that a stored secret was sealed with."""
+        try:
+            self._opened(sealed)
+        except (OSError, InputError, InvalidToken):
+            return False
+        return True
+
+    def digest(self) -> str:
+        """Return a digest of the key's file, by which processes compare keys; empty without one."""
+        try:
+            key = b"" if self._path is None else self._path.read_bytes().strip()
+        except OSError:
+            return ""
+        return hashlib.sha256(b"metaserver key " + key).hexdigest()[:DIGITS] if key else ""
+
+    def _opened(self, sealed: str) -> str:
+        try:
+            return self._opening().decrypt(sealed.encode()).decode()
+        except InvalidToken:
+            if self._path is None:
+                raise
+            self._fernet = None  # the file may have been replaced meanwhile
+            return self._opening().decrypt(sealed.encode()).decode()
 
     def _sealing(self, *, first: bool) -> Fernet:
         if self._path is None:

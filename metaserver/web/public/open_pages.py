@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -40,6 +40,23 @@ async def alive(_: web.Request) -> web.Response:
     return web.json_response({"status": "ok"}, headers=NO_STORE)
 
 
+def readiness(*, ready: bool) -> web.Response:
+    """Return the answer whether a process can do its work; status 503 if not."""
+    status = {"status": "ready" if ready else "blocked"}
+    return web.json_response(status, status=200 if ready else 503, headers=NO_STORE)
+
+
+def health_app(is_ready: Callable[[], bool]) -> web.Application:
+    """Return the application of a process without pages: health alone, open to everybody."""
+
+    async def ready(_: web.Request) -> web.Response:
+        return readiness(ready=is_ready())
+
+    app = web.Application()
+    app.add_routes([web.get("/healthz", alive), web.get("/readyz", ready)])
+    return app
+
+
 @dataclass(frozen=True, kw_only=True)
 class HealthPages:
     """The handlers."""
@@ -56,9 +73,7 @@ class HealthPages:
 
     async def ready(self, _: web.Request) -> web.Response:
         """Answer whether the hub can do its work; status 503 while answers cannot be stored."""
-        ready = is_ready(self.hub)
-        status = {"status": "ready" if ready else "blocked"}
-        return web.json_response(status, status=200 if ready else 503, headers=NO_STORE)
+        return readiness(ready=is_ready(self.hub))
 
     async def metrics(self, request: web.Request) -> web.Response:
         """Answer with the metrics, to callers who may read them (`web.metrics`).

@@ -37,7 +37,7 @@ class MeasuredServers:
             streams=lambda: 3,
             watchdog=Watchdog(),
             members=lambda: HubProcesses(
-                workers=3, webs=2, unheld=7, takeovers=4, turns=5, refused=6, missed=8
+                workers=3, webs=2, blocked=1, unheld=7, takeovers=4, turns=5, refused=6, missed=8
             ),
         )
         self.metrics = Metrics(sources, "1.2.3")
@@ -121,6 +121,7 @@ def test_gauges_are_read_when_they_are_asked_for() -> None:
     assert before["metaserver_event_streams",] == 3
     assert before["metaserver_processes", "worker"] == 3
     assert before["metaserver_processes", "web"] == 2
+    assert before["metaserver_workers_blocked",] == 1
     assert before["metaserver_lanes_unheld",] == 7
     assert before["metaserver_lane_takeovers_total",] == 4
     assert before["metaserver_lane_turns_total",] == 5

@@ -1,5 +1,7 @@
 """Leases of lanes in the store: processes that are gone, and what they leave behind."""
 
+from dataclasses import replace
+
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -7,7 +9,7 @@ from metaserver.base.lanes import LaneKey
 from metaserver.base.records import Article, ArticleId, Server, ServerName
 from metaserver.base.states import Control
 from metaserver.store import leases, servers
-from metaserver.store.leases import GONE_SECONDS, LEASE_SECONDS, Process
+from metaserver.store.leases import GONE_SECONDS, LEASE_SECONDS, LeaseCounts, Process
 from metaserver.store.store import Store
 from metaserver.store.tables import lanes, workers
 from tests.kept import keep_lane, keep_phase
@@ -71,6 +73,25 @@ async def test_lanes_that_are_to_rest_are_released_when_their_holder_is_gone(sto
             (rests.server_id, None, ""),
             (goes_on.server_id, "gone", ""),  # until another process takes it
         }
+
+
+async def test_what_is_wrong_with_a_process_is_known_to_the_others(store: Store) -> None:
+    for name in ("well", "blocked", "lacking"):
+        await enter(store, name)
+    well = Process(id="well", host="a", role="worker", version="1", capacity=9, key="k1")
+    blocked = replace(well, id="blocked", blocked="the disk is full" + 600 * "!")
+    lacking = replace(well, id="lacking", lacks="the key is not here", key="")
+    async with store.writing() as connection:
+        for process in (well, blocked, lacking):
+            assert await leases.renew(connection, process, LeaseCounts())
+        await pass_time(connection, -PATIENCE)
+        census = await leases.census(connection)
+        assert (census.workers, census.sharing, census.blocked) == (3, 2, 1)
+        stored = {one.id: one for one in await leases.processes(connection)}
+        assert stored["blocked"].blocked == blocked.blocked[:500]
+        assert stored["lacking"].lacks == "the key is not here"
+        assert await leases.holders_of_other_keys(connection, "") == {"a"}
+        assert await leases.holders_of_other_keys(connection, "k1") == set()
 
 
 async def test_a_process_is_forgotten_a_while_after_it_was_seen(store: Store) -> None:

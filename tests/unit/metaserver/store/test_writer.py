@@ -1,12 +1,14 @@
 """The writer on either database: each lane's entries, its cursor, and what holds it up."""
 
 import asyncio
+import errno
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import asyncpg
 import pytest
@@ -351,6 +353,19 @@ async def test_a_trial_writes_to_the_file(tmp_path: Path) -> None:
             await until(lambda: store.blocked is None)
             [after] = other.execute("PRAGMA data_version")
     assert after != before
+
+
+async def test_a_trial_needs_the_space_that_answers_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr("os.posix_fallocate", Mock(side_effect=[full, None]))
+    monkeypatch.setattr("metaserver.store.sqlite.RETRY_SECONDS", 0.01)
+    async with open_store(tmp_path / "hub.sqlite") as store:
+        begun = tries(store)
+        store.try_to_write()
+        await until(lambda: begun() == 2 and store.blocked is None)
+    assert "nothing can be stored, so no article is sent: [Errno 28] No space left" in caplog.text
 
 
 async def test_characters_that_no_text_can_hold_are_replaced(store: Store, key: LaneKey) -> None:
