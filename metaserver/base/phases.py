@@ -156,11 +156,13 @@ class Challenge:
 class Phase:
     """A stored phase. `reached` is the state that an organiser or the clock has set.
 
+    `name` is unique in the hub, `own_name` in its challenge: addresses have that.
     `moments` is when organisers did so. `announced_at` is that of its challenge.
     """
 
     id: int
     name: PhaseName
+    own_name: str
     challenge: str
     timezone: str
     plan: PhasePlan

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from metaserver.base.errors import InputError, RefusedError
-from metaserver.base.records import PhaseName
 from metaserver.base.states import JobState, Role
 from metaserver.cli.catalogue import OPERATIONS
 from metaserver.config import ChallengeSettings, PhaseSettings
@@ -48,11 +47,11 @@ async def _apply_phase(
 ) -> None:
     gold = {task: _content(path, f"{where}.gold.{task}") for task, path in phase.gold.items()}
     digest = await _digest(hub, [msgspec.to_builtins(phase), gold])
-    if not await _is_new(hub, phase.phase, digest):
+    subject = f"{challenge.challenge}/{phase.phase}"
+    if not await _is_new(hub, subject, digest):
         return
     corpus = await _corpus(hub, phase, where)
     plan = {
-        "phase": phase.phase,
         "corpus": corpus,
         "release": phase.release,
         "title": phase.title,
@@ -69,19 +68,22 @@ async def _apply_phase(
         "usage": msgspec.to_builtins(phase.usage),
         "answers": msgspec.to_builtins(phase.answers),
     }
-    known = hub.phases.scheduler.phases.get(PhaseName(phase.phase))
-    if known is None:
-        plan = {name: value for name, value in plan.items() if value != ""}
-        await _do(hub, where, "phases.create", challenge=challenge.challenge, **plan)
+    async with hub.store.reading() as connection:
+        stored = await phases.in_challenge(connection, challenge.challenge, phase.phase)
+    if stored is None:
+        plan = {field: value for field, value in plan.items() if value != ""}
+        plan |= {"challenge": challenge.challenge, "phase": phase.phase}
+        name = (await _do(hub, where, "phases.create", **plan)).phase
     else:
+        name, known = stored.name, hub.phases.scheduler.phases[stored.name]
         fixed = ("corpus", "release", "tasks", "public_share", "answers") if known.has_runs else ()
-        changed = {name: value for name, value in plan.items() if name not in fixed}
-        await _do(hub, where, "phases.update", **changed)
+        changed = {field: value for field, value in plan.items() if field not in fixed}
+        await _do(hub, where, "phases.update", phase=name, **changed)
     for task, content in gold.items():
         source = Path(phase.gold[task]).name
-        request = {"phase": phase.phase, "task": task, "source": source, "content": content}
+        request = {"phase": name, "task": task, "source": source, "content": content}
         await _do_job(hub, f"{where}.gold", "gold.set", **request)
-    await _remember(hub, phase.phase, digest)
+    await _remember(hub, subject, digest)
 
 
 async def _corpus(hub: HubContext, phase: PhaseSettings, where: str) -> str:

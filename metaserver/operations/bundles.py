@@ -16,7 +16,7 @@ from msgspec import Meta
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.phases import SECTIONS, Challenge, SignUpMode
 from metaserver.base.plans import DATES, PhasePlan
-from metaserver.base.records import Article, ArticleId, PhaseName, ServerName, TaskName, TeamName
+from metaserver.base.records import Article, ArticleId, TaskName, TeamName
 from metaserver.base.states import Role
 from metaserver.boards.gold import no_accession, read_gold, unanswerable
 from metaserver.corpus.writing import bioc_collections
@@ -58,13 +58,6 @@ Named = Annotated[
     str,
     Meta(pattern=rf"^([A-Za-z0-9][A-Za-z0-9._-]{{0,63}})?{END}", description="Another name for it"),
 ]
-Suffix = Annotated[
-    str,
-    Meta(
-        pattern=rf"^[A-Za-z0-9._-]{{0,32}}{END}",
-        description="What is added to the names of its phases, such as -2027",
-    ),
-]
 
 
 class BundleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +72,6 @@ class BundleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Meta(description="In place of a bundle: a small one that ships with the hub"),
     ] = ""
     challenge: Named = ""
-    suffix: Suffix = ""
     release: Annotated[str, Meta(description="The UniProt release of phases without one")] = ""
 
 
@@ -95,7 +87,6 @@ class ChallengeCopy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     challenge: ChallengeField
     name: Annotated[str, Meta(pattern=NAME, description="The name of the new one")]
-    suffix: Suffix
 
 
 class BundleFault(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +157,7 @@ async def clone(hub: HubContext, caller: Caller, request: ChallengeCopy) -> Bund
     """Make a challenge again: its page, phases, articles and gold, without dates and runs."""
     challenge = await seen_challenge(hub, caller, request.challenge)
     content = await _exported(hub, challenge, dated=False)
-    asked = BundleFile(content=content, challenge=request.name, suffix=request.suffix)
+    asked = BundleFile(content=content, challenge=request.name)
     draft, read = await _draft(hub, asked)
     return await _made(hub, caller, draft, read)
 
@@ -186,12 +177,6 @@ async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, 
         raise RefusedError(Refusal.INVALID, message, field="content")
     content = content or request.content
     draft = await asyncio.to_thread(read_bundle, content, release, request.challenge)
-    for place, phase in enumerate(draft.phases):
-        name = f"{phase.plan.phase}{request.suffix}"
-        if not re.fullmatch(NAME, name):
-            draft.fault(PLAN, f"{name!r} is not a name", phase.line)
-        plan = msgspec.structs.replace(phase.plan, phase=name)
-        draft.phases[place] = _renamed(phase, plan)
     read: dict[tuple[str, int], RunFile] = {}
     if draft.challenge is not None:
         async with hub.store.reading() as connection:
@@ -204,9 +189,6 @@ async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, 
         if known is not None:
             draft.fault(PLAN, f"there is a challenge {known.name!r} already: give another name")
         for phase in draft.phases:
-            if phase.plan.phase in hub.phases.scheduler.phases:
-                message = f"there is a phase {phase.plan.phase!r} already: add a suffix"
-                draft.fault(PLAN, message, phase.line)
             for run, _ in phase.runs:
                 if run.team in retired:
                     draft.fault(PLAN, f"team {run.team!r} is retired on this hub", phase.line)
@@ -221,17 +203,6 @@ def _shipped(sample: str) -> bytes:
     return zip_of((one.relative_to(folder).as_posix(), one.read_bytes()) for one in files)
 
 
-def _renamed(phase: PhaseDraft, plan: Any) -> PhaseDraft:
-    return PhaseDraft(
-        plan=plan,
-        line=phase.line,
-        corpus=phase.corpus,
-        articles=phase.articles,
-        gold=phase.gold,
-        runs=phase.runs,
-    )
-
-
 async def _check_phase(
     hub: HubContext, draft: ChallengeDraft, phase: PhaseDraft, read: dict[tuple[str, int], RunFile]
 ) -> None:
@@ -241,13 +212,13 @@ async def _check_phase(
     except RefusedError as error:
         draft.fault(PLAN, f"phase {phase.plan.phase}: {error.message}", phase.line)
         return
-    known: set[str] = set()
+    known: set[tuple[str, str, str]] = set()
     for place, (run, _) in enumerate(phase.runs):
-        async with hub.store.reading() as connection:
-            if run.run in known or await runs.is_server(connection, ServerName(run.run)):
-                message = f"the name {run.run!r} is taken by another run or a server"
-                draft.fault(PLAN, message, phase.line)
-        known.add(run.run)
+        key = (run.team, run.task, run.run)
+        if key in known:
+            message = f"team {run.team} has two runs {run.run!r} of {run.task}"
+            draft.fault(PLAN, message, phase.line)
+        known.add(key)
         try:
             read[phase.plan.phase, place] = await asyncio.to_thread(_read_run, hub, phase, place)
         except (InputError, RefusedError) as error:
@@ -294,17 +265,19 @@ def _read_run(hub: HubContext, phase: PhaseDraft, place: int) -> RunFile:
     return found
 
 
-def _report(draft: ChallengeDraft) -> BundleReport:
+def _report(draft: ChallengeDraft, names: Sequence[str] = ()) -> BundleReport:
+    """Return what a draft makes; `names` are its phases' names in the hub, once they are made."""
+    names = names or [one.plan.phase for one in draft.phases]
     return BundleReport(
         challenge=draft.challenge.challenge if draft.challenge else "",
         phases=tuple(
             BundledPhase(
-                phase=one.plan.phase,
+                phase=name,
                 articles=len(one.articles.rows),
                 gold=tuple(one.gold),
                 runs=len(one.runs),
             )
-            for one in draft.phases
+            for name, one in zip(names, draft.phases, strict=True)
         ),
         faults=tuple(BundleFault(place=one.place, message=one.message) for one in draft.faults),
     )
@@ -328,50 +301,48 @@ async def _made(
         await phases.change_challenge(connection, made.challenge, page=draft.page)
         challenge = await phases.get_challenge(connection, made.challenge)
         assert challenge is not None
+        phase_ids = []
         for phase in draft.phases:
-            name = PhaseName(phase.plan.phase)
-            if await phases.get(connection, name) is not None:
-                raise RefusedError(Refusal.STATE, f"there is a phase {name!r} by now")
             corpus = await articles.store_articles(connection, phase.articles)
             await phases.add_corpus_version(connection, phase.corpus, corpus.id, "bundle")
             phase_id = await phases.add(
                 connection,
-                name,
+                phase.plan.phase,
                 challenge.id,
                 planned(phase.plan, made.timezone),
                 corpus_id=corpus.id,
                 release=phase.plan.release,
                 after=hub.phases.scheduler.last_id,
             )
+            phase_ids.append(phase_id)
             for task, (source, content) in phase.gold.items():
                 await phases.set_gold(connection, phase_id, task, source, content)
             for place, (run, content) in enumerate(phase.runs):
-                team = await teams.get(connection, TeamName(run.team))
-                team_id = (
-                    await teams.add(connection, TeamName(run.team), "", "")
-                    if team is None
-                    else team.id
-                )
+                team, task = TeamName(run.team), TaskName(run.task)
+                if await teams.get(connection, team) is None:
+                    await teams.add(connection, team, "", "")
+                owner = await teams.get(connection, team)
+                assert owner is not None
                 found = read[phase.plan.phase, place]
                 await runs.put(
                     connection,
                     phase_id,
-                    team_id,
-                    TaskName(run.task),
-                    ServerName(run.run),
+                    owner.id,
+                    task,
+                    await runs.board_name(connection, phase_id, owner, task, run.run),
+                    run.run,
                     content=unpacked(content),
                     payloads=found.payloads,
                     problems=found.problems,
                     at=now,
                 )
-        names = [phase.plan.phase for phase in draft.phases]
+        stored = [await phases.by_id(connection, phase_id) for phase_id in phase_ids]
+        made_phases = [one for one in stored if one is not None]
+        names = [one.name for one in made_phases]
         await audit_log(connection, caller, "challenges.make", made.challenge, phases=names)
-    for phase in draft.phases:
-        async with hub.store.reading() as connection:
-            stored = await phases.get(connection, PhaseName(phase.plan.phase))
-        if stored is not None:
-            await hub.phases.scheduler.take_over(stored)
-    return _report(draft)
+    for one in made_phases:
+        await hub.phases.scheduler.take_over(one)
+    return _report(draft, names)
 
 
 # -- export ----------------------------------------------------------------------------------------
@@ -421,19 +392,21 @@ async def _phase(
             if one.corpus_id == phase.corpus_id
         ]
         golds = await phases.newest_gold(connection, phase.id)
-    place = f"articles/{named[0] if named else phase.name}"
+    place = f"articles/{named[0] if named else phase.own_name}"
     if not any(name.startswith(f"{place}/") for name in files):
         listed = await _articles(hub, running)
         parts = await asyncio.to_thread(lambda: [b"".join(one) for one in bioc_collections(listed)])
         files |= {f"{place}/{n:04}.json": part for n, part in enumerate(parts, start=1)}
     gold = {
-        task: _filed(files, f"phases/{phase.name}/gold_{task}", one.source, unpacked(one.content))
+        task: _filed(
+            files, f"phases/{phase.own_name}/gold_{task}", one.source, unpacked(one.content)
+        )
         for task, one in golds.items()
     }
     plan, usual = (msgspec.to_builtins(one) for one in (phase.plan, PhasePlan()))
     plan |= {name: _date(running, name) if dated else None for name in DATES}
     values = {key: value for key, value in plan.items() if value != usual[key]}
-    found: dict[str, Any] = {"phase": phase.name, **values, "release": phase.release}
+    found: dict[str, Any] = {"phase": phase.own_name, **values, "release": phase.release}
     found |= {"articles": place} | ({"gold": gold} if gold else {})
     if answers and (uploaded := [one async for one in _runs(hub, running, files)]):
         found["runs"] = uploaded
@@ -470,9 +443,9 @@ async def _runs(
         async with hub.store.reading() as connection:
             content = await runs.content(connection, running.phase.id, run.name)
         if content is not None:
-            place = f"phases/{running.name}/runs/{run.team}/{run.task}/{run.name}"
+            place = f"phases/{running.phase.own_name}/runs/{run.team}/{run.task}/{run.own_name}"
             filed = _filed(files, place, "run.tsv", unpacked(content))
-            yield {"run": run.name, "team": run.team, "task": run.task, "file": filed}
+            yield {"run": run.own_name, "team": run.team, "task": run.task, "file": filed}
 
 
 def _filed(files: dict[str, bytes], place: str, source: str, content: bytes) -> str:

@@ -29,7 +29,13 @@ _PRINTABLE = rf"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*{END}"
 ServerField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The server's name")]
 TeamField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The team's name")]
 ChallengeField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The challenge's name")]
-PhaseField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The phase's name")]
+PhaseField: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,199}}{END}",
+        description="The phase's name; CHALLENGE.NAME if phases of several challenges have it",
+    ),
+]
 NewName: TypeAlias = Annotated[str, Meta(pattern=NAME, description=f"The new name: {NAME_HELP}")]
 Title: TypeAlias = Annotated[
     str, Meta(max_length=200, pattern=_PRINTABLE, description="A title for people")

@@ -140,6 +140,11 @@ class PhaseView:
         return self._running.name
 
     @property
+    def own_name(self) -> str:
+        """The phase's name in its challenge."""
+        return self._running.phase.own_name
+
+    @property
     def embargoed(self) -> bool:
         """True while the phase's challenge is for organisers alone."""
         return self._hub.is_embargoed(self._running)

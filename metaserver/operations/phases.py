@@ -126,6 +126,7 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase as everybody may see it; dates are ISO 8601 with offset, in the challenge's zone.
 
+    `phase` is its name in the hub, `own_name` that in its challenge, which addresses have.
     `coming` are the changes that the clock will make by the dates, the next first. `timezone` is
     UTC if the hub's machine does not know the challenge's zone. `timeout` (seconds for an article)
     and `answer_bytes` are the limits in force: the phase's own, else the hub's. `public_share` is
@@ -138,6 +139,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     phase: str
+    own_name: str
     challenge: str
     title: str
     timezone: str
@@ -204,6 +206,7 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
     phase, now = running.phase, hub.clock()
     return PhaseDetail(
         phase=phase.name,
+        own_name=phase.own_name,
         challenge=phase.challenge,
         title=phase.plan.title,
         timezone=shown_name(phase.timezone),
@@ -260,28 +263,32 @@ def warnings_of(phase: PhaseDetail) -> tuple[str, ...]:
 
 @operation("Phases.create", "POST /phases", Role.ORGANISER)
 async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDetail:
-    """Plan a phase. Import its corpus before, set its gold after."""
+    """Plan a phase. Import its corpus before, set its gold after.
+
+    Its name is unique in its challenge. If a phase of another challenge has it too, `phase` in the
+    answer is CHALLENGE.NAME, by which operations know this one.
+    """
     challenge = await challenge_named(hub, request.challenge)
-    if request.phase in hub.phases.scheduler.phases:
-        message = f"there is a phase {request.phase!r} already"
-        raise RefusedError(Refusal.STATE, message, field="phase")
     corpus = await known_corpus(hub, request.corpus)
     require_release(hub, request.release)
     plan = planned(request, challenge.timezone)
     async with hub.store.writing() as connection:
-        await phases.add(
+        if await phases.in_challenge(connection, challenge.name, request.phase) is not None:
+            message = f"there is a phase {request.phase!r} of {challenge.name} already"
+            raise RefusedError(Refusal.STATE, message, field="phase")
+        phase_id = await phases.add(
             connection,
-            PhaseName(request.phase),
+            request.phase,
             challenge.id,
             plan,
             corpus_id=corpus.corpus_id,
             release=request.release,
             after=hub.phases.scheduler.last_id,
         )
-        await audit_log(
-            connection, caller, "phases.create", request.phase, **_audit_details(request)
-        )
-    return _warned(detail(hub, await reopened(hub, request.phase)))
+        phase = await phases.by_id(connection, phase_id)
+        assert phase is not None
+        await audit_log(connection, caller, "phases.create", phase.name, **_audit_details(request))
+    return _warned(detail(hub, await reopened(hub, phase.name)))
 
 
 def planned(request: NewPhase, zone: str) -> PhasePlan:

@@ -11,7 +11,7 @@ import msgspec
 
 from metaserver.base.errors import RefusedError
 from metaserver.base.findings import general
-from metaserver.base.records import Problem, ServerName
+from metaserver.base.records import Problem
 from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -55,8 +55,8 @@ class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
     `accepted`: it would be taken as it is. `faults` are format errors, which make it unusable;
     `problems` are what would be left out, both with their lines, the first 200 each. `refused` is
     why an upload would be refused whatever is in the file. `articles` have an answer in it,
-    `missing` have none: an INT or IPT run answers these with nothing. `replaces`: a run with this
-    name is replaced.
+    `missing` have none: an INT or IPT run answers these with nothing. `replaces`: the
+    team's run of this name and task is replaced.
     """
 
     phase: str
@@ -94,7 +94,8 @@ async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPre
         async with hub.store.reading() as connection:
             remaining = await allowance(connection, running, team, task.name, hub.clock())
     refused = await _refused(hub, caller, running, request, team)
-    before = running.offline.get(ServerName(request.run))
+    key = (team.name, task.name, request.run)
+    offline = running.offline.values()
     problems = result.faults or result.problems
     return RunPreview(
         phase=running.name,
@@ -103,7 +104,7 @@ async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPre
         team=team.name,
         accepted=not refused and is_usable(result),
         refused=refused,
-        replaces=before is not None and before.team == team.name,
+        replaces=any((run.team, run.task, run.own_name) == key for run in offline),
         articles=result.stated,
         missing=running.articles_of(task) - result.stated,
         faults=tuple(result.faults[:SHOWN]),
@@ -131,7 +132,7 @@ async def _refused(
 ) -> str:
     """Return why an upload would be refused whatever is in the file; or empty."""
     try:
-        await require_capacity(hub, running, request, team)
+        require_capacity(running, request, team)
         if not caller.organiser:
             task = filed(running, request.task).name
             async with hub.store.reading() as connection:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import Problem, ServerName, TeamName
+from metaserver.base.records import Problem, TeamName
 from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
@@ -40,7 +40,13 @@ from metaserver.tasks.plugin import FiledTask, OfflineTask, RunFile
 
 MOST_REPORTED = 20
 
-RunField = Annotated[str, Meta(max_length=64, description="The run's name")]
+RunField = Annotated[
+    str,
+    Meta(
+        max_length=200,
+        description="The run's name on the boards, or its team's if that is of one run only",
+    ),
+]
 
 
 class UploadRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,12 +76,15 @@ class OneRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
     """An offline run: its number of answers, and the problems left out.
 
+    `run` is its name on the boards, unique in the phase, `own_name` that of its team. They differ
+    if the name was taken, as R01 of two teams or tasks is: then `run` is TEAM.R01.
     `uploads` is what its team has left, after an upload; null otherwise.
     """
 
     phase: str
     task: str
     run: str
+    own_name: str
     team: str
     articles: int
     problems: tuple[Problem, ...]
@@ -89,6 +98,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
             phase=running.name,
             task=run.task,
             run=run.name,
+            own_name=run.own_name,
             team=run.team,
             articles=run.articles,
             problems=run.problems,
@@ -121,16 +131,17 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
     async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
         require_open(hub, running, caller)  # the phase may have advanced meanwhile
         task = filed(running, request.task)
-        await require_capacity(hub, running, request, team)
+        require_capacity(running, request, team)
         of, now = (running, team, task.name), hub.clock()
         if not caller.organiser:
             async with hub.store.reading() as connection:
                 await require_upload(connection, *of, now)
         result = await asyncio.to_thread(_read, running, task, content)
-        name, remaining, counted = ServerName(request.run), None, None
+        remaining, counted = None, None
         async with hub.store.reading() as connection:
             compared_upload = await compare_upload(connection, *of, result.payloads)
         async with hub.store.writing() as connection:
+            name = await runs.board_name(connection, running.phase.id, team, task.name, request.run)
             if not caller.organiser:
                 counted = await spend_upload(
                     connection, *of, name, compared_upload=compared_upload, now=now
@@ -142,6 +153,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
                 team.id,
                 task.name,
                 name,
+                request.run,
                 content=content,
                 payloads=result.payloads,
                 problems=result.problems,
@@ -221,20 +233,15 @@ def filed(running: RunningPhase, name: str) -> FiledTask | OfflineTask:
     raise RefusedError(Refusal.INVALID, message, field="task")
 
 
-async def require_capacity(
-    hub: HubContext, running: RunningPhase, request: UploadRun, team: Team
-) -> None:
-    """Raise `RefusedError` for a name of another run, or more runs than the phase allows."""
-    name = ServerName(request.run)
-    same = running.offline.get(name)
-    async with hub.store.reading() as connection:
-        server = await runs.is_server(connection, name)
-    if server or (same is not None and (same.team, same.task) != (team.name, request.task)):
-        message = f"the name {name!r} is taken by another run: choose another"
-        raise RefusedError(Refusal.STATE, message, field="run")
-    theirs = [run for run in running.offline.values() if run.team == team.name]
+def require_capacity(running: RunningPhase, request: UploadRun, team: Team) -> None:
+    """Raise `RefusedError` for more runs than the phase allows."""
+    names = [
+        run.own_name
+        for run in running.offline.values()
+        if (run.team, run.task) == (team.name, request.task)
+    ]
     limit = running.phase.plan.limits.runs
-    if same is None and sum(run.task == request.task for run in theirs) >= limit:
+    if request.run not in names and len(names) >= limit:
         message = f"a team has {limit} offline runs of a task at most: delete one first"
         raise RefusedError(Refusal.STATE, message, field="run")
 
@@ -269,7 +276,13 @@ def _read(running: RunningPhase, task: FiledTask | OfflineTask, content: bytes) 
 
 
 def _own(running: RunningPhase, caller: Caller, name: str) -> OfflineRun:
-    run = running.offline.get(ServerName(name))
-    if run is None or not caller.viewer.owns(run.team):
+    """Return a run that the caller may see: by its name on the boards, or else by its team's."""
+    seen = [run for run in running.offline.values() if caller.viewer.owns(run.team)]
+    named = [run for run in seen if run.name == name]
+    named = named or [run for run in seen if run.own_name == name]
+    if not named:
         raise RefusedError(Refusal.UNKNOWN, f"there is no offline run {name!r}", field="run")
-    return run
+    if len(named) > 1:
+        message = f"is of several runs: say one of {', '.join(run.name for run in named)}"
+        raise RefusedError(Refusal.INVALID, message, field="run")
+    return named[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -88,7 +89,7 @@ def _challenge(row: sa.Row[Any]) -> Challenge:
 
 async def add(
     connection: AsyncConnection,
-    name: PhaseName,
+    own_name: str,
     challenge_id: int,
     plan: PhasePlan,
     *,
@@ -96,11 +97,22 @@ async def add(
     release: str,
     after: int = 0,
 ) -> int:
-    """Store a new phase; return its id, which is above `after`. Its name must be unused."""
+    """Store a new phase; return its id, which is above `after`.
+
+    `own_name` is unused in its challenge. The phase's name in the hub is that, or if another phase
+    has it `CHALLENGE.NAME`, or this with a number at the end.
+    """
+    of_id = sa.select(challenges.c.name).where(challenges.c.id == challenge_id)
+    longer = f"{(await connection.execute(of_id)).scalar_one()}.{own_name}"
+    numbered = (f"{longer}-{number}" for number in itertools.count(2))
+    for text in itertools.chain((own_name, longer), numbered):
+        if await get(connection, name := PhaseName(text)) is None:
+            break
     newest = (await connection.execute(sa.select(sa.func.max(phases.c.id)))).scalar() or 0
     row = {
         "id": max(newest, after) + 1,
         "name": name,
+        "own_name": own_name,
         "challenge_id": challenge_id,
         "plan": msgspec.json.encode(plan),
         "corpus_id": corpus_id,
@@ -118,8 +130,15 @@ async def change(connection: AsyncConnection, phase_id: int, **values: Any) -> N
 
 
 async def get(connection: AsyncConnection, name: PhaseName) -> Phase | None:
-    """Return a challenge's phase by name."""
+    """Return a challenge's phase by its name in the hub."""
     row = (await connection.execute(_phases().where(phases.c.name == name))).first()
+    return None if row is None else _phase(row)
+
+
+async def in_challenge(connection: AsyncConnection, challenge: str, own_name: str) -> Phase | None:
+    """Return a challenge's phase by its name there."""
+    named = (challenges.c.name == challenge, phases.c.own_name == own_name)
+    row = (await connection.execute(_phases().where(*named))).first()
     return None if row is None else _phase(row)
 
 
@@ -149,6 +168,7 @@ def _phase(row: sa.Row[Any]) -> Phase:
     return Phase(
         id=row.id,
         name=PhaseName(row.name),
+        own_name=row.own_name,
         challenge=row.challenge,
         timezone=row.timezone,
         plan=msgspec.json.decode(row.plan, type=PhasePlan),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.compression import pack, pack_json, unpack, unpack_json
 from metaserver.base.records import ArticleId, Problem, ServerName, TaskName, TeamName, count_stated
 from metaserver.store.tables import offline_runs, servers, teams
+from metaserver.store.teams import Team
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfflineRun:
-    """An offline run without its file and payloads; `name` is its name on the boards.
+    """An offline run without its file and payloads.
 
+    `name` is its name on the boards, unique in the phase; `own_name` is that of its team, unique
+    among the team's runs of the task.
     `articles` is the number of articles with something in their answer, `answers` the number of all
     answers; `problems` report the file's parts left out. `created_at` is the upload's moment.
     """
@@ -28,10 +32,37 @@ class OfflineRun:
     team: TeamName
     task: TaskName
     name: ServerName
+    own_name: str
     articles: int
     answers: int
     problems: tuple[Problem, ...]
     created_at: float
+
+
+async def board_name(
+    connection: AsyncConnection, phase_id: int, team: Team, task: TaskName, own_name: str
+) -> ServerName:
+    """Return the name on the boards for a run: its present one, or the first that is free.
+
+    These are tried: `R01`, `TEAM.R01`, `TEAM.TASK.R01`, and then with a number at the end.
+    """
+    columns = offline_runs.c
+    own = sa.select(columns.name).where(
+        columns.phase_id == phase_id,
+        columns.team_id == team.id,
+        columns.task == task,
+        columns.own_name == own_name,
+    )
+    if (present := (await connection.execute(own)).scalar_one_or_none()) is not None:
+        return ServerName(present)
+    whole = f"{team.name}.{task}.{own_name}"
+    numbered = (f"{whole}-{number}" for number in itertools.count(2))
+    for text in itertools.chain((own_name, f"{team.name}.{own_name}", whole), numbered):
+        name = ServerName(text)
+        is_run = await get(connection, phase_id, name) is not None
+        if not is_run and not await is_server(connection, name):
+            return name
+    raise AssertionError("numbers end")
 
 
 async def put(
@@ -40,13 +71,17 @@ async def put(
     team_id: int,
     task: TaskName,
     name: ServerName,
+    own_name: str,
     *,
     content: bytes,
     payloads: Mapping[ArticleId, Any],
     problems: Sequence[Problem],
     at: float,
 ) -> None:
-    """Store a run uploaded `at` a moment (Unix seconds), replacing any run with its name."""
+    """Store a run uploaded `at` a moment (Unix seconds), replacing any run with its name.
+
+    `name` is its `board_name`.
+    """
     await delete(connection, phase_id, name)
     rows = [[problem.path, problem.message] for problem in problems]
     await connection.execute(
@@ -55,6 +90,7 @@ async def put(
             team_id=team_id,
             task=task,
             name=name,
+            own_name=own_name,
             content=pack(content),
             payloads=pack_json(payloads),
             problems=msgspec.json.encode(rows) if rows else None,
@@ -130,6 +166,7 @@ def _run(row: sa.Row[Any]) -> OfflineRun:
         team=TeamName(row.team),
         task=TaskName(row.task),
         name=ServerName(row.name),
+        own_name=row.own_name,
         articles=count_stated(payloads),
         answers=len(payloads),
         problems=tuple(Problem(path=path, message=message) for path, message in problems),

@@ -83,7 +83,8 @@ phases = sa.Table(
     "phases",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.String, nullable=False, unique=True),
+    sa.Column("name", sa.String, nullable=False, unique=True),  # in the hub
+    sa.Column("own_name", sa.String, nullable=False),  # in its challenge, and in addresses
     sa.Column("challenge_id", sa.ForeignKey("challenges.id")),
     sa.Column("plan", sa.LargeBinary),  # JSON of `plans.PhasePlan`
     sa.Column("standing", sa.String(16)),  # the state reached, manually or by the clock
@@ -91,6 +92,7 @@ phases = sa.Table(
     sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),
     sa.Column("release", sa.String, nullable=False),  # the UniProt release answers are checked by
     sa.Column("created_at", sa.Double, nullable=False),
+    sa.UniqueConstraint("challenge_id", "own_name"),
 )
 
 gold = sa.Table(
@@ -452,11 +454,13 @@ offline_runs = sa.Table(
     sa.Column("team_id", sa.ForeignKey("teams.id"), nullable=False),
     sa.Column("task", sa.String, nullable=False),
     sa.Column("name", sa.String, nullable=False),  # the run's name on the boards
+    sa.Column("own_name", sa.String, nullable=False),  # that its team uses for it, in this task
     sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of the file as uploaded
     sa.Column("payloads", sa.LargeBinary, nullable=False),  # zstd of JSON: {article id: payload}
     sa.Column("problems", sa.LargeBinary),  # JSON: [[place, message], ...]
     sa.Column("created_at", sa.Double, nullable=False),
     sa.UniqueConstraint("phase_id", "name"),
+    sa.UniqueConstraint("phase_id", "team_id", "task", "own_name"),
 )
 
 uploads = sa.Table(

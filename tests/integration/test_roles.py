@@ -253,7 +253,7 @@ ROWS: Mapping[str, Row] = {
     "challenges.delete": organisers(STATE, challenge="bc"),
     "phases.delete": organisers(phase="later"),
     "challenges.make": organisers(sample="names"),
-    "challenges.clone": organisers(challenge="names", name="copy", suffix="-2"),
+    "challenges.clone": organisers(challenge="names", name="copy"),
     "phases.publish": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
     "phases.freeze": organisers(phase="test"),
     "phases.close": organisers(phase="test"),

@@ -70,10 +70,12 @@ async def test_a_preview_names_each_problem_by_its_line_and_counts_nothing(
 
 
 async def test_a_preview_says_what_an_upload_would_be_refused_for(running: Running) -> None:
-    await upload(running, "red-run", team="red")
-    taken = await preview(running, GOOD, run="red-run")
-    assert (taken.accepted, taken.replaces) == (False, False)
-    assert "is taken by another run" in taken.refused
+    await running.do("phases.update", phase="test", limits={"runs": 1})
+    await upload(running, "first")
+    full = await preview(running, GOOD, run="second")
+    assert (full.accepted, full.replaces) == (False, False)
+    assert "1 offline runs of a task at most" in full.refused
+    assert (await preview(running, GOOD, run="first")).replaces
     with pytest.raises(RefusedError) as refused:
         await preview(running, GOOD, task="NER")
     assert refused.value.refusal is Refusal.INVALID

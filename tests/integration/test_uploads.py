@@ -63,6 +63,38 @@ async def test_files_that_count_nothing_are_read_a_number_of_times_an_hour(tmp_p
 
 
 @pytest.mark.both_stores
+async def test_teams_and_tasks_share_a_name_of_runs_but_never_a_run(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await opened(running)
+        blue, red = running.team("blue"), running.team("red")
+        ranked = b"sample01\tP04637\t1\t0.5\n"
+        first, second = (b"sample01\t1\t1\t0.%d\n" % number for number in (8, 9))
+        files = {("red", "ACT"): first, ("blue", "ACT"): second, ("blue", "INT"): ranked}
+        for (team, task), content in files.items():
+            file = {"phase": "test", "task": task, "run": "R01", "content": content}
+            await running.do("runs.upload", running.team(team), **file)
+        uploaded = await running.do("runs.list", phase="test")
+        assert [(one.run, one.own_name, one.team, one.task) for one in uploaded] == [
+            ("R01", "R01", "red", "ACT"),
+            ("blue.R01", "R01", "blue", "ACT"),
+            ("blue.INT.R01", "R01", "blue", "INT"),
+        ]
+        again = {**ACT, "run": "R01", "content": first}
+        assert (await running.do("runs.upload", blue, **again)).run == "blue.R01"
+        of_name = {"phase": "test", "run": "R01"}
+        assert (await running.do("runs.get", red, **of_name)).content == first
+        with pytest.raises(RefusedError, match=r"blue\.R01, blue\.INT\.R01") as refused:
+            await running.do("runs.get", blue, **of_name)
+        assert refused.value.field == "run"
+        await running.do("runs.delete", blue, phase="test", run="blue.R01")
+        assert (await running.do("runs.get", blue, **of_name)).run.task == "INT"
+        assert [one.run for one in await running.do("runs.list", phase="test")] == [
+            "R01",
+            "blue.INT.R01",
+        ]
+
+
+@pytest.mark.both_stores
 async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:
     given, clock = await settings(tmp_path), ShiftedClock()
     async with at_work(given, clock=clock) as running:

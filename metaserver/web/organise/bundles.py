@@ -19,13 +19,9 @@ from metaserver.web.ui.form_pages import OperationForm, no_file, sent_file, trie
 from metaserver.web.ui.forms import Wording
 
 BUNDLE = "/organise/bundle"
-SUFFIX = Wording(
-    label="Added to the names of its phases",
-    help="Such as “-2027”: names of phases are unique on a hub.",
-)
 MADE = OperationForm(
     request=BundleFile,
-    names=("content", "sample", "challenge", "suffix"),
+    names=("content", "sample", "challenge"),
     wording={
         "sample": Wording(
             label="Or one that ships with the hub",
@@ -38,16 +34,12 @@ MADE = OperationForm(
             ],
         ),
         "challenge": Wording(label="Another name", help="Empty: as the bundle says."),
-        "suffix": SUFFIX,
     },
 )
 COPIED = OperationForm(
     request=ChallengeCopy,
-    names=("name", "suffix"),
-    wording={
-        "name": Wording(label="Name", help=f"Of the new challenge: {NAME_HELP}."),
-        "suffix": SUFFIX,
-    },
+    names=("name",),
+    wording={"name": Wording(label="Name", help=f"Of the new challenge: {NAME_HELP}.")},
 )
 
 

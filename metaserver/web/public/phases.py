@@ -14,7 +14,7 @@ from metaserver.base.plans import DATES
 from metaserver.base.viewer import Viewer
 from metaserver.operations.context import HubContext
 from metaserver.operations.phase_view import PhaseView, frozen_board, list_views
-from metaserver.web.public.sites import PhaseSummary, Site
+from metaserver.web.public.sites import PhaseSummary, Site, base_of
 from metaserver.web.ui.live import Broadcaster
 
 LOOK_SECONDS = 1.0
@@ -45,6 +45,13 @@ class PhaseSites:
         view = PhaseView.find(self._hub, phase)
         return None if view is None else self._shown(view).site
 
+    def at(self, challenge: str, phase: str) -> Site | None:
+        """Return a phase's site by its name in its challenge, as addresses have it."""
+        for view in list_views(self._hub):
+            if (view.challenge, view.own_name) == (challenge, phase):
+                return self._shown(view).site
+        return None
+
     def view(self, phase: str) -> PhaseView | None:
         """Return the view that a phase's site is drawn from; None if there is no such phase."""
         view = PhaseView.find(self._hub, phase)
@@ -71,6 +78,7 @@ class PhaseSites:
             site = Site(
                 challenge=view.challenge,
                 phase=view.name,
+                base=base_of(view.challenge, view.own_name),
                 source=view,
                 broadcaster=broadcaster,
                 summary=lambda: self._summary(view),
@@ -129,6 +137,7 @@ def summary_of(view: PhaseView, now: float) -> PhaseSummary:
         dated[PUBLISHED] = phase.moments.published
     return PhaseSummary(
         name=phase.phase,
+        own_name=phase.own_name,
         title=phase.title,
         challenge=phase.challenge,
         state=phase.state,

@@ -45,12 +45,14 @@ class Memo:
 class PhaseSummary:
     """A phase in short, for its pages and for lists of phases. Moments are Unix seconds.
 
+    `name` is unique in the hub, `own_name` in its challenge: addresses have that.
     `timezone` is for its challenge's dates. `dates` are passed dates and those by which the clock
     does something, each with its word ("opens"); `next` is what the clock does next.
     `uploads_only`: no server takes part. `data`: its data package is released.
     """
 
     name: str
+    own_name: str
     title: str
     challenge: str
     state: PhaseState
@@ -65,7 +67,7 @@ class PhaseSummary:
     @property
     def base(self) -> str:
         """The beginning of the addresses of the phase's pages."""
-        return base_of(self.challenge, self.name)
+        return base_of(self.challenge, self.own_name)
 
 
 def base_of(challenge: str, phase: str) -> str:
@@ -77,21 +79,18 @@ def base_of(challenge: str, phase: str) -> str:
 class Site:
     """A phase as its pages show it.
 
-    `summary` gives its present state, `phases` all phases in its challenge.
+    `phase` is its name in the hub, `base` the beginning of the addresses of its pages. `summary`
+    gives its present state, `phases` all phases in its challenge.
     """
 
     challenge: str
     phase: str
+    base: str
     source: BoardSource
     broadcaster: Broadcaster
     summary: Callable[[], PhaseSummary]
     phases: Callable[[], Sequence[PhaseSummary]]
     memo: Memo = field(default_factory=Memo)
-
-    @property
-    def base(self) -> str:
-        """The beginning of the addresses of its pages."""
-        return base_of(self.challenge, self.phase)
 
     @property
     def tasks(self) -> Sequence[TaskPlugin]:
@@ -111,7 +110,10 @@ class Sites(Protocol):
     """The sites of all phases."""
 
     def named(self, phase: str) -> Site | None:
-        """Return a phase's site; None if there is no such phase."""
+        """Return a phase's site by its name in the hub; None if there is no such phase."""
+
+    def at(self, challenge: str, phase: str) -> Site | None:
+        """Return a phase's site by its name in its challenge, as addresses have it."""
 
     def summaries(self) -> Sequence[PhaseSummary]:
         """Return the summaries of all phases, oldest first, including those under embargo."""
@@ -170,8 +172,7 @@ def show(request: web.Request, site: Site) -> None:
 
 
 def _found(sites: Sites, challenge: str, phase: str, viewer: Viewer) -> Site:
-    site = sites.named(phase)
-    is_there = site is not None and site.challenge == challenge
-    if site is None or not is_there or not may_know(site.summary(), viewer):
+    site = sites.at(challenge, phase)
+    if site is None or not may_know(site.summary(), viewer):
         raise web.HTTPNotFound(text=f"There is no phase {phase} of a challenge {challenge}.")
     return site

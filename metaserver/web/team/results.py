@@ -49,7 +49,7 @@ class PhaseResults:
     @property
     def base(self) -> str:
         """The beginning of the addresses of the phase's pages."""
-        return base_of(self.phase.challenge, self.phase.phase)
+        return base_of(self.phase.challenge, self.phase.own_name)
 
     @property
     def open(self) -> bool:

@@ -104,8 +104,8 @@ SHEET = OperationForm(
     names=NAMES,
     wording={
         "run": Wording(
-            help=f"Its name on the boards: {NAME_HELP}. Your run of the same name and task is"
-            " replaced."
+            help=f"{NAME_HELP.capitalize()}. Your run of the same name and task is replaced;"
+            " on the boards a name that others have too begins with your team's."
         ),
         "content": Wording(
             label="Result file",
@@ -248,7 +248,7 @@ class TeamUploadPages:
                 request, scope, held_run.phase, submitted=values, refused=result
             )
         self.held.drop(key)
-        raise web.HTTPSeeOther(scope.link("/team", uploaded=held_run.run))
+        raise web.HTTPSeeOther(scope.link("/team", uploaded=result.run))
 
 
 def _gone() -> RefusedError:

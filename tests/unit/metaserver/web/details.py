@@ -13,8 +13,9 @@ from metaserver.operations.servers import LaneProgress, ServerDetail
 def phase(name: str = "test", **given: Any) -> PhaseDetail:
     """Return an open phase with gold for its one task."""
     values: dict[str, Any] = {
-        "phase": name, "challenge": "bc", "title": "", "timezone": "UTC", "state": PhaseState.TEST,
-        "coming": (), "kind": PhaseState.TEST, "opens": None, "freezes": None, "closes": None,
+        "phase": name, "own_name": name, "challenge": "bc", "title": "", "timezone": "UTC",
+        "state": PhaseState.TEST, "coming": (), "kind": PhaseState.TEST,
+        "opens": None, "freezes": None, "closes": None,
         "tasks": ("INT",), "limits": PhaseLimits(), "timeout": 60.0, "answer_bytes": 1_000,
         "visibility": Visibility.PUBLIC, "team_names": TeamNames.SHOWN, "uploads_only": False,
         "release": "", "articles": 10, "gold": {"INT": 1}, "servers": 1, "catching_up": "",

@@ -15,7 +15,7 @@ from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.pages import mount
-from metaserver.web.public.sites import PhaseSummary, Site
+from metaserver.web.public.sites import PhaseSummary, Site, base_of
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.live import Broadcaster
 from metaserver.web.ui.templates import Templates
@@ -30,12 +30,15 @@ class GivenSite:
     def __init__(self, source: Challenge, broadcaster: Broadcaster) -> None:
         self._source = source
         self._site = Site(
-            challenge=CHALLENGE, phase=PHASE, source=source, broadcaster=broadcaster,
-            summary=self._summary, phases=self.summaries,
+            challenge=CHALLENGE, phase=PHASE, base=base_of(CHALLENGE, PHASE), source=source,
+            broadcaster=broadcaster, summary=self._summary, phases=self.summaries,
         )  # fmt: skip
 
     def named(self, phase: str) -> Site | None:
         return self._site if phase in (PHASE, TITLE) else None  # frozen boards name its title
+
+    def at(self, challenge: str, phase: str) -> Site | None:
+        return self._site if (challenge, phase) == (CHALLENGE, PHASE) else None
 
     def summaries(self) -> Sequence[PhaseSummary]:
         return [self._summary()]
@@ -46,6 +49,7 @@ class GivenSite:
     def _summary(self) -> PhaseSummary:
         return PhaseSummary(
             name=PHASE,
+            own_name=PHASE,
             title=TITLE,
             challenge=CHALLENGE,
             state=PhaseState.TEST,
