@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from aiohttp import web
@@ -19,7 +20,7 @@ from metaserver.base.states import Outcome
 from metaserver.exchange.http.client import HostPace, HttpLimits
 from metaserver.exchange.http.guard import AddressGuard, read_network
 from metaserver.exchange.wire.xmlrpc import Limits
-from tests.fakes.pubannotation import SOON, PubAnnotationPeer, pubannotation_peer
+from tests.fakes.pubannotation import SOON, PubAnnotationPeer, annotated, pubannotation_peer
 from tests.hubs.command import metaserver
 from tests.integration.callers import TEXT, article_caller, server
 
@@ -96,6 +97,45 @@ async def test_a_part_that_fails_fails_the_attempt() -> None:
     assert ended.outcome in (Outcome.FAULT, Outcome.HTTP)
     assert answer is None
     assert len(peer.requests) == 3
+
+
+async def test_article_is_sent_as_a_form_to_who_reads_text_from_one() -> None:
+    text = "TP53 & BRCA1 = 100 %\u2009\u03b1"
+    async with pubannotation_peer() as peer:
+        peer.change = lambda _answer: annotated(
+            dict(parse_qsl(peer.requests[-1][3].decode()))["text"]
+        )
+        ended, answer = await sent(peer, text=text, options="body = form")
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    assert [mention[:2] for mention in answer.payloads["NER"]] == [[0, "TP53"], [7, "BRCA1"]]
+    form = dict(parse_qsl(peer.requests[0][3].decode(), strict_parsing=True))
+    assert form == {"text": text, "sourceid": "a0", "sourcedb": "BCMS"}
+
+
+@pytest.mark.parametrize(
+    "echoed",
+    ["TP53 interacts\r\nwith BRCA1.", " TP53  interacts with\tBRCA1 .", "TP53interactswithBRCA1."],
+)
+async def test_spans_in_a_text_with_other_white_space_are_put_at_the_words(echoed: str) -> None:
+    async with pubannotation_peer(change=lambda _answer: annotated(echoed)) as peer:
+        ended, answer = await sent(peer, text="TP53 interacts\nwith BRCA1.\n")
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    assert answer.payloads["NER"] == [[0, "TP53", "protein"], [20, "BRCA1", "protein"]]
+
+
+async def test_two_accessions_of_one_span_are_two_normalizations() -> None:
+    def twice(answer: dict[str, Any]) -> dict[str, Any]:
+        (first, *_) = answer["denotations"]
+        return answer | {"denotations": [first, first | {"id": "T9", "obj": "P38398"}]}
+
+    async with pubannotation_peer(change=twice) as peer:
+        ended, answer = await sent(peer, text="TP53 here.")
+    assert answer is not None
+    assert [hit[0] for hit in answer.payloads["INT"]] == ["P04637", "P38398"]
+    assert answer.payloads["NER"] == [[0, "TP53", "protein"]]
+    assert ended.message == "confidence: derived from counts"
 
 
 async def test_a_text_alone_is_sent_to_who_wants_no_json() -> None:

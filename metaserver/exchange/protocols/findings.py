@@ -78,7 +78,7 @@ class Findings:
         self._limits = limits
         self._counted = 0
         self._covered = 0  # characters
-        self._mentions: list[dict[str, Any]] = []
+        self._mentions: dict[tuple[int, int, str], dict[str, Any]] = {}
         self._accessions: FoundItems[str] = FoundItems()
         self._pairs: FoundItems[tuple[str, str]] = FoundItems()
         self.interaction: tuple[bool, float] | None = None
@@ -113,7 +113,8 @@ class Findings:
     ) -> None:
         """Add a mention at a place in code points; `words` are those that the server sent.
 
-        The place is in the part of the text that begins at `begin`.
+        The place is in the part of the text that begins at `begin`. A place with two accessions is
+        one mention.
         """
         self._count()
         begin, end = begin + self.begin, end + self.begin
@@ -125,14 +126,17 @@ class Findings:
         if self._covered > limit:
             message = f"{pointer}: the mentions have more than {limit:,} characters"
             raise PeerError(Outcome.TOO_LARGE, message)
-        self._mentions.append(
+        confidence = 1.0 if score is None else score
+        mention = self._mentions.setdefault(
+            (begin, end, kind),
             {
                 "offset": begin,
                 "mention": words_found,
                 "type": clean(kind),
-                "confidence": 1.0 if score is None else score,
-            }
+                "confidence": confidence,
+            },
         )
+        mention["confidence"] = max(confidence, mention["confidence"])
 
     def _at(self, pointer: str, begin: int, end: int, words: str) -> tuple[int, int]:
         place = aligned(self._text, begin, words)
@@ -174,7 +178,7 @@ class Findings:
                 {"dbid_a": first, "dbid_b": second, "confidence": confidence}
                 for (first, second), confidence in self._pairs
             ],
-            "mentions": self._mentions,
+            "mentions": list(self._mentions.values()),
         }
         if self.meta:
             answer[META] = dict(self.meta)

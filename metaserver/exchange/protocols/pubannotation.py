@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta
@@ -100,6 +101,7 @@ def pass_on(notes: Report, report: Report) -> None:
 
 SOURCE: Final = "BCMS"
 PLAIN: Final = "text/plain; charset=utf-8"
+FORM: Final = "application/x-www-form-urlencoded"
 WAITING: Final = frozenset({202, 404})
 """The statuses while a result is not there yet."""
 PROTEIN: Final = "protein"
@@ -110,7 +112,7 @@ LEAST_PART: Final = 1_000
 class PubAnnotationOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options for a PubAnnotation server."""
 
-    body: Literal["json", "text"] = "json"
+    body: Literal["json", "form", "text"] = "json"
     id_predicates: Words = ("id", "uniprot")
     score_predicates: Words = ("score", "confidence")
     pair_predicates: Words = ("interactsWith", "bindsTo", "ppi")
@@ -188,10 +190,18 @@ async def _submit(
         body, kind = values["text"].encode(), PLAIN
     else:
         login = {channel.login.name: channel.login.secret} if channel.login else {}
-        body = msgspec.json.encode({**values, "sourcedb": SOURCE, **login})
-        kind = CONTENT_TYPE
+        members = {**values, "sourcedb": SOURCE, **login}
+        if options.body == "form":
+            body = await channel.work(_form, members, size=len(values["text"]))
+            kind = FORM
+        else:
+            body, kind = msgspec.json.encode(members), CONTENT_TYPE
     request = Request(body, kind, statuses=None, accept=ACCEPT)
     return await channel.send(request, whole_body(channel.limits))
+
+
+def _form(members: Mapping[str, str]) -> bytes:
+    return urlencode(members).encode()
 
 
 async def _get(channel: ServerChannel, url: str, options: PubAnnotationOptions) -> Response[bytes]:
@@ -315,21 +325,43 @@ def read_part(
 
 
 class _Places:
-    """The code points of our text, by offsets in the text that the server answered with."""
+    """The code points of our text, by offsets in the text that the server answered with.
+
+    A server may have changed white space; the other letters are those that were sent.
+    """
 
     def __init__(self, echoed: Any, text: str, unit: Unit, pointer: str) -> None:
         theirs = text if echoed is None else as_type(echoed, str, pointer)
-        self._returns: Sequence[int] = ()
+        self._ours: Sequence[int] | None = None  # places of letters, if theirs are elsewhere
+        self._theirs: Sequence[int] = ()
         if theirs.rstrip() != text.rstrip():
-            if theirs.replace("\r\n", "\n").rstrip() != text.rstrip():
+            if theirs.split() != text.split() and "".join(theirs.split()) != "".join(text.split()):
                 raise PeerError(Outcome.SHAPE, f"{pointer}: answered about another text")
-            self._returns = [at for at, letter in enumerate(theirs) if letter == "\r"]
+            self._ours, self._theirs = _letters(text), _letters(theirs)
         self._places = Places(theirs, unit)
+        self._outside = len(text) + 1, len(theirs)
 
-    def code_point(self, offset: int) -> int:
-        """Return the code point in our text."""
+    def begin(self, offset: int) -> int:
+        """Return the code point in our text where a span begins."""
+        return self._placed(offset, 0)
+
+    def end(self, offset: int) -> int:
+        """Return the code point in our text where a span ends, exclusive."""
+        return self._placed(offset, 1)
+
+    def _placed(self, offset: int, before: int) -> int:
         place = self._places.code_point(offset)
-        return place - bisect_left(self._returns, place)
+        if self._ours is None or place < 0:
+            return place
+        letter = bisect_left(self._theirs, place) - before
+        if place > self._outside[1] or not 0 <= letter < len(self._ours):
+            return self._outside[0] if letter >= 0 else 0
+        return self._ours[letter] + before
+
+
+def _letters(text: str) -> Sequence[int]:
+    """Return the places of all but white space."""
+    return [at for at, letter in enumerate(text) if not letter.isspace()]
 
 
 class _Reading:
@@ -404,8 +436,8 @@ class _Reading:
                 self._report.note(where, "in pieces: the first is read")
             span, where = span[0], f"{where}/0"
         span = as_type(span, dict, where)
-        begin = self._places.code_point(member(span, "begin", int, where))
-        end = self._places.code_point(member(span, "end", int, where))
+        begin = self._places.begin(member(span, "begin", int, where))
+        end = self._places.end(member(span, "end", int, where))
         score = self._scores.get(name)
         accession = self._found.accession(kind, f"{at}/obj")
         accessions = self._accessions[name] if name else {}

@@ -64,7 +64,7 @@ def test_an_accession_is_read_out_of_what_contains_it(text: str, accession: str 
 def test_words_decide_about_places() -> None:
     found, report = findings()
     found.mention("/a", 2, 6, "protein", words="TP53")
-    found.mention("/b", 0, 4, "protein", words="nowhere")
+    found.mention("/b", 0, 4, "gene", words="nowhere")
     found.mention("/c", 90, 94, "protein", words="TP\x0053")
     mentions = found.answer()["mentions"]
     assert [(one["offset"], one["mention"]) for one in mentions] == [
