@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ from scoring.tasks import Hit, Item, Task, pair
 from scoring.text import Source, decoded_lines, line_blocks
 
 Number = TypeVar("Number", bound=np.generic)
+Numbers: TypeAlias = NDArray[np.int32]
+"""Articles as numbers."""
+Ranks: TypeAlias = NDArray[np.uint32]
+"""Ranks of at most eight digits."""
 
 _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _FOLD = np.uint64(0xD6E8FEB86659FD93)
@@ -35,6 +39,7 @@ _NUMBERED = 0xFF << 56  # no text has 0xFF as its sixteenth byte
 _MOST_BITS = 24
 _SORTED = 1 << 15
 """Rows that are sorted at a time to find items that come twice: all those of some articles."""
+_PIECE = 1 << 16
 _ROWS_AGAIN = 50_000
 """Rows that are looked at again at a time, at least, because something may be wrong with them."""
 _FEW = 4
@@ -47,7 +52,7 @@ class Members(NamedTuple):
     words: Words
     more: Words | None
 
-    def at(self, rows: Places) -> Members:
+    def at(self, rows: Places | slice) -> Members:
         """Return some rows of the column."""
         return Members(self.words[rows], None if self.more is None else self.more[rows])
 
@@ -96,9 +101,10 @@ class GoldIndex:
         words, more = np.array(pairs, dtype=np.uint64).T
         return Members(words, more)
 
-    def find(self, articles: Places, members: Sequence[Members], hashes: Words) -> Places:
+    def find(self, articles: Numbers, members: Sequence[Members], hashes: Words) -> Places:
         """Return the rows whose item is in the gold of their article."""
-        rows = np.flatnonzero(self._known[hashes >> self._shift])
+        known = [self._known[hashes[piece] >> self._shift] for piece in _pieces(len(hashes))]
+        rows = np.flatnonzero(np.concatenate(known))
         found = np.searchsorted(self._hashes, hashes[rows])
         found = np.minimum(found, len(self._hashes) - 1)
         same = self._articles[found] == articles[rows]
@@ -155,7 +161,7 @@ class HitsFile:
     `wide` and `rising` are those of `MatchedFile`.
     """
 
-    answers: Mapping[str, list[Hit]]
+    answers: Mapping[str, Sequence[Hit]]
     wide: int | None
     rising: Sequence[tuple[int, int]]
 
@@ -165,14 +171,79 @@ def read_hits(path: Source, task: Task, *, lenient_ranks: bool = False) -> HitsF
 
     Raises `FormatError` with every problem of the file.
     """
-    parts = _PartsWithHits(path, task)
+    parts = _Parts(path, task, {}, {})
     if not parts.read():
         return None
     rows = _Rows(parts)
-    members = _ordered([rows.members(column) for column in parts.members()])
-    if parts.doubted(rows, _hashes(rows.articles, members), lenient=lenient_ranks):
+    members = [rows.members(column) for column in parts.members()]
+    if parts.doubted(rows, _hashes(rows.articles, _ordered(members)), lenient=lenient_ranks):
         return None
-    return HitsFile(answers=parts.answers, wide=parts.wide, rising=rows.rising())
+    answers = _StoredHits(rows, members, parts)
+    return HitsFile(answers=answers, wide=parts.wide, rising=rows.rising())
+
+
+class _StoredHits(Mapping[str, Sequence[Hit]]):
+    """A file's hits by article, both in file order, in columns: a tenth of the size of objects."""
+
+    def __init__(self, rows: _Rows, members: Sequence[Members], parts: _Parts) -> None:
+        self._places = rows.places()
+        self._rows, self._members = rows, members
+        self._long = list(parts.accession_numbers)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __contains__(self, article: object) -> bool:
+        return article in self._places
+
+    def __getitem__(self, article: str) -> Sequence[Hit]:
+        return _ArticleHits(self, self._places[article])
+
+    def count(self, place: int) -> int:
+        """Return the number of an article's hits."""
+        return self._rows.count(place)
+
+    def hits(self, place: int) -> list[Hit]:
+        """Return an article's hits."""
+        rows, ranks, confidences = self._rows.listed(place)
+        names = [self._texts(column.at(rows)) for column in self._members]
+        items: Iterable[Item] = names[0] if len(names) == 1 else map(pair, *names)
+        return list(map(partial(tuple.__new__, Hit), zip(items, ranks, confidences, strict=True)))
+
+    def _texts(self, column: Members) -> list[str]:
+        if column.more is None:
+            return list(map(bytes.decode, column.words.view("S8").tolist()))
+        both = np.stack([column.words, column.more], axis=1).view("S16")[:, 0].tolist()
+        numbered = column.more == np.uint64(_NUMBERED)
+        for place in np.flatnonzero(numbered).tolist():
+            both[place] = self._long[int(column.words[place])]
+        return list(map(bytes.decode, both))
+
+
+class _ArticleHits(Sequence[Hit]):
+    """The hits of one article, made whenever more than their number is asked for."""
+
+    def __init__(self, stored: _StoredHits, place: int) -> None:
+        self._stored, self._place = stored, place
+
+    def __len__(self) -> int:
+        return self._stored.count(self._place)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._stored.hits(self._place))
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        return self._stored.hits(self._place)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
 
 
 class _Parts:
@@ -190,10 +261,10 @@ class _Parts:
     ) -> None:
         self._sheet, self._task = TabFile(path, RESULT_COLUMNS[task]), task
         self._width = 4 if task is Task.INT else 5
-        self._accessions = dict(accessions)
+        self.accession_numbers = dict(accessions)
         self.article_numbers = dict(articles)
-        self.articles: list[Places] = []
-        self.ranks: list[Words] = []
+        self.articles: list[Numbers] = []
+        self.ranks: list[Ranks] = []
         self.confidences: list[NDArray[np.float64]] = []
         self.wide: int | None = None
         self._lines = 0
@@ -202,6 +273,7 @@ class _Parts:
 
     def read(self) -> bool:
         """Read the file; return False if only the line by line reader can, or it is empty."""
+        _keep_freed_memory()
         if not all(map(self._take, line_blocks(self._sheet.path))):
             return False
         if not self.ranks:
@@ -213,9 +285,10 @@ class _Parts:
 
         The lines of a block that has such a line are written again in the plainest form.
         """
-        first, count = self._lines + 1, block.count(b"\n")
+        first, count = self._lines + 1, self._add(block)
         numbers: range | list[int] = range(first, first + count)
-        if not self._add(block):
+        if not count:
+            count = block.count(b"\n")
             lines = decoded_lines(self._sheet.path, block, first)
             rows = list(result_rows(self._sheet, self._task, lines))
             if rows and not self._add("".join(map(_plain, rows)).encode()):
@@ -246,26 +319,26 @@ class _Parts:
         self._sheet.finish()
         return len(articles) > 0
 
-    def _add(self, block: bytes) -> bool:
-        """Add one block; return False where any of its lines is malformed."""
+    def _add(self, block: bytes) -> int:
+        """Add one block and return its number of lines; 0 where any of them is malformed."""
         split = split_columns(block, self._width, self._width - 2)
         if split is None:
-            return False
+            return 0
         article, *accessions, rank, confidence = split.columns
         ranks, fits = rank.integers()
         confidences = confidence.numbers()
         if not fits.all() or not ranks.all():
-            return False
+            return 0
         if not ((confidences > 0) & (confidences <= 1)).all():
-            return False
+            return 0
         if self.wide is None and split.wide is not None:
             self.wide = self._lines + split.wide + 1
         self.articles.append(self._numbered(article))
-        self.ranks.append(ranks)
+        self.ranks.append(ranks.astype(np.uint32))
         self.confidences.append(confidences)
-        self._members.append([_members(column, self._accessions) for column in accessions])
+        self._members.append([_members(column, self.accession_numbers) for column in accessions])
         self._taken(accessions)
-        return True
+        return split.lines
 
     def _taken(self, accessions: Sequence[ByteColumn]) -> None:
         """Take note of a block that was added; there is nothing more to take from it."""
@@ -276,7 +349,7 @@ class _Parts:
         self._members.clear()
         return [_joined(column) for column in columns]
 
-    def _numbered(self, article: ByteColumn) -> Places:
+    def _numbered(self, article: ByteColumn) -> Numbers:
         """Return the articles' numbers; the text of an article is looked at as rarely as can be."""
         heads = np.flatnonzero(np.concatenate([[True], ~article.repeats()]))
         if len(heads) * _FEW <= len(article.starts):
@@ -285,9 +358,10 @@ class _Parts:
         rows, which = article.distinct()
         return self._numbers(article.texts(rows))[which]
 
-    def _numbers(self, names: Iterable[bytes]) -> Places:
+    def _numbers(self, names: Iterable[bytes]) -> Numbers:
         known = self.article_numbers
-        return np.array([known.setdefault(name.decode(), len(known)) for name in names])
+        numbers = [known.setdefault(name.decode(), len(known)) for name in names]
+        return np.array(numbers, dtype=np.int32)
 
 
 class _PartsWithMarks(_Parts):
@@ -313,32 +387,6 @@ class _PartsWithMarks(_Parts):
                 self.marked.update(dict(zip(marked.texts(firsts), counts, strict=True)))
 
 
-class _PartsWithHits(_Parts):
-    """The columns of a file, and its hits with their names."""
-
-    def __init__(self, path: Source, task: Task) -> None:
-        super().__init__(path, task, {}, {})
-        self.answers: dict[str, list[Hit]] = {}
-        self._names: list[str] = []
-
-    def _taken(self, accessions: Sequence[ByteColumn]) -> None:
-        articles = self.articles[-1]
-        rows = np.arange(len(articles))
-        items: Iterable[Item] = map(bytes.decode, accessions[0].texts(rows))
-        if len(accessions) == 2:
-            items = map(
-                pair,
-                map(bytes.decode, accessions[0].texts(rows)),
-                map(bytes.decode, accessions[1].texts(rows)),
-            )
-        fields = zip(items, self.ranks[-1].tolist(), self.confidences[-1].tolist(), strict=True)
-        hits = list(map(partial(tuple.__new__, Hit), fields))
-        self._names += list(self.article_numbers)[len(self._names) :]
-        starts = _changes(articles).tolist()
-        for start, end in pairwise([*starts, len(hits)]):
-            self.answers.setdefault(self._names[articles[start]], []).extend(hits[start:end])
-
-
 class _Rows:
     """The rows of a file in such an order that articles are together and their ranks rise.
 
@@ -351,7 +399,7 @@ class _Rows:
         self._order = _order(articles, ranks)
         self.articles, self._ranks = self.ordered(articles), self.ordered(ranks)
         self._confidences = self.ordered(_whole(parts.confidences))
-        self._starts = _changes(self.articles)
+        self._starts = np.flatnonzero(_begins(self.articles))
         self._lengths = np.diff(self._starts, append=len(ranks))
 
     def ordered(self, column: NDArray[Number]) -> NDArray[Number]:
@@ -371,12 +419,33 @@ class _Rows:
             same = self.articles[1:] == self.articles[:-1]
             wrong = np.flatnonzero(same & (self._ranks[1:] == self._ranks[:-1]))
         else:
-            wrong = np.flatnonzero(self._ranks != _counted(self._lengths))
+            expected = np.concatenate([self._ranks[:1], self._ranks[:-1] + np.uint32(1)])
+            expected[self._starts] = 1
+            wrong = np.flatnonzero(self._ranks != expected)
         cuts = np.searchsorted(self._starts, np.arange(0, len(hashes), _SORTED))
         starts = [*np.unique(self._starts[np.minimum(cuts, len(self._starts) - 1)]), len(hashes)]
         twice = np.concatenate([_repeated(hashes[at:end]) for at, end in pairwise(starts)])
         alike = np.flatnonzero(np.isin(hashes, twice)) if len(twice) else twice.astype(np.int64)
         return np.unique(self.articles[np.concatenate([wrong, alike])])
+
+    def places(self) -> dict[str, int]:
+        """Return the places of the articles among the rows, in the order of the file."""
+        numbers = self.articles[self._starts].tolist()
+        in_file = range(len(numbers))
+        if self._order is not None:
+            in_file = np.argsort(np.minimum.reduceat(self._order, self._starts)).tolist()
+        return {self._names[numbers[place]]: place for place in in_file}
+
+    def count(self, place: int) -> int:
+        """Return the number of an article's rows."""
+        return int(self._lengths[place])
+
+    def listed(self, place: int) -> tuple[Places, list[int], list[float]]:
+        """Return the rows of an article's hits in the order of the file, and these columns."""
+        rows = self._starts[place] + np.arange(self._lengths[place])
+        if self._order is not None:
+            rows = rows[np.argsort(self._order[rows])]
+        return rows, self._ranks[rows].tolist(), self._confidences[rows].tolist()
 
     def rows_of(self, articles: Places) -> Iterator[Places]:
         """Yield the rows of some articles in the order of the file, some articles at a time."""
@@ -390,7 +459,8 @@ class _Rows:
     def matches(self, correct: Places, index: GoldIndex) -> dict[str, Matches]:
         """Return each article's matches from the rows of the correct hits."""
         bounds = np.searchsorted(correct, [*self._starts, len(self.articles)]).tolist()
-        places = _counted(self._lengths)[correct].tolist()
+        firsts = self._starts[np.searchsorted(self._starts, correct, side="right") - 1]
+        places = (correct - firsts + 1).tolist()
         sizes = index.sizes
         matches: dict[str, Matches] = {}
         for block, (start, length) in enumerate(
@@ -425,25 +495,22 @@ def _whole(parts: list[NDArray[Number]]) -> NDArray[Number]:
     return whole
 
 
-def _changes(column: Places) -> Places:
-    """Return the rows whose value differs from the row above, the first row among them."""
-    return np.flatnonzero(np.diff(column, prepend=-1))
+def _begins(column: Numbers) -> Truths:
+    """Return, for each row, whether its value differs from the row above; the first row does."""
+    begins = np.ones(len(column), dtype=bool)
+    np.not_equal(column[1:], column[:-1], out=begins[1:])
+    return begins
 
 
-def _counted(lengths: Places) -> Places:
-    """Return 1, 2, ... for each length, one after the other."""
-    ends = np.cumsum(lengths)
-    return np.arange(1, ends[-1] + 1) - np.repeat(ends - lengths, lengths)
-
-
-def _order(articles: Places, ranks: Words) -> Places | None:
+def _order(articles: Numbers, ranks: Ranks) -> Places | None:
     """Return the order by article and rank, or None where the rows have it.
 
     Where an article's ranks are 1 to n, each row's place follows from the counts of the articles.
     """
-    starts = _changes(articles)
-    together = len(starts) == len(set(articles[starts].tolist()))
-    if together and ((ranks[1:] > ranks[:-1]) | (articles[1:] != articles[:-1])).all():
+    begins = _begins(articles)
+    heads = articles[begins]
+    together = len(heads) == len(set(heads.tolist()))
+    if together and ((ranks[1:] > ranks[:-1]) | begins[1:]).all():
         return None
     counts = np.bincount(articles)
     if (ranks <= counts[articles]).all():
@@ -502,15 +569,23 @@ def _ordered(members: Sequence[Members]) -> list[Members]:
     ]
 
 
-def _hashes(articles: Places, members: Sequence[Members]) -> Words:
+def _hashes(articles: NDArray[np.signedinteger], members: Sequence[Members]) -> Words:
     """Return 64 mixed bits of each (article, item): equal for equals, almost surely not else."""
-    mixed = articles.astype(np.uint64)
-    for member in members:
-        mixed = (mixed * _MULTIPLIERS[0]) ^ member.folded()
-        mixed ^= mixed >> np.uint64(32)
-        mixed *= _MULTIPLIERS[1]
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
+    hashes = np.empty(len(articles), dtype=np.uint64)
+    for piece in _pieces(len(articles)):
+        mixed = articles[piece].astype(np.uint64)
+        for member in members:
+            mixed = (mixed * _MULTIPLIERS[0]) ^ member.at(piece).folded()
+            mixed ^= mixed >> np.uint64(32)
+            mixed *= _MULTIPLIERS[1]
+            mixed ^= mixed >> np.uint64(29)
+        hashes[piece] = mixed
+    return hashes
+
+
+def _pieces(length: int) -> Iterator[slice]:
+    """Yield slices of a column, so small that what is computed of one stays in a cache."""
+    return (slice(at, at + _PIECE) for at in range(0, length, _PIECE))
 
 
 def _any_equal(hashes: Words) -> bool:
@@ -541,3 +616,14 @@ def _chosen_lines(path: Source, numbers: Places) -> Iterator[tuple[int, str]]:
             for number in numbers[low:high].tolist():
                 yield number, lines[number - first].decode()
         first += count
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Have the C library keep what is freed, since every file needs the same memory again.
+
+    glibc returns freed memory to the system unless a mapped block up to 32 MB was freed before
+    (mallopt(3), M_MMAP_THRESHOLD); getting it back, page by page, takes as long as the arithmetic.
+    Elsewhere this does nothing.
+    """
+    bytes(31 << 20)

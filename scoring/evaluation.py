@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
-from scoring.biocreative import ItemScorer, new_scorer
+from scoring.biocreative import Answer, ItemScorer, new_scorer
 from scoring.bulk import match_file
 from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.files import Run, item_hits, odd_lines, read_gold, read_run, run_name
@@ -80,7 +79,6 @@ def evaluate_runs(
     if not isinstance(gold, ItemGold) and views != (RAW,):
         raise OptionError("views do not apply to ACT")
 
-    _keep_freed_memory()
     scorecards: list[Scorecard] = []
     problems: list[FileProblem] = []
     for run in runs:
@@ -102,9 +100,8 @@ def evaluate(gold: Gold, run: Run, signature: Signature, view: View = RAW) -> Sc
     """Score a run that was read already, as its signature says."""
     signature = replace(signature, view=view.name, files=view.files)
     scorer = new_scorer(gold, signature, run.name)
-    viewed = in_view(gold, run, view).answers
     means: dict[str, float] = {}
-    for article, answer in viewed.items():
+    for article, answer in _viewed(gold, run, view):
         scorer.put(article, answer)
         if isinstance(answer, Classification):
             means[article] = answer.confidence
@@ -129,23 +126,16 @@ def in_view(gold: Gold, run: Run, view: View) -> Run:
     """Return a run as a view shows it; articles that are not in the gold stay as they are."""
     if view == RAW or not isinstance(gold, ItemGold):
         return run
-    answers = {
-        article: view.apply(answer, gold.items.get(article, frozenset()))
-        for article, answer in run.answers.items()
-        if not isinstance(answer, Classification)
-    }
-    return replace(run, answers=answers)
+    return replace(run, answers=dict(_viewed(gold, run, view)))
 
 
-@cache
-def _keep_freed_memory() -> None:
-    """Have the C library keep what is freed, since every file needs the same memory again.
-
-    glibc returns freed memory to the system unless a mapped block up to 32 MB was freed before
-    (mallopt(3), M_MMAP_THRESHOLD); getting it back, page by page, takes as long as the arithmetic.
-    Elsewhere this does nothing.
-    """
-    bytes(31 << 20)
+def _viewed(gold: Gold, run: Run, view: View) -> Iterator[tuple[str, Answer]]:
+    """Yield a run's answers as a view shows them, one at a time."""
+    for article, answer in run.answers.items():
+        if view == RAW or not isinstance(gold, ItemGold) or isinstance(answer, Classification):
+            yield article, answer
+        else:
+            yield article, view.apply(answer, gold.items.get(article, frozenset()))
 
 
 def _evaluate_file(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from scoring.biocreative import Answer
 from scoring.bulk import read_hits
@@ -47,12 +47,9 @@ class Run:
 
 def item_hits(run: Run) -> Mapping[str, Sequence[Hit]]:
     """Return a run's hits; raises `OptionError` for an ACT run, which has none."""
-    hits: dict[str, Sequence[Hit]] = {}
-    for article, answer in run.answers.items():
-        if isinstance(answer, Classification):
-            raise OptionError(f"{run.name}: expected INT or IPT runs")
-        hits[article] = answer
-    return hits
+    if run.task is Task.ACT:
+        raise OptionError(f"{run.name}: expected INT or IPT runs")
+    return cast("Mapping[str, Sequence[Hit]]", run.answers)
 
 
 def run_name(path: Source) -> str:
