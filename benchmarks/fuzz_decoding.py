@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from benchmarks import sized
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.states import ANSWERED
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.stream import Stream
 from metaserver.exchange.wire.usual import usual_answer
 from metaserver.exchange.wire.validation import check

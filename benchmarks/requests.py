@@ -33,7 +33,7 @@ from metaserver.operations.table import ask
 from metaserver.operations.tokens import NewToken
 from metaserver.phases.conformance import Conditions
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import conformance_runs, servers
+from metaserver.store import servers
 
 SERVERS, CONCURRENCY, ARTICLES, ROUNDS = sized((8, 4, 150, 3), (2, 2, 4, 1))
 SECONDS = sized(0.25, 0.05)
@@ -79,7 +79,7 @@ async def agree(hub: HubContext, running: RunningPhase) -> None:
         verdict = ConformanceVerdict(terms=terms, at=time.time(), passed=True, reasons=())
         async with hub.store.writing() as connection:
             await servers.serve_curators(connection, registered.id, True)
-            await conformance_runs.put(
+            await servers.put_conformance(
                 connection, registered.id, running.phase.id,
                 verdict=msgspec.json.encode(verdict), report=b"{}",
             )  # fmt: skip

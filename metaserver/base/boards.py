@@ -1,4 +1,5 @@
 """Values of leaderboards: scores, boards live and frozen, how hard articles are, methods.
+
 A frozen board is a document that holds all that its page shows, columns included: a later version
 or other gold does not change it.
 """

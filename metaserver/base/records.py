@@ -1,4 +1,5 @@
 """Frozen values that every part of the hub uses: articles, servers, attempts.
+
 Those created per answer are msgspec structs: a tenth of a dataclass' time.
 """
 

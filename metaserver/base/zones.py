@@ -1,4 +1,5 @@
 """Dates written in a time zone, moments shown in one, lengths of time in words.
+
 A clock change skips local times in spring and repeats some in autumn. Both are refused, with the
 two moments that may be meant; a repeated time is always shown with its offset.
 """

@@ -1,4 +1,5 @@
 """Forecast of the time that a server needs for the rest of its queue, from its pace.
+
 - *Pace*: n of its articles ended in t seconds of work, so that one takes t / n. t ends now, not
   with the last article: a server that hangs gets slower by itself.
 - Where fewer than `LEAST` articles ended since the hub was started, *response times*: the mean of

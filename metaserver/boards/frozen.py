@@ -1,4 +1,5 @@
 """Boards as files: frozen ones as a JSON document, the result files of a phase.
+
 The document holds all that its page shows, columns included, so that neither a later version of
 the hub nor another gold changes it.
 """

@@ -1,4 +1,5 @@
 """The hub's metrics for Prometheus: counters of attempts, gauges read on each scrape.
+
 docs/monitoring.md explains each metric. Labels are servers' names, outcomes, states and phases of
 an attempt, which bounds the number of series.
 """

@@ -1,4 +1,5 @@
 """`metaserver demo`: a small challenge on this machine, its annotation servers as processes.
+
 Honest baselines, one slow server, one that misbehaves in another way on each article; in the end a
 curator asks them about an article that is in no phase. Everything is real: processes, XML-RPC,
 validation, storage, scoring; only the articles are few and short.
@@ -36,13 +37,13 @@ from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.curation.operations import requests
 from metaserver.curation.operations.requests import NewRequest, RequestDetail, RequestQuery
-from metaserver.operations import conformance, consents, tokens
+from metaserver.operations import conformance, servers, tokens
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import ServerTest
-from metaserver.operations.consents import Consent
 from metaserver.operations.context import HubContext
 from metaserver.operations.jobs import JobQuery
 from metaserver.operations.jobs import get as get_job
+from metaserver.operations.servers import Consent
 from metaserver.operations.table import ask
 from metaserver.operations.tokens import NewToken
 from metaserver.phases.jobs import MOST_AT_WORK
@@ -87,7 +88,7 @@ async def _agree(hub: HubContext, server: Server, places: asyncio.Semaphore) -> 
         job = await ask(hub, ORGANISER, conformance.test, ServerTest(server=server.name))
         while job.ended_at is None:
             job = await ask(hub, ORGANISER, get_job, JobQuery(job=job.job, wait=WAIT))
-    await ask(hub, ORGANISER, consents.serve_curators, Consent(server=server.name, serve=True))
+    await ask(hub, ORGANISER, servers.serve_curators, Consent(server=server.name, serve=True))
 
 
 def print_request(console: Console, request: RequestDetail) -> None:

@@ -37,7 +37,7 @@ from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations.rounded import warning
 from metaserver.phases.mail import smtp_context
 from metaserver.phases.verification import verify
-from metaserver.store import checkpoints
+from metaserver.store import logs
 from metaserver.store.copies import called_back, sealed_secrets
 from metaserver.store.place import STORE_FILE, StorePlace
 from metaserver.store.reader import open_reader
@@ -86,7 +86,7 @@ async def _deep(settings: Settings, *, repair: bool) -> int:
         print("to repair: stop the hub, and run metaserver doctor --deep --repair")
         return FOUND
     async with open_store(place_of_store) as store, store.writing() as connection:
-        await checkpoints.delete(connection, differing)
+        await logs.delete_checkpoints(connection, differing)
     print("they are deleted: the hub scores the answers again when it is started")
     return FINE
 

@@ -68,8 +68,9 @@ Connecting = Callable[[], Awaitable["PgConnection"]]
 async def examine_fleet(
     connection: PgConnection, connect: Connecting, settings: Settings, *, schema_exists: bool
 ) -> Sequence[Finding]:
-    """Return the findings on the machine and its database, which has a hub's tables if
-    `schema_exists`.
+    """Return the findings on the machine and its database.
+
+    The database has a hub's tables if `schema_exists`.
     """
     processes = await _processes(connection) if schema_exists else []
     return [

@@ -19,14 +19,15 @@ from metaserver.cli import arguments
 
 
 class Command(NamedTuple):
-    """A command: its line of help, what adds its arguments, and the module that runs it.
+    """A command: its line of help, what adds its arguments, and the function that runs it.
 
-    The module has `main(args)`, which returns the exit status.
+    The function takes the parsed arguments and returns the exit status.
     """
 
     help: str
     add: Callable[[argparse.ArgumentParser], None]
     module: str
+    function: str = "main"
 
 
 COMMANDS: dict[str, Command] = {
@@ -59,16 +60,19 @@ COMMANDS: dict[str, Command] = {
         "copy a hub's store while it is at work",
         arguments.add_backup,
         "metaserver.cli.backup",
+        "back_up",
     ),
     "restore": Command(
         "read a backup of a PostgreSQL store back",
         arguments.add_restore,
-        "metaserver.cli.restore",
+        "metaserver.cli.backup",
+        "restore_backup",
     ),
     "move": Command(
         "carry a hub's store from its file into PostgreSQL, or back",
         arguments.add_move,
-        "metaserver.cli.move",
+        "metaserver.cli.backup",
+        "move",
     ),
     "results": Command(
         "have a running hub make a phase's results package",
@@ -131,7 +135,7 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
         below = commands.add_parser(name, help=command.help)
         if chosen in (None, name):
             command.add(below)
-            below.set_defaults(run=partial(_run, command.module))
+            below.set_defaults(run=partial(_run, command))
     if chosen not in COMMANDS:
         from metaserver.cli.remote.commands import add_nouns
         from metaserver.cli.remote.outlines import outlines
@@ -140,9 +144,9 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(module: str, args: argparse.Namespace) -> int:
+def _run(command: Command, args: argparse.Namespace) -> int:
     """Run a command on this machine; return its exit status."""
-    status: int = import_module(module).main(args)
+    status: int = getattr(import_module(command.module), command.function)(args)
     return status
 
 

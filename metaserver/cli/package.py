@@ -1,23 +1,166 @@
-"""`metaserver results`: the results package of a phase, made by a running hub, as a folder here."""
+"""`metaserver results`: the results package of a phase, made by a running hub, as a folder here.
+
+The package is not trusted: it is bounded before anything is unpacked.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import io
 import os
 import re
 import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.files import FOLDER_MODE
 from metaserver.cli.arguments import DEFAULT_URL, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, JobError, RemoteHub, followed, read_url
-from metaserver.cli.remote.commands import DONE, REFUSED, read_token
-from metaserver.cli.remote.parts import fetch
+from metaserver.cli.remote.commands import DONE, REFUSED, fetch, read_token
 from metaserver.cli.remote.tables import print_refusal
-from metaserver.publication.unzipping import ZipReader
 from metaserver.publication.zips import CHECKSUMS
+
+CHUNK = 2**16
+MAX_DIRECTORY = 2**23
+"""The most bytes of a zip's directory, which is read completely, with 46 bytes or more an entry."""
+MAX_ENTRIES = 100_000
+MAX_CHECKSUMS = 2**24
+MAX_CONTENT = 2**28
+"""The maximum bytes in an entry, which is read into memory."""
+MAX_RATIO = 1_100
+"""The most bytes that a package may unpack to per compressed byte: deflate's limit is 1,032:1.
+
+So no hub's package is refused, however compressible its answers are; entries that share their
+bytes are.
+"""
+SMALL = 2**26
+"""How many bytes any package may unpack to."""
+_ENCRYPTED = 0x1
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ValueError, OSError,
+    NotImplementedError,
+)  # fmt: skip
+
+
+class Checksum(NamedTuple):
+    """The checksum and the size that an entry must have."""
+
+    sha256: str
+    size: int
+
+
+class _Bounded(io.BufferedReader):
+    """A file that refuses to read more bytes than a zip's directory may have."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = os.fstat(self.fileno()).st_size - self.tell()
+        if size > MAX_DIRECTORY:
+            raise zipfile.BadZipFile(f"its directory is larger than {MAX_DIRECTORY:,} bytes")
+        return super().read(size)
+
+
+class ZipReader:
+    """Reads entries, each verified by its checksum; raises `InputError`."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        try:
+            self._file = _Bounded(io.FileIO(place))
+        except OSError as error:
+            raise InputError(place, error.strerror or str(error)) from error
+        try:
+            self._zip = zipfile.ZipFile(self._file)
+            self._require_plausible(place.stat().st_size)
+            self._sums = self._read_checksums()
+        except InputError:
+            self.close()
+            raise
+        except _BROKEN as error:
+            self.close()
+            raise InputError(place, f"not a complete zip file: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sums
+
+    def names(self) -> Sequence[str]:
+        """Return the names of entries with a checksum."""
+        return list(self._sums)
+
+    def checksum_line(self, name: str) -> str:
+        """Return an entry's line among the checksums."""
+        checksum = self._sum(name)
+        return f"{checksum.sha256}\t{checksum.size}\t{name}\n"
+
+    def read(self, name: str) -> bytes:
+        """Return an entry's content, at most 256 MiB."""
+        if self._sum(name).size > MAX_CONTENT:
+            raise InputError(self._place, f"{name} has more than {MAX_CONTENT >> 20} MiB")
+        return b"".join(self._chunks(name))
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        expected, sha, size = self._sum(name), hashlib.sha256(), 0
+        with self._reading(name), self._zip.open(name) as file:
+            while chunk := file.read(CHUNK):
+                sha.update(chunk)
+                size += len(chunk)
+                if size > expected.size:
+                    break
+                yield chunk
+        if (sha.hexdigest(), size) != expected:
+            raise InputError(self._place, f"{name} is not as it was written: the checksum differs")
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except _BROKEN as error:
+            raise InputError(self._place, f"{name} cannot be read: {error}") from error
+
+    def _sum(self, name: str) -> Checksum:
+        if name not in self._sums:
+            raise InputError(self._place, f"there is no {name} in it")
+        return self._sums[name]
+
+    def _require_plausible(self, size: int) -> None:
+        """Refuse a package that no hub makes, by its directory alone."""
+        entries = self._zip.infolist()
+        if len(entries) > MAX_ENTRIES:
+            raise InputError(self._place, f"holds more than {MAX_ENTRIES:,} entries")
+        if len({entry.filename for entry in entries}) < len(entries):
+            raise InputError(self._place, "an entry comes twice")
+        if any(
+            entry.flag_bits & _ENCRYPTED or entry.compress_type not in _METHODS for entry in entries
+        ):
+            raise InputError(self._place, "an entry is encrypted, or not compressed by deflate")
+        unpacked = sum(entry.file_size for entry in entries)
+        if unpacked > max(SMALL, MAX_RATIO * size):
+            message = f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO:,} times its size"
+            raise InputError(self._place, message)
+
+    def _read_checksums(self) -> Mapping[str, Checksum]:
+        try:
+            if self._zip.getinfo(CHECKSUMS).file_size > MAX_CHECKSUMS:
+                raise InputError(self._place, f"{CHECKSUMS} is too large")
+            with self._zip.open(CHECKSUMS) as file:
+                rows = [line.rstrip("\n").split("\t") for line in io.TextIOWrapper(file, "utf-8")]
+            return {name: Checksum(sha256, int(size)) for sha256, size, name in rows}
+        except _BROKEN as error:
+            message = f"not a package of a hub: {CHECKSUMS} is missing or broken"
+            raise InputError(self._place, message) from error
+
 
 PATH = "/phases/{phase}/results-package"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)

@@ -19,7 +19,7 @@ from metaserver.boards.scoreboard import Scoreboard
 from metaserver.operations.context import HubContext
 from metaserver.phases.restore import stored_answers
 from metaserver.phases.runtime import RunningPhase
-from metaserver.publication.crate import METADATA
+from metaserver.publication.folder import METADATA
 from metaserver.publication.making import PackageOrder, make_package
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import Payload, answered_tasks

@@ -1,4 +1,5 @@
 """Readers of XML files and BioC: the root element names the kind, articles are read one at a time.
+
 No DTD is loaded, no entity is expanded, nothing is fetched.
 """
 
@@ -508,9 +509,7 @@ def _write_out_entities(path: Path, article: _Element) -> None:
 
 
 def _forget(article: _Element) -> None:
-    """Free an article and its earlier siblings, so that a collection takes a single article's
-    memory.
-    """
+    """Free an article and its earlier siblings: a collection takes one article's memory."""
     article.clear()
     collection = article.getparent()
     while collection is not None and article.getprevious() is not None:

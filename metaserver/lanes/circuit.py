@@ -1,4 +1,5 @@
 """What a lane knows of its server: a circuit breaker, and the state that the server reports.
+
 Pure: times are arguments (monotonic seconds). While it is closed, articles are sent. After
 `threshold` failures in a row that count towards it (`states.RULES`), it opens: articles wait and
 the server is probed with growing pauses. Refused credentials open it at once, with the longest

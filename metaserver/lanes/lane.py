@@ -1,4 +1,5 @@
 """A lane at work: take the next article, call, check, store, publish, until all are finished.
+
 Only a committed attempt counts. A lane that is paused takes no more articles and finishes those in
 flight; one that is cancelled ends them as attempts with outcome `cancelled`. A lane whose task is
 cancelled (the hub stops) drops its calls in flight: those articles are sent again, and nothing is

@@ -19,7 +19,7 @@ from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ChallengeField, OneChallenge, Title
 from metaserver.operations.table import operation
 from metaserver.phases.notifications import tell_teams
-from metaserver.store import announcements, phases
+from metaserver.store import phases
 from metaserver.store.tokens import digest
 
 SHOWN = 50
@@ -159,7 +159,7 @@ async def announce(hub: HubContext, caller: Caller, request: NewAnnouncement) ->
         message = f"challenge {challenge.name} is not announced yet: change that first"
         raise RefusedError(Refusal.STATE, message, field="challenge")
     async with hub.store.writing() as connection:
-        await announcements.add(connection, challenge.id, now, request.title, request.text)
+        await phases.add_announcement(connection, challenge.id, now, request.title, request.text)
         await tell_teams(connection, hub.settings.notices, challenge, now, request.title)
         await audit_log(
             connection, caller, "challenges.announce", challenge.name, title=request.title
@@ -176,7 +176,7 @@ async def list_announcements(
     """Return a challenge's announcements, newest first."""
     challenge = await seen_challenge(hub, caller, request.challenge)
     async with hub.store.reading() as connection:
-        newest = await announcements.list_newest(connection, challenge.id, SHOWN)
+        newest = await phases.newest_announcements(connection, challenge.id, SHOWN)
     return [
         AnnouncementDetail(
             challenge=challenge.name,

@@ -10,8 +10,8 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OneChallenge, OnePhase
+from metaserver.operations.regrading import turn
 from metaserver.operations.table import operation
-from metaserver.operations.turns import turn
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
 

@@ -114,10 +114,9 @@ async def begun(
 async def begun_alone(
     hub: HubContext, caller: Caller, kind: str, subject: str, work: Work
 ) -> tuple[JobDetail, bool]:
-    """Begin a job for the organisers and return it with True, unless one of its kind is at work in
-    any process.
+    """Begin a job for the organisers and return it with True.
 
-    That job is returned then, with False.
+    If a job of its kind is at work in any process, that job is returned, with False.
     """
 
     def is_alike(job: StoredJob) -> bool:

@@ -24,7 +24,7 @@ from metaserver.operations.context import HubContext
 from metaserver.phases.archiver import OVER
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import data_packages, kept_files
+from metaserver.store import kept_files
 from metaserver.store.kept_files import KeptFile
 
 FOLDER = "kept"
@@ -73,7 +73,7 @@ async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> K
         )
     file = KeptFile(id=secrets.token_hex(8), name=name, size=size, made_at=hub.clock())
     async with hub.store.writing() as connection:
-        await _sweep(connection, file.made_at, await data_packages.checksums(connection))
+        await _sweep(connection, file.made_at, await kept_files.package_checksums(connection))
         await kept_files.begin(connection, file)
     progress.begin("keeping", size)
     for part in range(-(-size // PART)):

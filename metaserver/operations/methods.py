@@ -22,7 +22,7 @@ from metaserver.operations.table import operation
 from metaserver.operations.visibility import sees_method
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import methods
+from metaserver.store import runs
 
 RunField = Annotated[str, Meta(max_length=64, description="The run: a server's or a file's name")]
 Summary = Annotated[Long, Meta(description="The method in a few sentences")]
@@ -94,13 +94,13 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
         if (value := getattr(request, name)) is not None
     }
     async with hub.store.writing() as connection:
-        stored = await methods.list_all(connection, running.phase.id)
+        stored = await runs.methods_by_run(connection, running.phase.id)
         before = stored.get(run, MethodDescription())
         described = msgspec.structs.replace(before, **values)
-        await methods.put(connection, running.phase.id, run, described)
+        await runs.put_method(connection, running.phase.id, run, described)
         changed = [name for name in fields if getattr(before, name) != getattr(described, name)]
         detail = {"phase": running.name, "team": team, "changed": changed}
-        await audit_log(connection, caller, "methods.describe", run, **detail)
+        await audit_log(connection, caller, "runs.describe", run, **detail)
     return _detail(running, run, team, caller.viewer, described or None)
 
 
@@ -128,7 +128,7 @@ async def seen_methods(
 ) -> Sequence[MethodDetail]:
     """Return the runs whose methods a viewer may see: all its own, others as far as described."""
     async with hub.store.reading() as connection:
-        described = await methods.list_all(connection, running.phase.id)
+        described = await runs.methods_by_run(connection, running.phase.id)
     visibility = running.phase.plan.visibility
     return [
         _detail(running, run, team, viewer, described.get(run))

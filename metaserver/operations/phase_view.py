@@ -36,7 +36,6 @@ from metaserver.operations.attempts import AttemptDetail
 from metaserver.operations.context import HubContext
 from metaserver.operations.methods import MethodDetail, seen_methods
 from metaserver.operations.monitoring import StateEvent
-from metaserver.operations.names import SeenNames
 from metaserver.operations.phases import PhaseDetail, detail
 from metaserver.operations.rounded import (
     AnsweredShare,
@@ -47,6 +46,7 @@ from metaserver.operations.rounded import (
 )
 from metaserver.operations.visibility import (
     PublicMonitor,
+    SeenNames,
     seen,
     seen_articles,
     seen_frozen,

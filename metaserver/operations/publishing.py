@@ -25,7 +25,7 @@ from metaserver.operations.rounded import FINAL
 from metaserver.operations.table import operation
 from metaserver.phases.notifications import tell_teams
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import announcements, boards, phases
+from metaserver.store import boards, phases
 
 PODIUM = 3
 """The places that are named beside the board."""
@@ -128,7 +128,9 @@ async def publish(hub: HubContext, caller: Caller, request: Publication) -> Phas
     async with hub.store.writing() as connection:
         await phases.change(connection, running.phase.id, plan=public, moments=moments)
         if request.title:
-            await announcements.add(connection, challenge.id, now, request.title, request.text)
+            await phases.add_announcement(
+                connection, challenge.id, now, request.title, request.text
+            )
             await tell_teams(connection, hub.settings.notices, challenge, now, request.title)
         await audit_log(
             connection, caller, "phases.publish", running.name, announced=request.title or None

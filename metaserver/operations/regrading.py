@@ -1,4 +1,7 @@
-"""Background jobs for a new gold: score every run by it, then store it, or change nothing."""
+"""Background jobs for a new gold: score every run by it, then store it, or change nothing.
+
+Changes of a phase's scores run in turn.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.concurrency import run_uncancelled
+from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import GoldChange
 from metaserver.boards.gold import MOST_TOLD, label_changes, run_changes, unanswerable
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.turns import turn
 from metaserver.phases.candidate import (
     AdoptedGold,
     Candidate,
@@ -29,6 +32,40 @@ from metaserver.phases.candidate import (
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import TaskPlugin
+
+PATIENCE_SECONDS = 5.0
+"""The longest wait for a request, which counts against the upload limit meanwhile."""
+RETRY_SECONDS = 10.0
+
+
+@asynccontextmanager
+async def turn(
+    hub: HubContext, name: str, patience: float | None = None
+) -> AsyncIterator[RunningPhase]:
+    """Give the caller exclusive access to a phase and its scores, once earlier callers are done.
+
+    Its state and gold may have changed since the request, and it may be another object: check it
+    within the block. `RefusedError` if access was not possible within `patience` seconds.
+    """
+    while True:
+        running = hub.phase(name)
+        try:
+            async with asyncio.timeout(patience):
+                await running.scoring.acquire()
+        except TimeoutError:
+            message = (
+                f"the runs of phase {name} are being scored with another gold:"
+                f" nothing was changed, try again in {RETRY_SECONDS:.0f} s"
+            )
+            raise RefusedError(
+                Refusal.STATE, message, field="phase", retry_after=RETRY_SECONDS
+            ) from None
+        try:
+            if hub.phase(name) is running:
+                yield running
+                return
+        finally:
+            running.scoring.release()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

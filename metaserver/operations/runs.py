@@ -18,9 +18,9 @@ from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, PhaseField, TeamField
+from metaserver.operations.regrading import PATIENCE_SECONDS, turn
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
-from metaserver.operations.turns import PATIENCE_SECONDS, turn
 from metaserver.operations.uploads import (
     UploadAllowance,
     allowance,
@@ -33,7 +33,7 @@ from metaserver.operations.uploads import (
     team_of,
 )
 from metaserver.phases.runtime import Part, RunningPhase
-from metaserver.store import methods, runs
+from metaserver.store import runs
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, OfflineTask, RunFile
@@ -115,8 +115,7 @@ class RunContent(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Runs.upload", "PUT /phases/{phase}/runs/{task}/{run}", Role.TEAM)
 async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDetail:
-    """Upload a result file: it is scored on the boards as an offline run, replacing any earlier
-    run.
+    """Upload a result file: it is scored as an offline run, replacing any earlier run.
 
     Invalid hits are left out and reported with their line, as for a server's answer. Each file that
     can be read counts against the team's limit (`limits.uploads`), for good. While the phase is
@@ -208,7 +207,7 @@ async def delete(hub: HubContext, caller: Caller, request: OneRun) -> None:
         run = _own(running, caller, request.run)
         async with hub.store.writing() as connection:
             await runs.delete(connection, running.phase.id, run.name)
-            await methods.delete(connection, running.phase.id, run.name)
+            await runs.delete_method(connection, running.phase.id, run.name)
             detail = {"phase": running.name, "task": run.task, "team": run.team}
             await audit_log(connection, caller, "runs.delete", run.name, **detail)
         await running.reload(Part.RUNS, run.name)

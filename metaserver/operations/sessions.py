@@ -49,9 +49,7 @@ class Sessions:
     async def begin(
         self, token: Token, now: float, *, seconds: float, earlier: str | None, request_id: str
     ) -> tuple[str, Session]:
-        """Begin a session, and return its cookie and it; the `earlier` session of the browser is
-        ended.
-        """
+        """Begin a session, end the browser's `earlier` one; return the new cookie and session."""
         async with self._store.writing() as connection:
             await tokens.purge_sessions(connection, now)
             if earlier:

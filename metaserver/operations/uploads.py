@@ -279,8 +279,7 @@ EXACT = ""
 def prints_of(
     payloads: Mapping[ArticleId, Any], counted: Mapping[str, Any] | None = None
 ) -> Mapping[str, Print]:
-    """Return each answer's digest over the part that counts, or its place, and a digest over
-    everything as sent.
+    """Return a digest of each answer's part that counts, or its place, and one of all as sent.
 
     If a task does not say what counts, everything but the numbers does: ranks and confidences.
     """

@@ -1,4 +1,5 @@
 """The sender of alerts to organisers: it looks at all phases and the hub, and writes to channels.
+
 What it finds is stored before it is sent, so that a hub that is started again repeats nothing and
 loses nothing. A channel is sent one message at a time, at most every `notices.alerts` seconds.
 """
@@ -20,8 +21,7 @@ from metaserver.base.phases import AUTOMATIC_A_DAY, DAY
 from metaserver.base.records import PhaseName
 from metaserver.config import Settings
 from metaserver.exchange.http.client import HttpClient
-from metaserver.phases import webhooks
-from metaserver.phases.mail import send_mail
+from metaserver.phases.mail import post_webhook, send_mail
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.watching import is_watched, watch
 from metaserver.store import alerts, sign_ups
@@ -292,13 +292,9 @@ class AlertSender:
         """Send a message with some lines now; raises one of `FAILURES` if it was not taken."""
         text = "\n".join(said)
         if channel.kind is ChannelKind.EMAIL:
-            mail = (
-                self._settings.notices,
-                channel.address,
-                f"Meta-Server: {said[0]}",
-                f"{text}\n",
-            )
-            await asyncio.to_thread(send_mail, *mail)
+            subject, body = f"Meta-Server: {said[0]}", f"{text}\n"
+            notices = self._settings.notices
+            await asyncio.to_thread(send_mail, notices, channel.address, subject, body)
             return
         message = {"text": text, "alerts": list(news)}
-        await webhooks.post(self._client, channel.address, channel.secret, message, self._clock())
+        await post_webhook(self._client, channel.address, channel.secret, message, self._clock())

@@ -22,7 +22,7 @@ from metaserver.base.states import PhaseState
 from metaserver.phases.live import LiveBoards
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
-from metaserver.store import boards, methods
+from metaserver.store import boards, runs
 from metaserver.store.boards import FROZEN
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import TaskPlugin
@@ -99,9 +99,9 @@ class BoardArchiver:
             now = self._clock()
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)
         async with self._store.reading() as connection:
-            described = await methods.list_all(connection, phase_id)
-        runs = {row.run for view in frozen.views.values() for row in view.rows}
-        of_runs = {run: method for run, method in described.items() if run in runs}
+            described = await runs.methods_by_run(connection, phase_id)
+        shown = {row.run for view in frozen.views.values() for row in view.rows}
+        of_runs = {run: method for run, method in described.items() if run in shown}
         frozen = msgspec.structs.replace(frozen, methods=of_runs)
         document = await asyncio.to_thread(frozen.encode)
         async with self._store.writing() as connection:

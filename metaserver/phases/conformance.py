@@ -27,7 +27,7 @@ from metaserver.exchange.wire.contract import Completion
 from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import conformance_runs, servers
+from metaserver.store import servers
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
@@ -144,7 +144,7 @@ class ConformanceRunner:
     ) -> Conformance | None:
         """Return the report of a server's last run for a phase, None before the first."""
         async with self._store.reading() as connection:
-            content = await conformance_runs.report(connection, registered.id, phase_id)
+            content = await servers.conformance_report(connection, registered.id, phase_id)
         return None if content is None else msgspec.json.decode(content, type=Conformance)
 
     async def _keep(
@@ -171,7 +171,7 @@ class ConformanceRunner:
             now = await servers.get(connection, registered.server.name)
             if now is None or now.server != registered.server:
                 return
-            await conformance_runs.put(
+            await servers.put_conformance(
                 connection,
                 registered.id,
                 conditions.phase_id,

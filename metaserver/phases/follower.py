@@ -26,9 +26,8 @@ from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode, encode
 from metaserver.phases.live import LiveBoards
 from metaserver.phases.log_reader import CHUNK, FollowedLane, LogReader
-from metaserver.store import checkpoints, states
-from metaserver.store.checkpoints import StoredCheckpoint
-from metaserver.store.logs import LogEnd, LoggedAttempt
+from metaserver.store import logs, states
+from metaserver.store.logs import LogEnd, LoggedAttempt, StoredCheckpoint
 from metaserver.store.store import Store
 
 LANES = 32
@@ -311,7 +310,7 @@ class Follower:
         made_checkpoints = [self.make(name) for name in servers]
         stored = await asyncio.to_thread(_encoded, made_checkpoints)
         async with self._store.writing() as connection:
-            await checkpoints.put(connection, stored, self._clock())
+            await logs.put_checkpoint(connection, stored, self._clock())
         for checkpoint in made_checkpoints:
             self.keep(checkpoint)
 
@@ -361,7 +360,7 @@ class Follower:
         month = self._clock() - LONGEST.seconds
         async with self._store.reading() as connection:
             changes = await states.list_changes_of(connection, keys, since=month)
-            stored = await checkpoints.get_all(connection, keys)
+            stored = await logs.get_checkpoints(connection, keys)
         pairs = [(lane, stored[lane.key]) for lane in lanes if lane.key in stored]
         contents = await asyncio.to_thread(self._decoded, pairs)
         for lane in lanes:

@@ -1,4 +1,5 @@
 """The holder of a process's lanes: it takes those that are due, and carries out their orders.
+
 Orders to lanes are rows of the store, whoever gives them; the holder looks at them when it is
 woken, and once a second where other processes give orders too. So the lanes of a hub in one
 process and those of many go the same way.

@@ -1,4 +1,5 @@
 """Background jobs: long work of the hub that does not depend on a waiting client.
+
 Jobs belong to one process (ADR 18): those that run when it ends have changed nothing.
 """
 

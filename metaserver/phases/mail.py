@@ -1,27 +1,37 @@
-"""E-mail by SMTP: the sender, and the one-time links of sign-ups.
+"""E-mail by SMTP and signed webhooks: the senders, and the one-time links of sign-ups.
+
 The words of a message may be anybody's, and so may be the address that it goes to. So nothing here
 reads them as headers: an address is plain, a subject always encoded, the recipient an argument.
+
+A webhook is a JSON message with a signature by which its receiver can verify the sender, and with a
+plain `text` too, which chat services show.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import logging
 import math
 import re
 import smtplib
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from email.charset import QP, Charset
 from email.header import Header
 from email.mime.text import MIMEText
 from email.utils import formataddr, parseaddr
+from typing import Any
+
+import msgspec
 
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import UnavailableError
 from metaserver.base.phases import DAY, LINK_SECONDS, NEXT_LINK, LinkKind, SignUp, link_path
 from metaserver.config import NoticeSettings, Settings
+from metaserver.exchange.http.client import HttpClient
 from metaserver.store import sign_ups
 from metaserver.store.store import Store
 
@@ -236,3 +246,30 @@ class SignUpMailer:
         }
         subject = SUBJECTS[kind].format(**values)
         return f"{sign_up.challenge}: {subject}", TEXTS[kind].format(**values)
+
+
+WEBHOOK_SECONDS = 10.0
+
+
+async def post_webhook(
+    client: HttpClient, url: str, secret: str, message: Mapping[str, Any], now: float
+) -> None:
+    """Post a message at `now` (Unix seconds); raises `PeerError` unless it was accepted.
+
+    A message that is posted again, as nobody knows whether it came, has the same idempotency key.
+
+    The client's guard decides which addresses it may go to.
+    """
+    body, at = msgspec.json.encode(message), str(int(now))
+    headers = {
+        "Content-Type": "application/json",
+        "Idempotency-Key": hashlib.sha256(body).hexdigest()[:32],
+        "X-Metaserver-Timestamp": at,
+        "X-Metaserver-Signature": f"sha256={signature(secret, at, body)}",
+    }
+    await client.deliver(url, body, headers, WEBHOOK_SECONDS)
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature for a webhook's body: HMAC-SHA256 over "TIMESTAMP.BODY", hexadecimal."""
+    return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()

@@ -1,4 +1,5 @@
 """The membership of a process in its hub: its row in the store, its lease, who leads.
+
 A process that is alone with its store is seen for ever. One of several renews its lease once a
 second; where it cannot, its lanes begin nothing more before another process may take them.
 """

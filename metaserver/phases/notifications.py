@@ -1,5 +1,6 @@
 """Notices to teams: a server is down, up again or finished, a challenge has an announcement.
-Both are off until a team turns them on. Events within `notices.batch` seconds are sent in one
+
+Both are off until a team turns them on. Events within `alerts.batch` seconds are sent in one
 message.
 """
 
@@ -21,11 +22,10 @@ from metaserver.base.records import ServerName, TeamName
 from metaserver.base.states import ServerState
 from metaserver.config import NoticeSettings
 from metaserver.exchange.http.client import HttpClient
-from metaserver.phases import webhooks
-from metaserver.phases.mail import send_mail
+from metaserver.phases.mail import post_webhook, send_mail
 from metaserver.phases.state_log import THERE, Seen
-from metaserver.store import notices, teams
-from metaserver.store.notices import Notice
+from metaserver.store import alerts, teams
+from metaserver.store.alerts import Notice
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
 
@@ -60,7 +60,7 @@ class Notifier:
             event = "up"
         team = await teams.get(connection, name) if event and name else None
         if team is not None and self._reachable(team):
-            await notices.add(
+            await alerts.add_notice(
                 connection,
                 Notice(
                     team=team.name,
@@ -99,7 +99,7 @@ class Notifier:
 
     async def _waiting(self) -> tuple[Sequence[Notice], Mapping[TeamName, Team]]:
         async with self._store.reading() as connection:
-            waiting = await notices.waiting(connection)
+            waiting = await alerts.waiting_notices(connection)
             return waiting, {team.name: team for team in await teams.list_all(connection)}
 
     def _reachable(self, team: Team) -> bool:
@@ -127,9 +127,9 @@ class Notifier:
     async def _note(self, ids: Sequence[int], *, is_sent: bool) -> None:
         async with self._store.writing() as connection:
             if is_sent:
-                await notices.sent(connection, ids, self._clock())
+                await alerts.notices_sent(connection, ids, self._clock())
             else:
-                await notices.failed(connection, ids)
+                await alerts.notices_failed(connection, ids)
 
     async def _post(self, team: Team, batch: Sequence[Notice]) -> None:
         message = {
@@ -147,7 +147,7 @@ class Notifier:
             ],
         }
         hook = team.notices
-        await webhooks.post(self._client, hook.webhook, hook.secret, message, self._clock())
+        await post_webhook(self._client, hook.webhook, hook.secret, message, self._clock())
 
 
 def _by_team(notice: Notice) -> TeamName:
@@ -195,4 +195,4 @@ async def tell_teams(
             notice = Notice(
                 team=team.name, at=at, subject=challenge.name, event=EVENT, message=message
             )
-            await notices.add(connection, notice)
+            await alerts.add_notice(connection, notice)

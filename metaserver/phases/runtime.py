@@ -32,7 +32,7 @@ from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards, RunOwner
 from metaserver.phases.restore import asked_tasks, gold_marks, scored_of
 from metaserver.phases.work import PhaseWork, answered_of
-from metaserver.store import data_packages, logs, states
+from metaserver.store import kept_files, logs, states
 from metaserver.store import phases as stored_phases
 from metaserver.store import runs as stored_runs
 from metaserver.store import servers as stored_servers
@@ -267,7 +267,7 @@ class RunningPhase:
                 case Part.UPLOADS:
                     self.uploads[:] = await stored_uploads.list_all(connection, self.phase.id)
                 case Part.DATA:
-                    self.data = await data_packages.get(connection, self.phase.id)
+                    self.data = await kept_files.data_package(connection, self.phase.id)
         self.boards.touch()
 
     async def _reload_teams(self, connection: AsyncConnection, name: str | None) -> None:

@@ -25,10 +25,9 @@ from metaserver.config import Settings
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, basis_of, decode
 from metaserver.phases.log_reader import CHUNK, count
 from metaserver.phases.restore import scored_of, vocabulary_of
-from metaserver.store import checkpoints, logs, phases, servers
-from metaserver.store.checkpoints import StoredCheckpoint
+from metaserver.store import logs, phases, servers
 from metaserver.store.keys import digest_key
-from metaserver.store.logs import LogEnd
+from metaserver.store.logs import LogEnd, StoredCheckpoint
 from metaserver.store.reader import ReadStore
 
 MOST_NAMED = 5
@@ -57,7 +56,7 @@ async def verify(store: ReadStore, settings: Settings, now: float) -> AsyncItera
     for phase in stored_phases:
         checked = await _PhaseCheck.open(store, settings, phase, now)
         async with store.reading() as connection:
-            covered = await checkpoints.ends(connection, phase.id)
+            covered = await logs.checkpoint_ends(connection, phase.id)
         for server_id in covered:
             key = LaneKey(phase.id, server_id)
             if (result := await checked.lane(key, names[server_id])) is not None:
@@ -107,7 +106,7 @@ class _PhaseCheck:
     async def lane(self, key: LaneKey, name: ServerName) -> CheckedLane | None:
         """Check a lane; None if it has no checkpoint any more."""
         async with self.store.reading() as connection:
-            stored = await checkpoints.get(connection, key)
+            stored = await logs.get_checkpoint(connection, key)
             end = await logs.end(connection, key)
         if stored is None:
             return None

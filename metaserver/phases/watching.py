@@ -1,4 +1,5 @@
 """A phase as its organisers watch it: servers against the deadline, conspicuous uploads.
+
 It is one walk over the rows that the monitor keeps anyway. The control room shows it, and notices
 to organisers come from its findings.
 """

@@ -1,4 +1,5 @@
 """The work of lanes: articles, limits, and how servers are asked; in a hub and in a worker.
+
 Gold and boards are no part of it: a process that works lanes alone has no phase but these.
 """
 

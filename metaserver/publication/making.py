@@ -17,7 +17,6 @@ from metaserver.base.records import PhaseName, TaskName
 from metaserver.config import Settings
 from metaserver.phases.jobs import OnProgress, Progress, RowCounter, ignore_progress
 from metaserver.phases.restore import vocabulary_of
-from metaserver.publication.crate import write_crate
 from metaserver.publication.figures import (
     Figure,
     board_figures,
@@ -25,8 +24,7 @@ from metaserver.publication.figures import (
     task_figures,
     write_figure,
 )
-from metaserver.publication.folder import PackageFolder
-from metaserver.publication.methods import methods_table, run_methods
+from metaserver.publication.folder import PackageFolder, write_crate
 from metaserver.publication.report import TaskPart, report_page, view_part
 from metaserver.publication.responses import (
     ServerResponses,
@@ -40,6 +38,8 @@ from metaserver.publication.source import PhaseSource, read_source
 from metaserver.publication.tables import (
     BoardTables,
     board_tables,
+    methods_table,
+    run_methods,
     write_board,
     write_difficulty,
     write_overview,

@@ -11,8 +11,7 @@ from markupsafe import Markup
 
 from metaserver.base.boards import HEADINGS
 from metaserver.publication.figures import Figure, on_page
-from metaserver.publication.methods import DescribedRun
-from metaserver.publication.tables import BoardTables
+from metaserver.publication.tables import BoardTables, DescribedRun
 from scoring.charts import Chart
 from scoring.comparison_report import comparison_table, notes
 from scoring.tables import Table, shown

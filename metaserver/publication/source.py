@@ -26,7 +26,7 @@ from metaserver.boards.scoreboard import Scoreboard
 from metaserver.config import Settings
 from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import scored_of, vocabulary_of
-from metaserver.store import boards, methods, phases, runs
+from metaserver.store import boards, phases, runs
 from metaserver.store.keys import digest_key
 from metaserver.store.reader import ReadStore
 from metaserver.store.runs import OfflineRun
@@ -108,7 +108,7 @@ async def read_source(
         gold = await phases.newest_gold(connection, phase.id)
         part = PublicPart.of(await digest_key(connection), phase.id, phase.plan)
         offline = await runs.list_all(connection, phase.id)
-        described = await methods.list_all(connection, phase.id)
+        described = await runs.methods_by_run(connection, phase.id)
         frozen = given_boards or await _frozen(connection, phase, gold)
     if missing := sorted(gold.keys() - frozen.keys()):
         message = f"the boards of {', '.join(missing)} are not frozen yet: try again in a moment"

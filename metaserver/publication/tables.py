@@ -1,12 +1,15 @@
-"""Tables of a package: the boards as they were frozen, pairwise tests, articles, usefulness."""
+"""Tables of a package: boards as frozen, pairwise tests, articles, usefulness, methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
-from metaserver.base.boards import FrozenBoard, RunIntervals, View
+import msgspec
+
+from metaserver.base.boards import HEADINGS, FrozenBoard, MethodDescription, RunIntervals, View
 from metaserver.base.usage import RunUsage
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.source import PhaseSource
@@ -297,3 +300,31 @@ def write_overview(folder: PackageFolder, all_tables: Sequence[BoardTables]) -> 
         name = f"tables/overview/{part.name}"
         folder.write(f"{name}.csv", csv_table(part.table) + "\n", part.caption)
         folder.write(f"{name}.tex", overview_latex(part, "tab:overview") + "\n", part.caption)
+
+
+class DescribedRun(NamedTuple):
+    """A run, its team and its method; what its team did not say is empty."""
+
+    run: str
+    team: str
+    method: MethodDescription
+
+
+def run_methods(source: PhaseSource) -> Sequence[DescribedRun]:
+    """Return the boards' runs with their methods, ordered by team and name."""
+    views = (view for frozen in source.frozen.values() for view in frozen.views.values())
+    teams = {row.run: row.title or row.team for view in views for row in view.rows}
+    described = {str(run): method for run, method in source.methods.items()}
+    return [
+        DescribedRun(run, team, described.get(run, MethodDescription()))
+        for run, team in sorted(teams.items(), key=lambda run_and_team: run_and_team[::-1])
+    ]
+
+
+def methods_table(runs: Sequence[DescribedRun]) -> Table:
+    """Return the methods, a row a run."""
+    header: list[Cell] = ["run", "team", *HEADINGS]
+    return [
+        header,
+        *([run.run, run.team, *msgspec.structs.astuple(run.method)] for run in runs),
+    ]

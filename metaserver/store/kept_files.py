@@ -1,14 +1,19 @@
-"""Queries for files made by jobs: in parts, so any of a hub's processes can send them."""
+"""Queries for files made by jobs: in parts, so any of a hub's processes can send them.
+
+A data package that an organiser released is recorded beside its file, at most one per phase.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Set
 from dataclasses import dataclass
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.store.tables import kept_files, kept_parts
+from metaserver.base.phases import DataPackage
+from metaserver.store.tables import data_packages, kept_files, kept_parts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,3 +108,28 @@ async def keep_only(connection: AsyncConnection, begin: str, names: Collection[s
 async def _delete(connection: AsyncConnection, keys: Collection[str]) -> None:
     await connection.execute(sa.delete(kept_parts).where(kept_parts.c.file_id.in_(keys)))
     await connection.execute(sa.delete(kept_files).where(kept_files.c.id.in_(keys)))
+
+
+async def put_package(connection: AsyncConnection, phase_id: int, package: DataPackage) -> None:
+    """Store a phase's package, replacing its last."""
+    await delete_package(connection, phase_id)
+    row = {"phase_id": phase_id, "package": msgspec.json.encode(package)}
+    await connection.execute(sa.insert(data_packages).values(**row))
+
+
+async def delete_package(connection: AsyncConnection, phase_id: int) -> None:
+    """Delete any package of a phase."""
+    await connection.execute(sa.delete(data_packages).where(data_packages.c.phase_id == phase_id))
+
+
+async def data_package(connection: AsyncConnection, phase_id: int) -> DataPackage | None:
+    """Return a phase's package, or None."""
+    query = sa.select(data_packages.c.package).where(data_packages.c.phase_id == phase_id)
+    document = (await connection.execute(query)).scalar_one_or_none()
+    return None if document is None else msgspec.json.decode(document, type=DataPackage)
+
+
+async def package_checksums(connection: AsyncConnection) -> Set[str]:
+    """Return all packages' checksums."""
+    documents = (await connection.execute(sa.select(data_packages.c.package))).scalars()
+    return {msgspec.json.decode(document, type=DataPackage).sha256 for document in documents}

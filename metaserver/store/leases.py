@@ -1,4 +1,5 @@
 """Queries for leases of lanes: orders, who holds them, which processes live, which one leads.
+
 A lane that is due and free is offered by a ticket, which names its epoch. Whoever takes it
 raises the epoch in the same statement, so that one of several takers has it; the epoch then fences
 off all earlier holders (`writer`). A process holds its lanes for as long as it renews its row in

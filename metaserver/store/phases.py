@@ -1,4 +1,4 @@
-"""Queries for challenges, their phases, corpora by name and version, gold by version."""
+"""Queries for challenges, announcements, phases, corpora by name and version, gold by version."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import pack, unpack
 from metaserver.base.phases import (
+    Announcement,
     Challenge,
     ChallengePage,
     CorpusVersion,
@@ -28,6 +29,7 @@ from metaserver.store import tables
 from metaserver.store.database import insert
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import (
+    announcements,
     challenges,
     corpora,
     corpus_versions,
@@ -344,3 +346,27 @@ def _referring(column: str) -> Iterator[sa.Table]:
     for table in reversed(metadata.sorted_tables):
         if column in table.c and table is not phases:
             yield table
+
+
+async def add_announcement(
+    connection: AsyncConnection, challenge_id: int, at: float, title: str, text: str
+) -> int:
+    """Store an announcement; return its id."""
+    row = {"challenge_id": challenge_id, "at": at, "title": title, "text": text}
+    return await insert(connection, announcements, row)
+
+
+async def newest_announcements(
+    connection: AsyncConnection, challenge_id: int, limit: int
+) -> Sequence[Announcement]:
+    """Return a challenge's announcements, the newest first."""
+    query = (
+        sa.select(announcements)
+        .where(announcements.c.challenge_id == challenge_id)
+        .order_by(announcements.c.id.desc())
+        .limit(limit)
+    )
+    return [
+        Announcement(id=row.id, at=row.at, title=row.title, text=row.text)
+        for row in await connection.execute(query)
+    ]

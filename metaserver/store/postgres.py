@@ -1,4 +1,5 @@
 """A store in a PostgreSQL database: connections, the demands on it, its migration, its writer.
+
 What SQLite has by its nature is asked for here: control writes one at a time, order by bytes,
 commits that outlive a crash.
 """
@@ -411,9 +412,7 @@ class PostgresWriter(Writer):
                 self._wake.set()  # tries to write, on a new connection
 
     async def open(self) -> PgConnection:
-        """Return the connection, a new connection if it is lost; raises `UnavailableError` without
-        one.
-        """
+        """Return the connection, a new one if it is lost; raises `UnavailableError`."""
         if self._connection is None or self._is_lost:
             connection = await self._connect()
             try:

@@ -1,4 +1,4 @@
-"""Queries for offline runs: the uploaded result file, and the part of it that is scored."""
+"""Queries for offline runs, their result files and what is scored of them; runs' methods."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.boards import MethodDescription
 from metaserver.base.compression import pack, pack_json, unpack, unpack_json
 from metaserver.base.records import ArticleId, Problem, ServerName, TaskName, TeamName, count_stated
-from metaserver.store.tables import offline_runs, servers, teams
+from metaserver.store.tables import methods, offline_runs, servers, teams
 from metaserver.store.teams import Team
 
 
@@ -172,3 +173,31 @@ def _run(row: sa.Row[Any]) -> OfflineRun:
         problems=tuple(Problem(path=path, message=message) for path, message in problems),
         created_at=row.created_at,
     )
+
+
+async def put_method(
+    connection: AsyncConnection, phase_id: int, run: ServerName, described: MethodDescription
+) -> None:
+    """Store a run's description in place of its earlier one; an empty one is deleted."""
+    await delete_method(connection, phase_id, run)
+    if described:
+        values = {"phase_id": phase_id, "run": run}
+        document = msgspec.json.encode(described)
+        await connection.execute(sa.insert(methods).values(**values, description=document))
+
+
+async def delete_method(connection: AsyncConnection, phase_id: int, run: ServerName) -> None:
+    """Delete a run's description, if any."""
+    of_run = (methods.c.phase_id == phase_id, methods.c.run == run)
+    await connection.execute(sa.delete(methods).where(*of_run))
+
+
+async def methods_by_run(
+    connection: AsyncConnection, phase_id: int
+) -> Mapping[ServerName, MethodDescription]:
+    """Return a phase's descriptions by run, ordered by name."""
+    query = sa.select(methods.c.run, methods.c.description).where(methods.c.phase_id == phase_id)
+    return {
+        ServerName(row.run): msgspec.json.decode(row.description, type=MethodDescription)
+        for row in await connection.execute(query.order_by(methods.c.run))
+    }

@@ -1,14 +1,19 @@
-"""Queries for registered annotation servers, and for their lanes' desired states."""
+"""Queries for registered annotation servers, and for their lanes' desired states.
+
+A server has its last conformance run for each phase.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.conformance import NO_PHASE
 from metaserver.base.lanes import LaneKey
 from metaserver.base.records import (
     NO_ACCESS,
@@ -23,10 +28,9 @@ from metaserver.base.records import (
     settings_of,
 )
 from metaserver.base.states import Control, Outcome
-from metaserver.store import conformance_runs
 from metaserver.store.database import insert
 from metaserver.store.reader import of_lane
-from metaserver.store.tables import attempts, lanes, servers, teams
+from metaserver.store.tables import attempts, conformance_runs, lanes, phases, servers, teams
 
 
 def columns(server: Server) -> dict[str, Any]:
@@ -53,7 +57,7 @@ async def change(connection: AsyncConnection, server_id: int, server: Server) ->
     await connection.execute(
         sa.update(servers).where(servers.c.id == server_id).values(**columns(server))
     )
-    await conformance_runs.forget(connection, server_id)
+    await delete_conformance(connection, server_id)
 
 
 async def retire(connection: AsyncConnection, server_id: int) -> None:
@@ -87,7 +91,7 @@ async def get(connection: AsyncConnection, name: ServerName) -> RegisteredServer
     row = (await connection.execute(_servers().where(servers.c.name == name))).first()
     if row is None:
         return None
-    verdicts = await conformance_runs.verdicts(connection, row.id)
+    verdicts = await conformance_verdicts(connection, row.id)
     return _registered(row, verdicts.get(row.id, {}))
 
 
@@ -98,7 +102,7 @@ async def list_all(
     query = _servers().order_by(servers.c.id)
     if team is not None:
         query = query.where(teams.c.name == team)
-    verdicts = await conformance_runs.verdicts(connection)
+    verdicts = await conformance_verdicts(connection)
     return [_registered(row, verdicts.get(row.id, {})) for row in await connection.execute(query)]
 
 
@@ -113,7 +117,7 @@ async def in_phase(
         query = query.where(servers.c.name == name)
     rows = (await connection.execute(query)).all()
     only = rows[0].id if name is not None and rows else None
-    verdicts = await conformance_runs.verdicts(connection, only)
+    verdicts = await conformance_verdicts(connection, only)
     return [(_registered(row, verdicts.get(row.id, {})), _control(row)) for row in rows]
 
 
@@ -214,3 +218,62 @@ async def requeue(
             )
         )
     return len(positions_given_up)
+
+
+async def put_conformance(
+    connection: AsyncConnection,
+    server_id: int,
+    phase_id: int | None,
+    *,
+    verdict: bytes,
+    report: bytes,
+) -> None:
+    """Store a server's run for a phase, replacing any earlier run."""
+    await connection.execute(sa.delete(conformance_runs).where(_of(server_id, phase_id)))
+    row = {
+        "server_id": server_id,
+        "phase_id": phase_id,
+        "verdict": verdict,
+        "report": report,
+    }
+    await connection.execute(sa.insert(conformance_runs), row)
+
+
+async def delete_conformance(connection: AsyncConnection, server_id: int) -> None:
+    """Delete a server's runs because the server has changed."""
+    await connection.execute(
+        sa.delete(conformance_runs).where(conformance_runs.c.server_id == server_id)
+    )
+
+
+async def conformance_report(
+    connection: AsyncConnection, server_id: int, phase_id: int | None
+) -> bytes | None:
+    """Return the report of a server's last run for a phase, None before the first."""
+    content: bytes | None = await connection.scalar(
+        sa.select(conformance_runs.c.report).where(_of(server_id, phase_id))
+    )
+    return content
+
+
+async def conformance_verdicts(
+    connection: AsyncConnection, server_id: int | None = None
+) -> Mapping[int, Mapping[str, bytes]]:
+    """Return the verdicts on all servers, or on one: by server, then by phase name."""
+    query = sa.select(conformance_runs.c.server_id, phases.c.name, conformance_runs.c.verdict)
+    query = query.outerjoin(phases, phases.c.id == conformance_runs.c.phase_id)
+    if server_id is not None:
+        query = query.where(conformance_runs.c.server_id == server_id)
+    by_server: defaultdict[int, dict[str, bytes]] = defaultdict(dict)
+    for row in await connection.execute(query):
+        by_server[row.server_id][row.name or NO_PHASE] = row.verdict
+    return by_server
+
+
+def _of(server_id: int, phase_id: int | None) -> sa.ColumnElement[bool]:
+    same = (
+        conformance_runs.c.phase_id.is_(None)
+        if phase_id is None
+        else conformance_runs.c.phase_id == phase_id
+    )
+    return sa.and_(conformance_runs.c.server_id == server_id, same)

@@ -69,9 +69,7 @@ class Store(ReadStore):
 
     @property
     def failed_writes(self) -> int:
-        """The number of failed writes; if a connection broke, a failed write may be stored all the
-        same.
-        """
+        """The number of failed writes, of which a broken connection may have stored some."""
         return self._writer.failed_writes
 
     def record(self, entry: AttemptRecord) -> Awaitable[int]:

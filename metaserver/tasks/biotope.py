@@ -1,4 +1,5 @@
 """The six sub-tasks of Bacteria Biotope 2016 (BB3) as offline tasks, and their files.
+
 The gold is a zip: `.txt`, `.a1` and `.a2` of each article and, where categories are compared, one
 ontology. A run is a zip of `.a2` files. The payload of an article is the text of its `.a2` file.
 """
@@ -160,10 +161,9 @@ def _checked(folder: Path, gold: BiotopeGold) -> RunFile:
 
 
 def _excesses(run: Mapping[str, Annotations], *, entities_given: bool) -> Iterator[Problem]:
-    """Yield what would take too long to score, judging by the run only: a team must not learn about
-    the gold.
+    """Yield what would take too long to score, judging by the run only.
 
-    Which files are refused would otherwise show where the gold's entities are.
+    Otherwise the files that are refused would show a team where the gold's entities are.
     """
     facts = 0
     for name, document in run.items():

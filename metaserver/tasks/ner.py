@@ -1,4 +1,5 @@
 """NER: the mentions of typed entities in an article, scored as SemEval-2013 task 9.1.
+
 A mention is a contiguous part of the text: `offset` is its first character, and its length is that
 of its words. Both count code points of the article as it was sent, from 0. The payload is a list
 of `[offset, mention, type]`, by place.
@@ -82,9 +83,7 @@ class NerGold:
 
 
 def read_gold(path: Path) -> NerGold:
-    """Read gold mentions; raises `InputError` with the first problem and the number of further
-    problems.
-    """
+    """Read gold mentions; raises `InputError` with the first problem and how many follow."""
     try:
         corpus = read_ner_gold(path)
     except FormatError as error:

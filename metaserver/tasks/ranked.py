@@ -1,4 +1,5 @@
 """The common part of INT and IPT: ranked hits, each with one accession or two, and their views.
+
 The payload is a list of `[accession, rank, confidence]` (INT) or `[accession, accession, rank,
 confidence]` (IPT, the pair sorted), by rank.
 """

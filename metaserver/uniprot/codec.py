@@ -1,4 +1,5 @@
 """Codec of UniProt accessions, entry names and integers: one-to-one, for thousands at once.
+
 An accession has six or ten characters (https://www.uniprot.org/help/accession_numbers):
 
     [OPQ][0-9][A-Z0-9]{3}[0-9]                      13,996,800 of them

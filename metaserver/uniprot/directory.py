@@ -1,4 +1,5 @@
 """The names of a release's reviewed entries: written, and looked up by accession, symbol and name.
+
 A directory is read from `names.sqlite`, which `metaserver uniprot build --names` writes beside a
 release's arrays. Every look-up is bounded: in the text read, the index matches taken, and the
 entries returned.

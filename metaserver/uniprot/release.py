@@ -1,4 +1,5 @@
 """A memory-mapped UniProt release, which judges thousands of strings in one call.
+
 Opening reads only `META.json` and the list of pages; the kernel loads the memory that look-ups
 touch, and shares it among processes. An open release is not affected when its directory is replaced
 or removed.

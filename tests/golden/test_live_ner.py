@@ -4,7 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from metaserver.base.records import ArticleId
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.tasks.ner import NER
 from scoring.alignment import length
 from tests.fakes.vocabulary import FakeVocabulary

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaserver.base.records import ArticleId
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.tasks.ner import NER
 from scoring import (
     SCORER_VERSION,

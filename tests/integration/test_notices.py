@@ -32,11 +32,11 @@ from metaserver.config import CircuitSettings, NoticeSettings, SecuritySettings
 from metaserver.exchange.http.client import open_client
 from metaserver.phases import alerting
 from metaserver.phases.alerting import ALERTED, DISK, SIGN_UPS
+from metaserver.phases.mail import signature
 from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.phases.watching import BURST
-from metaserver.phases.webhooks import signature
-from metaserver.store import notices, teams
-from metaserver.store.notices import Notice
+from metaserver.store import alerts, teams
+from metaserver.store.alerts import Notice
 from metaserver.store.uploads import Upload
 from tests.fakes.mailbox import mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -121,7 +121,7 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
 async def none_waits(running: Running) -> bool:
     """Return whether all notices are stored as sent."""
     async with running.service.store.reading() as connection:
-        return not await notices.waiting(connection)
+        return not await alerts.waiting_notices(connection)
 
 
 async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ async def test_a_team_that_cannot_be_told_keeps_no_other_from_it(tmp_path: Path)
                         team=TeamName(team), at=1.0, subject="x", event="down",
                         message=f"{team} is down:\nBcc: red@example.org",
                     )  # fmt: skip
-                    await notices.add(connection, notice)
+                    await alerts.add_notice(connection, notice)
             await running.until(lambda: bool(mail.messages))
     assert mail.to == ["blue@example.org"]
     assert mail.subject() == "Meta-Server: blue is down: Bcc: red@example.org"

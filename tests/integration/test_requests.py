@@ -30,7 +30,7 @@ from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import requests
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.names import SeenNames
+from metaserver.operations.visibility import SeenNames
 from metaserver.store import audit, leases, phases, servers
 from metaserver.store.leases import Process
 from tests.fakes.web_peer import web_peer

@@ -20,9 +20,8 @@ from metaserver.boards.gold import MOST_LABELS, MOST_TOLD, label_changes
 from metaserver.boards.scoreboard import Scoreboard
 from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.gold import NewGold, _proposal
-from metaserver.operations.regrading import Regrading
+from metaserver.operations.regrading import RETRY_SECONDS, Regrading
 from metaserver.operations.table import perform
-from metaserver.operations.turns import RETRY_SECONDS
 from metaserver.phases.archiver import LOOK_SECONDS, BoardArchiver
 from metaserver.phases.jobs import Job, Progress
 from metaserver.store import runs as kept_runs

@@ -24,7 +24,7 @@ from metaserver.boards.forecast import KEPT, MeasuredPace
 from metaserver.boards.metrics import Metrics
 from metaserver.boards.windows import ServerWindow, Window
 from metaserver.cli.serve import work_lanes
-from metaserver.operations.machines import MachinesDetail
+from metaserver.operations.monitoring import MachinesDetail
 from metaserver.phases import follower, shared_dealing
 from metaserver.phases import work as phases_work
 from metaserver.phases.holder import Dealer, OwnDealer

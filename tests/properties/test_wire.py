@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.stream import Stream
 from metaserver.exchange.wire.xmlrpc import (
     Decoder,

@@ -10,11 +10,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
-from metaserver.base.errors import InputError
+from metaserver.base import files
+from metaserver.base.errors import HubError, InputError
 from metaserver.cli.arguments import DEFAULT_URL, TOKEN_VARIABLE, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, JobError, RemoteHub, followed, read_url
 from metaserver.operations.outline import (
@@ -181,8 +182,6 @@ def _print_request(hub: RemoteHub, outline: Outline, answer: Any, args: argparse
 
 def _leave(hub: RemoteHub, path: str, places: Mapping[str, Any], out: Path) -> int:
     """Leave a whole file, fetched in parts; return the exit status."""
-    from metaserver.cli.remote.parts import leave
-
     size = leave(hub, path, places, out)
     print(f"{out}: {size:,} bytes")
     return DONE
@@ -283,3 +282,38 @@ def _query(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
         name: json.dumps(value) if kinds[name] in as_json else value
         for name, value in values.items()
     }
+
+
+def leave(hub: RemoteHub, path: str, places: Mapping[str, Any], out: Path) -> int:
+    """Write a file returned by an operation to a new file; return its size.
+
+    An incomplete file is removed.
+    """
+    if out.exists():
+        raise InputError("--out", f"{out} is there already; expected a new file")
+    draft = out.with_name(f".{out.name}.part")
+    try:
+        with files.create(draft) as file:
+            size = fetch(hub, path, places, file)
+        draft.replace(out)
+    except OSError as error:
+        raise InputError("--out", f"{out}: {error.strerror}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return size
+
+
+def fetch(hub: RemoteHub, path: str, places: Mapping[str, Any], file: IO[bytes]) -> int:
+    """Write what an operation answers in parts to an open file; return its size."""
+    from metaserver.publication.folder import MOST_BYTES  # it loads much: only for such a command
+
+    at, size = 0, 1
+    while at < size:
+        part = hub.ask("GET", path, places=places, query={"offset": at})
+        content, total = base64.b64decode(part["content"]), part["size"]
+        if not content or total > MOST_BYTES or (at and total != size):
+            raise HubError("the file was replaced meanwhile, or is too large: try again")
+        size = total
+        file.write(content)
+        at += len(content)
+    return size

@@ -24,8 +24,7 @@ from metaserver.curation.candidates import (
 )
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.names import SeenNames
-from metaserver.operations.visibility import seen_asked
+from metaserver.operations.visibility import SeenNames, seen_asked
 from metaserver.phases.runtime import Part
 
 SHOWN_NAME = r"^(?:Team [0-9]{1,12} |Run )?[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)"

@@ -1,4 +1,5 @@
 """The first steps of a conformance run: resolve, connect, TLS, and the state that is reported.
+
 They follow from the marks of the request for the server's state, made with the hub's own client:
 the guard against addresses applies to this request as to articles.
 """
@@ -31,8 +32,7 @@ from metaserver.exchange.protocols.xmlrpc import (
     query,
     server_report,
 )
-from metaserver.exchange.wire.contract import described, read, read_member
-from metaserver.exchange.wire.report import Report, Severity
+from metaserver.exchange.wire.contract import Report, Severity, described, read, read_member
 from metaserver.exchange.wire.xmlrpc import Value
 
 # -- requests without an article, with all their measurements --------------------------------------

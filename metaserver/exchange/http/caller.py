@@ -19,8 +19,7 @@ from metaserver.exchange.http.tracing import span
 from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.exchange.protocols.plugin import ArticleCall, ServerChannel, ServerProtocol
-from metaserver.exchange.wire.contract import Completion
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Completion, Report
 from metaserver.exchange.wire.validation import Part, Vocabulary, check
 from metaserver.exchange.wire.xmlrpc import Value
 

@@ -28,7 +28,7 @@ from metaserver.exchange.protocols.polling import (
     origin_of,
     requested_wait,
 )
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.values import Limits
 from metaserver.exchange.wire.xmlrpc import FaultError
 

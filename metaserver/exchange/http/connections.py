@@ -1,4 +1,5 @@
 """Connections to annotation servers: to permitted addresses, with one answer per request.
+
 aiohttp keeps a connection for the next request. It would take any data that a server sends on it
 meanwhile for the next request's answer, and buffer all of it until then.
 """

@@ -13,7 +13,7 @@ from typing import Final
 
 from metaserver.base.compression import pack
 from metaserver.base.records import Timings
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.xmlrpc import CHUNK
 
 HIDDEN: Final = b"***"

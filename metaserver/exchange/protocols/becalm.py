@@ -31,7 +31,7 @@ from metaserver.exchange.protocols.json_body import (
 from metaserver.exchange.protocols.options import read_options
 from metaserver.exchange.protocols.plugin import ArticleCall, OpenChannel, Request, ServerChannel
 from metaserver.exchange.protocols.xmlrpc import MOST_VERSION
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
 
 NAME: Final = "BCMS"

@@ -20,8 +20,7 @@ from metaserver.exchange.protocols.bioc_json import BiocOptions, BiocReading
 from metaserver.exchange.protocols.findings import Findings
 from metaserver.exchange.protocols.json_body import array, as_type, member, read_json
 from metaserver.exchange.protocols.options import AnswerOptions, Places, Words
-from metaserver.exchange.wire.contract import META
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import META, Report
 from metaserver.exchange.wire.values import Limits, Value
 
 # -- bioC collections in XML, as the values that BioC-JSON has -------------------------------------

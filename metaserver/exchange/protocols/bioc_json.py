@@ -39,8 +39,7 @@ from metaserver.exchange.protocols.plugin import (
     ServerChannel,
 )
 from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
-from metaserver.exchange.wire.contract import DECLARED
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import DECLARED, Report
 from metaserver.exchange.wire.values import Limits, Value
 
 SESSION: Final = "{session}"

@@ -14,8 +14,7 @@ from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.json_body import clean
 from metaserver.exchange.protocols.options import aligned
-from metaserver.exchange.wire.contract import META
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import META, Report
 from metaserver.exchange.wire.values import Limits
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.verdicts import MENDABLE, guess

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn, TypeVar
 from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.plugin import Response
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.values import FORBIDDEN, INT64, Fault, FaultError, Limits
 
 CONTENT_TYPE: Final = "application/json; charset=utf-8"

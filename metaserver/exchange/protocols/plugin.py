@@ -18,7 +18,7 @@ from metaserver.base.communications import Callback, Exchanged
 from metaserver.base.conformance import ConformanceStep
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import ArticleId, Server, ServerReport
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.validation import Part, Vocabulary
 from metaserver.exchange.wire.values import Limits, Value
 

@@ -1,4 +1,5 @@
 """PubAnnotation's annotators: an article as JSON, the answer at once or after looks at a job.
+
 Two kinds of jobs are in use: 303 with a `Location` that is 404 until the result is there, and 201
 with a `Location` of a task that says where its result is (docs/protocols.md has the sources).
 """
@@ -40,8 +41,7 @@ from metaserver.exchange.protocols.plugin import (
     ServerChannel,
 )
 from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
-from metaserver.exchange.wire.contract import META
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import META, Report
 from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
 
 # -- texts in parts, for servers that take no more than so many characters at a time ---------------

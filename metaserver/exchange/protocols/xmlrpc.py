@@ -18,7 +18,7 @@ from metaserver.exchange.protocols.plugin import (
     ServerChannel,
 )
 from metaserver.exchange.wire.charset import charset_of
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.usual import usual_answer
 from metaserver.exchange.wire.xmlrpc import (
     CallTemplate,

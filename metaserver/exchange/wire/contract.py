@@ -1,4 +1,5 @@
-"""Reading of an answer's values as the types of the contract (docs/wire.md), and of its `meta`.
+"""Reading of an answer's values as the contract's types (docs/wire.md), of its `meta`; problems.
+
 Untyped languages send other types, so a value of another type is read as the agreed one where
 nothing is lost by it, and this is reported: an int for a string or a double, a double without
 fraction for an int, 0 and 1 for a boolean, a number written as a string.
@@ -10,12 +11,65 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
 from math import isfinite
 from typing import Any, Final, TypeVar
 
+from metaserver.base.records import Problem
 from metaserver.base.usage import DeclaredUsage
-from metaserver.exchange.wire.report import Report, Severity
 from metaserver.exchange.wire.values import Unreadable
+
+MAX_PROBLEMS = 100
+
+
+class Severity(IntEnum):
+    """What a problem costs, worst first."""
+
+    SHAPE = 0  # the answer breaks the contract: the attempt fails
+    HIT = 1  # the hit is dropped, the rest kept
+    NOTE = 2  # nothing is lost: a value read as the agreed type, a member that is not scored
+
+
+class Report:
+    """The problems in an answer: all counted, the first 100 of each severity kept."""
+
+    def __init__(self) -> None:
+        self.hits_sent = 0
+        self._kept: tuple[list[Problem], ...] = ([], [], [])  # by severity
+        self._counts = [0, 0, 0]
+
+    def add(self, severity: Severity, path: str, message: str) -> None:
+        """Add a problem at `path`, such as `normalizations[3].rank`."""
+        self._counts[severity] += 1
+        if self._counts[severity] <= MAX_PROBLEMS:
+            self._kept[severity].append(Problem(path=path, message=message))
+
+    def shape(self, path: str, message: str) -> None:
+        """Report a wrongly typed value."""
+        self.add(Severity.SHAPE, path, message)
+
+    def hit(self, path: str, message: str) -> None:
+        """Report a problem that drops a hit; a hit may have several."""
+        self.add(Severity.HIT, path, message)
+
+    def note(self, path: str, message: str) -> None:
+        """Report a note for the team that costs nothing."""
+        self.add(Severity.NOTE, path, message)
+
+    def count(self, severity: Severity) -> int:
+        """Return the number of problems with this severity."""
+        return self._counts[severity]
+
+    @property
+    def problem_count(self) -> int:
+        """The number of all problems, kept or not."""
+        return sum(self._counts)
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """The first 100 problems, worst first."""
+        return [problem for by_severity in self._kept for problem in by_severity][:MAX_PROBLEMS]
+
 
 T = TypeVar("T")
 

@@ -1,4 +1,5 @@
 """Streaming parser of any XML-RPC message: expat's events, no document tree.
+
 Accepted beyond the specification (http://xmlrpc.com/spec.md), because peers send it: `i8` and
 `nil`, both also in the Apache extension namespace with its other types; exponents in `double`;
 `true` and `false` in `boolean`; white space around numbers; members in any order; a missing XML
@@ -19,8 +20,7 @@ from xml.parsers import expat
 
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.charset import DECLARATION_BYTES, NATIVE, decoder_for
-from metaserver.exchange.wire.contract import described
-from metaserver.exchange.wire.report import MAX_PROBLEMS, Report, Severity
+from metaserver.exchange.wire.contract import MAX_PROBLEMS, Report, Severity, described
 from metaserver.exchange.wire.values import (
     CHUNK,
     EXTENSIONS,

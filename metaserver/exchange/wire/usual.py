@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import TaskName
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.validation import Part, Vocabulary, checked_answer
 from metaserver.exchange.wire.values import Limits
 

@@ -16,14 +16,16 @@ from metaserver.base.lanes import Asides, CheckedAnswer
 from metaserver.base.records import TaskName
 from metaserver.base.states import ANSWERED, Outcome
 from metaserver.exchange.wire.contract import (
+    MAX_PROBLEMS,
     MENTIONS,
     META,
+    Report,
+    Severity,
     described,
     read,
     read_mentions,
     read_usage,
 )
-from metaserver.exchange.wire.report import MAX_PROBLEMS, Report, Severity
 from metaserver.uniprot.verdicts import Ruling
 
 __all__ = [

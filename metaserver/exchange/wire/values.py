@@ -1,4 +1,5 @@
 """XML-RPC values and messages in Python, and the limits on a peer's messages.
+
 WireError (a `PeerError`: the attempt fails with its outcome code)
 └── FaultError    the peer answered with a fault; carries code and string
 EncodeError (a `HubError`)    a value of the hub's that XML-RPC cannot carry

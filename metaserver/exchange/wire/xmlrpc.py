@@ -1,4 +1,5 @@
 """The XML-RPC codec: bytes to values and back, bounded, without I/O.
+
 Decoding: `Decoder` is fed as bytes arrive (through an `Inflater` where they are compressed);
 `decode_response` and `decode_call` take a whole body. Encoding: `encode_call`, `encode_response`,
 `encode_fault`, and `call_template` with `escape_text` for requests that share one article.
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.charset import UTF8
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.stream import Stream
 from metaserver.exchange.wire.values import (
     CHUNK,

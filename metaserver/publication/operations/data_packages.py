@@ -1,9 +1,14 @@
-"""Data packages: a phase's articles and gold as files, which its organiser releases to teams."""
+"""Data packages: a phase's articles and gold as files, which its organiser releases to teams.
+
+The gold of a test phase is a secret until its freeze, its articles until the organiser confirms
+otherwise; the same holds for articles that another phase shares with it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -16,17 +21,27 @@ from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import HubError, Refusal, RefusedError
 from metaserver.base.files import FOLDER_MODE
 from metaserver.base.phases import DataPackage, PackedData
+from metaserver.base.records import ArticleId
 from metaserver.base.states import JobState, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OnePhase, PhaseField
 from metaserver.operations.jobs import JobDetail, begun_alone, newest
-from metaserver.operations.kept import DATA, data_file, fetch, keep, kept_file, offer, offered
+from metaserver.operations.kept import (
+    DATA,
+    DATA_FOLDER,
+    data_file,
+    fetch,
+    guarded,
+    keep,
+    kept_file,
+    offer,
+    offered,
+)
 from metaserver.operations.table import operation
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import Part, RunningPhase
-from metaserver.publication.data import DataOrder, MadeData
-from metaserver.publication.operations.data_rules import check_release, data_maker
+from metaserver.publication.data import DataMaker, DataOrder, MadeData
 from metaserver.publication.operations.results import (
     License,
     PackageContent,
@@ -34,8 +49,76 @@ from metaserver.publication.operations.results import (
     PublicationParts,
     read_part,
 )
-from metaserver.store import data_packages, kept_files
+from metaserver.store import kept_files
 from metaserver.store.kept_files import KeptFile
+from metaserver.tasks.plugin import CorpusTask, LabelledTask
+
+MOST_NAMED = 3
+
+
+def data_maker(hub: HubContext) -> DataMaker:
+    """Return the maker of data packages, which knows their files."""
+    return DataMaker(hub.store.place, Path(hub.settings.folder) / DATA_FOLDER)
+
+
+def check_release(
+    running: RunningPhase,
+    other_phases: Collection[RunningPhase],
+    now: float,
+    *,
+    gold: bool,
+    confirmed: bool,
+) -> None:
+    """Raise `RefusedError` if a package may not be released; slow for large gold.
+
+    `others` are the other phases, `confirmed` that teams would have test articles beforehand.
+    """
+    hidden = guarded(running, now)
+    if gold and hidden:
+        message = f"phase {running.name} is a test phase: its gold is released from its freeze on"
+        raise RefusedError(Refusal.STATE, message, field="gold")
+    if gold and not running.gold:
+        message = f"phase {running.name} has no gold"
+        raise RefusedError(Refusal.STATE, message, field="gold")
+    positions = set(running.positions)
+    labelled = _gold_articles(running) if gold else set()
+    for phase in other_phases:
+        if not guarded(phase, now):
+            continue
+        theirs = set(phase.positions) | _gold_articles(phase)
+        if shared := labelled & theirs:
+            message = (
+                f"the gold has {_named(shared)} of the test phase {phase.name}, which is not"
+                " frozen: release the articles alone"
+            )
+            raise RefusedError(Refusal.STATE, message, field="without_gold")
+        if (shared := positions & theirs) and not confirmed:
+            raise _unconfirmed(f"it has {_named(shared)} of the test phase {phase.name}")
+    if hidden and not confirmed:
+        raise _unconfirmed(f"phase {running.name} is a test phase")
+
+
+def _unconfirmed(reason: str) -> RefusedError:
+    message = f"{reason}: confirm that teams would have these test articles beforehand"
+    return RefusedError(Refusal.STATE, message, field="test_articles")
+
+
+def _gold_articles(running: RunningPhase) -> Set[ArticleId]:
+    articles: set[ArticleId] = set()
+    for scored in running.boards.scoreboard.scored():
+        if isinstance(scored.plugin, CorpusTask):
+            articles.update(scored.plugin.gold_articles(scored.gold))
+        elif isinstance(scored.plugin, LabelledTask):
+            articles.update(scored.plugin.labels(scored.gold))
+        articles.update(scored.outside)
+    return articles
+
+
+def _named(articles: Set[ArticleId]) -> str:
+    first: Sequence[str] = sorted(articles)[:MOST_NAMED]
+    more = len(articles) - len(first)
+    return f"articles {', '.join(first)}" + (f" and {more:,} more" if more else "")
+
 
 KIND = "data-package.release"
 SHARE_SECONDS = 2.0
@@ -166,7 +249,7 @@ async def _store(
         )
         async with hub.store.writing() as connection:
             await keep(connection, shared_file)
-            await data_packages.put(connection, running.phase.id, package)
+            await kept_files.put_package(connection, running.phase.id, package)
             await audit_log(
                 connection,
                 caller,
@@ -188,7 +271,7 @@ async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
         message = f"no data of phase {running.name} are released"
         raise RefusedError(Refusal.STATE, message, field="phase")
     async with hub.store.writing() as connection:
-        await data_packages.delete(connection, running.phase.id)
+        await kept_files.delete_package(connection, running.phase.id)
         await audit_log(connection, caller, "data-package.withdraw", running.name)
     await running.reload(Part.DATA)
     await sweep_data(hub)
@@ -318,11 +401,11 @@ async def _share_one(hub: HubContext, checksum: str, shared: set[str]) -> None:
 async def sweep_data(hub: HubContext) -> None:
     """Delete package files that no release has."""
     async with hub.store.reading() as connection:
-        checksums = await data_packages.checksums(connection)
+        checksums = await kept_files.package_checksums(connection)
     await asyncio.to_thread(data_maker(hub).keep, set(checksums))
     if not hub.phases.member.is_alone:
         async with hub.store.writing() as connection:
-            checksums = await data_packages.checksums(connection)
+            checksums = await kept_files.package_checksums(connection)
             await kept_files.keep_only(
                 connection, DATA, {DATA + checksum for checksum in checksums}
             )

@@ -8,8 +8,7 @@ from aiohttp import web
 
 from metaserver.base.states import Role
 from metaserver.operations.context import HubContext
-from metaserver.publication.pages.data import DataPages
-from metaserver.publication.pages.public_data import PublicDataPages
+from metaserver.publication.pages.data import DataPages, PublicDataPages
 from metaserver.publication.pages.publishing import PublishingPages
 from metaserver.publication.pages.results import ResultsPages
 from metaserver.web.access.roles import reserved

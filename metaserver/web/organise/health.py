@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 from aiohttp import web
 
-from metaserver.operations import machines, monitoring
+from metaserver.operations import monitoring
 from metaserver.operations.monitoring import HubDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.ui.console import ConsoleContext
@@ -72,7 +72,7 @@ class MachinesPage:
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the processes that the store knows."""
-        detail = await self.console.ask(request, machines.machines, Nothing())
+        detail = await self.console.ask(request, monitoring.machines, Nothing())
         return self.console.answer("organise_machines.html", found=detail)
 
 

@@ -15,7 +15,7 @@ from metaserver.base.errors import RefusedError
 from metaserver.base.records import ServerSettings
 from metaserver.base.states import OPEN_STATES
 from metaserver.exchange.protocols.installed import installed_protocols
-from metaserver.operations import attempts, callbacks, consents, lanes, servers
+from metaserver.operations import attempts, callbacks, lanes, servers
 from metaserver.operations.attempts import AttemptQuery
 from metaserver.operations.callbacks import CallbackKey
 from metaserver.operations.lanes import InLane, QueueDetail
@@ -144,7 +144,7 @@ class TeamServerPages:
         name, submitted = request.match_info["server"], await posted(request)
         values = {"server": name, "serve": "serve" in submitted}
         try:
-            detail = await self.console.submit(request, consents.serve_curators, values)
+            detail = await self.console.submit(request, servers.serve_curators, values)
         except RefusedError as error:
             refused = redisplayed(error)
             card = await one_card(self.console, request, name)

@@ -17,7 +17,7 @@ from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, ServerName
 from metaserver.boards.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.corpus import read_articles
-from metaserver.exchange.wire.report import Report, Severity
+from metaserver.exchange.wire.contract import Report, Severity
 from metaserver.tasks.ner import NER
 from metaserver.uniprot.vocabulary import FormatVocabulary
 from scoring.semeval_files import read_ner_gold, read_ner_run

@@ -8,7 +8,7 @@ from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.bioc_json import BiocOptions, BiocReading, session_of
 from metaserver.exchange.protocols.options import Unit
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.values import Limits
 
 TITLE = "A title that is longer than the words may be away: \N{GREEK SMALL LETTER ALPHA}"

@@ -5,7 +5,7 @@ import pytest
 from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.findings import COVERS, FEW, PAIR, Findings
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.values import Limits
 
 TEXT = "TP53 binds BRCA1; TP53 is p53."

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaserver.exchange.protocols.pubannotation import best, parts_of, pass_on, summed
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 
 
 @given(st.text(alphabet="ab. \nü𝄞", max_size=200), st.integers(min_value=1, max_value=50))

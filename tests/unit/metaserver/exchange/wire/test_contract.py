@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from metaserver.exchange.wire.contract import described, read, read_member, read_mentions
-from metaserver.exchange.wire.report import MAX_PROBLEMS, Report, Severity
+from metaserver.exchange.wire.contract import (
+    MAX_PROBLEMS,
+    Report,
+    Severity,
+    described,
+    read,
+    read_member,
+    read_mentions,
+)
 
 
 def messages(report: Report) -> list[str]:

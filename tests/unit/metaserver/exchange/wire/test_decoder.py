@@ -10,7 +10,7 @@ import pytest
 
 from metaserver.base.records import Problem
 from metaserver.base.states import Outcome
-from metaserver.exchange.wire.report import Report, Severity
+from metaserver.exchange.wire.contract import Report, Severity
 from metaserver.exchange.wire.stream import Stream
 from metaserver.exchange.wire.xmlrpc import (
     CHUNK,

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from metaserver.base.states import Outcome
-from metaserver.exchange.wire.contract import read
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report, read
 from metaserver.exchange.wire.validation import check
 from metaserver.exchange.wire.xmlrpc import FaultError, decode_call, decode_response
 from metaserver.tasks.plugin import answered_tasks

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.exchange.wire.contract import Completion
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Completion, Report
 
 BOTH = Completion(by_rank=True, mention_type="protein")
 OLD = {

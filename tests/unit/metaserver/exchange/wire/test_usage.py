@@ -3,8 +3,7 @@
 import pytest
 
 from metaserver.base.usage import CURRENCIES, DeclaredUsage, KeptUsage, UsageTotals
-from metaserver.exchange.wire.contract import MOST_TOKENS, read_usage
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import MOST_TOKENS, Report, read_usage
 from metaserver.exchange.wire.validation import check
 from tests.fakes.vocabulary import FakeVocabulary
 

@@ -7,7 +7,7 @@ import pytest
 
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.states import Outcome
-from metaserver.exchange.wire.report import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.validation import Ruling, check
 from metaserver.exchange.wire.values import Unreadable
 from metaserver.tasks.act import ACT

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from metaserver.base.errors import InputError
-from metaserver.publication import unzipping
-from metaserver.publication.unzipping import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
+from metaserver.cli import package
+from metaserver.cli.package import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
 from metaserver.publication.zips import CHECKSUMS
 
 MEMORY = 2**26  # bytes: no archive below may take more
@@ -71,13 +71,13 @@ def test_the_most_compressible_content_is_read(tmp_path: Path) -> None:
     content = b" " * (2**27 - 1) + b"\n"
     path = written(tmp_path / "x.zip", {"a": content})
     assert len(content) > 1_000 * path.stat().st_size
-    assert len(content) > unzipping.SMALL
+    assert len(content) > package.SMALL
     with closing(ZipReader(path)) as reader:
         assert reader.read("a") == content
 
 
 def test_an_entry_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unzipping, "MAX_CONTENT", 2**20)
+    monkeypatch.setattr(package, "MAX_CONTENT", 2**20)
     path = written(tmp_path / "x.zip", {"a": bytes(2**20 + 1)})
     assert "has more than 1 MiB" in refused(path, "a")
 
@@ -94,7 +94,7 @@ def test_a_bomb_that_lies_of_its_size_ends_where_it_said(tmp_path: Path) -> None
 
 def test_too_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.zip", {str(number): b"" for number in range(20)})
-    monkeypatch.setattr(unzipping, "MAX_ENTRIES", 20)
+    monkeypatch.setattr(package, "MAX_ENTRIES", 20)
     assert "holds more than 20 entries" in refused(path)
     assert MAX_ENTRIES >= 10_000
 
@@ -131,7 +131,7 @@ def test_broken_checksums(tmp_path: Path, sums: bytes) -> None:
 
 def test_checksums_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.zip", {"a": b""})
-    monkeypatch.setattr(unzipping, "MAX_CHECKSUMS", 10)
+    monkeypatch.setattr(package, "MAX_CHECKSUMS", 10)
     assert "checksums.tsv is too large" in refused(path)
 
 
