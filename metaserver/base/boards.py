@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.base.usage import RunUsage
+from metaserver.base.usage import RunUsage, tokens_text
 
 # -- method descriptions: what a team says about a run for a paper's readers -----------------------
 
@@ -61,12 +61,82 @@ class Column:
     decimals: int = 3
     help: str = ""
     count: bool = False  # an integer
-    rising: bool = False  # an error rate: the lowest value is the best
+    rising: bool = False  # the lowest value is the best, as of an error rate
+
+    @property
+    def ranks(self) -> bool:
+        """True if places may be by it: a count grows with the articles that are answered."""
+        return not self.count
+
+    @property
+    def open(self) -> bool:
+        """True if an open test phase may show it, rounded: a count would reveal single hits."""
+        return not self.count
+
+    def text(self, value: Any) -> str:
+        """Write a value of the column; n/a if it is undefined.
+
+        For example 0.5 is "0.500" if the column has three decimals.
+        """
+        if value is None:
+            return "n/a"
+        return str(value) if self.count or isinstance(value, str) else f"{value:.{self.decimals}f}"
 
 
-def rising_measures(columns: Iterable[Column]) -> frozenset[str]:
-    """Return the keys of the columns in which the lowest value is best."""
-    return frozenset(column.key for column in columns if column.rising)
+OWN_COLUMNS = (
+    Column(
+        key="place",
+        heading="#",
+        count=True,
+        rising=True,
+        help="Place on the board; ties share a place",
+    ),
+    Column(
+        key="run",
+        heading="Run",
+        rising=True,
+        help="The team and its annotation server, or its file",
+    ),
+    Column(
+        key="mode",
+        heading="Mode",
+        rising=True,
+        help="online: answered as a server; offline: as a file",
+    ),
+    Column(
+        key="articles",
+        heading="Articles",
+        count=True,
+        help="Articles answered / that count: those of the gold, so far those over for the run",
+    ),
+)
+USAGE_COLUMNS = (
+    Column(
+        key="tokens",
+        heading="Tokens",
+        rising=True,
+        help="Tokens of an answered article on average, sent to a model and received, as the"
+        " run's team declares them: the hub cannot check it",
+    ),
+    Column(
+        key="cost",
+        heading="Cost",
+        rising=True,
+        help="Cost of an answered article on average, as the run's team declares it: the hub"
+        " cannot check it",
+    ),
+)
+"""The further columns of a board with runs whose teams declare what they took."""
+
+
+def board_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Return the columns of a board, given those of its task: every table of it begins here."""
+    return (*OWN_COLUMNS, *columns)
+
+
+def column_named(columns: Iterable[Column], key: str) -> Column:
+    """Return the column with a key."""
+    return next(column for column in columns if column.key == key)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,6 +246,44 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     def counted(self) -> int:
         """The number of the gold's articles that count so far."""
         return self.articles_in_gold if self.articles_counted is None else self.articles_counted
+
+    @property
+    def name(self) -> str:
+        """What the run is called: with its team's title.
+
+        Without a title it is with the team's name, unless its own name begins with that already.
+        """
+        if self.title:
+            return f"{self.title} · {self.run}"
+        return f"{self.team} · {self.run}" if not self.run.startswith(self.team) else self.run
+
+    def value(self, key: str) -> Any:
+        """Return what the row is sorted by in a column of `board_columns`, or None."""
+        match key:
+            case "place":
+                return self.place
+            case "run":
+                return self.name
+            case "mode":
+                return "offline" if self.offline else "online"
+            case "articles":
+                return self.articles_scored
+            case "tokens":
+                return self.usage.tokens if self.usage else None
+            case "cost":
+                return self.usage.cost if self.usage else None
+        return self.values.get(key)
+
+    def text(self, column: Column) -> str:
+        """Return what the row shows in a column of `board_columns`; n/a if it is undefined."""
+        match column.key:
+            case "articles":
+                return f"{self.articles_scored:,}/{self.counted:,}"
+            case "tokens":
+                return tokens_text(self.value("tokens"))
+            case "cost":
+                return self.usage.amount if self.usage else "n/a"
+        return column.text(self.value(column.key))
 
     def anonymous(self, run: str, team: str) -> BoardRow:
         """Return the row under other names: a field that is not named here is concealed."""

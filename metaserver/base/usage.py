@@ -10,6 +10,11 @@ from typing import Final
 
 import msgspec
 
+DECLARED: Final = (
+    *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
+    "declared_articles",
+)
+"""Names of what a run's answers took, in tables: an article on average, as its team declares."""
 CURRENCIES: Final = 4
 """The run's currencies that are summed up; costs in further currencies are left out."""
 
@@ -55,6 +60,21 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
         if self.tokens_in is None or self.tokens_out is None:
             return None
         return self.tokens_in + self.tokens_out
+
+    @property
+    def declared(self) -> tuple[float | str | None, ...]:
+        """The values that `DECLARED` names."""
+        return self.tokens_in, self.tokens_out, self.cost, self.currency, self.articles
+
+    @property
+    def amount(self) -> str:
+        """The cost with its currency, in words; n/a for none."""
+        return "n/a" if self.cost is None else f"{self.cost:.3g} {self.currency}"
+
+
+def tokens_text(tokens: float | None) -> str:
+    """Write a number of tokens; n/a for none."""
+    return "n/a" if tokens is None else f"{tokens:,.0f}"
 
 
 class KeptUsage(msgspec.Struct, frozen=True, array_like=True):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.base.boards import PUBLIC, RAW, Board, BoardRow, Score, View, rising_measures
+from metaserver.base.boards import PUBLIC, RAW, Board, BoardRow, Score, View, column_named
 from metaserver.base.plans import ArticlePolicy, Ranking, Ties
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.boards.coverage import Coverage, Mask
@@ -610,7 +610,7 @@ def _covered(coverage: Coverage, places: NDArray[np.int64], server: ServerName) 
 
 def order_of(plugin: TaskPlugin, ranking: Ranking) -> tuple[str, ...]:
     """Return the columns by which a task's board is ordered, that of the ranking first."""
-    measures = {column.key for column in plugin.columns if not column.count}
+    measures = {column.key for column in plugin.columns if column.ranks}
     first = ranking.measure if ranking.measure in measures else plugin.order[0]
     return (first, *(key for key in plugin.order if key != first))
 
@@ -624,7 +624,7 @@ def ranked(
     place.
     """
     measure = order_of(plugin, ranking)[0]
-    sign = 1 if measure in rising_measures(plugin.columns) else -1
+    sign = 1 if column_named(plugin.columns, measure).rising else -1
 
     def key(score: Score) -> tuple[bool, bool, float, float]:
         value = score.values.get(measure)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Literal
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from metaserver.base.boards import Board, Column
+from metaserver.base.boards import Board, board_columns
 from metaserver.base.records import TaskName
 from metaserver.base.states import Outcome, ServerState
 from metaserver.boards.snapshots import Monitor, ServerStatus
@@ -108,18 +109,12 @@ def _figures(status: ServerStatus) -> Sequence[str]:
 def board_table(task: TaskPlugin, board: Board) -> Table:
     """Return a leaderboard as a table."""
     table = _table(f"{task.name} · {task.title}")
-    table.add_column("#", justify="right")
-    table.add_column("run")
-    table.add_column("articles", justify="right")
-    for column in task.columns:
-        table.add_column(column.heading, justify="right", overflow="fold")
+    columns = [column for column in board_columns(task.columns) if column.key != "mode"]
+    for column in columns:
+        justify: Literal["left", "right"] = "left" if column.key == "run" else "right"
+        table.add_column(column.heading, justify=justify, overflow="fold")
     for row in board.rows:
-        table.add_row(
-            "" if row.place is None else str(row.place),
-            row.run,
-            f"{row.articles_scored}/{row.articles_in_gold}",
-            *(_value(row.values.get(column.key), column) for column in task.columns),
-        )
+        table.add_row(*(row.text(column) for column in columns))
     return table
 
 
@@ -160,12 +155,6 @@ def print_summary(
         console.print(board_table(task, boards[task.name]))
     console.print()
     console.print(outcome_table(monitor))
-
-
-def _value(value: float | int | None, column: Column) -> str:
-    if value is None:
-        return "n/a"
-    return str(value) if column.count else f"{value:.{column.decimals}f}"
 
 
 def _number(value: float | None, decimals: int) -> str:

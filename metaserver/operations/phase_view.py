@@ -21,7 +21,6 @@ from metaserver.base.boards import (
     BoardRow,
     FrozenBoard,
     View,
-    rising_measures,
 )
 from metaserver.base.compression import unpack
 from metaserver.base.errors import Refusal, RefusedError
@@ -263,7 +262,7 @@ class PhaseView:
                 withheld=withheld,
                 least=min_coverage,
             )
-            rounded_board = rounded(board, board.order, coverage, rising_measures(plugin.columns))
+            rounded_board = rounded(board, plugin.columns, coverage)
             cached = self._rounded[board.task, board.view] = _Rounded(
                 board.rows, made_of, rounded_board
             )

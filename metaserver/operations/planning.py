@@ -54,9 +54,7 @@ def require_divisible(plan: PhasePlan, tasks: Iterable[str]) -> None:
 def _measures(tasks: Sequence[str]) -> Sequence[str]:
     """Return the columns by which the tasks' boards can be sorted; without tasks, by any."""
     tasks_known = [task for name, task in installed_tasks().items() if not tasks or name in tasks]
-    return sorted(
-        {column.key for task in tasks_known for column in task.columns if not column.count}
-    )
+    return sorted({column.key for task in tasks_known for column in task.columns if column.ranks})
 
 
 async def known_corpus(hub: HubContext, text: str) -> CorpusVersion:

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.boards import RAW, BoardRow, FrozenBoard
+from metaserver.base.boards import RAW, BoardRow, FrozenBoard, column_named
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import TeamNames
 from metaserver.base.states import Role, Visibility
@@ -247,12 +247,11 @@ def _announcement(name: str, challenge: str, boards_final: Sequence[FrozenBoard]
         rows, measure = board.board(RAW).rows, board.order[0]
         if not rows:
             continue
-        column = next(column for column in board.columns if column.key == measure)
+        column = column_named(board.columns, measure)
         lines.append(f"**{_plain(board.title)}** ({len(rows)} runs): {_plain(in_words(rows))}")
         lines.append(
             "\n".join(
-                f"- place {row.place}: {_plain(called(row))},"
-                f" {row.values[measure]:.{column.decimals}f}"
+                f"- place {row.place}: {_plain(called(row))}, {column.text(row.values[measure])}"
                 for row in rows
                 if row.place is not None and row.place <= PODIUM
             )

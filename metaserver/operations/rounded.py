@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from metaserver.base.boards import Board, BoardRow
+from metaserver.base.boards import Board, BoardRow, Column
 from metaserver.base.plans import PhaseLimits, PhasePlan, Ranking
 from metaserver.base.states import PhaseState, Visibility
 
@@ -130,25 +130,29 @@ class AnsweredShare:
 
 def rounded(
     board: Board,
-    order: Sequence[str],
+    columns: Sequence[Column],
     coverage: AnsweredShare,
-    rising: Set[str],
 ) -> Board:
     """Return a board with the rounded scores of runs that cover the phase, placed by them.
 
-    `rising` are the measures in `order` whose lowest value is best.
+    Only `columns` that an open test phase may show have values.
     """
-    rows = [_rounded(row, coverage) for row in board.rows]
-    return replace(board, rows=_placed(rows, order, rising), resampling="", unresampled="")
+    is_open = frozenset(column.key for column in columns if column.open)
+    rising = frozenset(column.key for column in columns if column.rising)
+    rows = [_rounded(row, coverage, is_open) for row in board.rows]
+    return replace(board, rows=_placed(rows, board.order, rising), resampling="", unresampled="")
 
 
-def _rounded(row: BoardRow, coverage: AnsweredShare) -> BoardRow:
+def _rounded(row: BoardRow, coverage: AnsweredShare, is_open: Set[str]) -> BoardRow:
     is_shown = coverage.suffices(row)
     return msgspec.structs.replace(
         row,
         articles_scored=coverage.answered[row.run],
         articles_in_gold=coverage.articles,
-        values={name: _value(value) if is_shown else None for name, value in row.values.items()},
+        values={
+            name: _value(value) if is_shown and name in is_open else None
+            for name, value in row.values.items()
+        },
         curve=(),
         interval=None,
         articles_counted=None,
@@ -158,7 +162,7 @@ def _rounded(row: BoardRow, coverage: AnsweredShare) -> BoardRow:
 
 
 def _value(value: float | int | None) -> float | None:
-    """Return a measure with two digits; None for a count, which would reveal single hits."""
+    """Return a measure with two digits; None for an integer, which has more."""
     return round(value, DIGITS) + 0.0 if isinstance(value, float) else None
 
 

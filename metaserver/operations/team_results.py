@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.boards import Board, BoardRow
+from metaserver.base.boards import Board, BoardRow, column_named
 from metaserver.base.records import ServerName, TaskName, TeamName
 from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.base.usage import RunUsage
@@ -115,7 +115,7 @@ async def _results(
     rows = {row.run: row for row in board.rows} if board else {}
     exact = not view.is_rounded(viewer)
     first = board.order[0] if board is not None and board.order else task.order[0]
-    column = next(column for column in task.columns if column.key == first)
+    column = column_named(task.columns, first)
     may_see = sees_curves(running.phase.plan, running.state, viewer)
     freezes = running.phase.plan.freezes
     usages = running.boards.server_monitor.usages(running.phase.plan.usage.currency)

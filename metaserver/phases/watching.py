@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from metaserver.base.boards import rising_measures
+from metaserver.base.boards import column_named
 from metaserver.base.findings import FindingKind, PhaseFinding, Subject
 from metaserver.base.plans import Change
 from metaserver.base.records import ServerName, TaskName
@@ -211,7 +211,7 @@ def _leaders(running: RunningPhase) -> Mapping[TaskName, ServerName]:
 
 def _is_rising(plugin: TaskPlugin) -> bool:
     """Return whether the lowest value is best in a task's first measure."""
-    return plugin.order[0] in rising_measures(plugin.columns)
+    return column_named(plugin.columns, plugin.order[0]).rising
 
 
 def _troubles(server: WatchedServer, time_left: float | None) -> Iterator[tuple[FindingKind, str]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from metaserver.base.boards import HEADINGS, FrozenBoard, MethodDescription, RunIntervals, View
-from metaserver.base.usage import RunUsage
+from metaserver.base.usage import DECLARED, RunUsage
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.source import PhaseSource
 from scoring import ActGold, ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
@@ -28,12 +28,6 @@ from scoring.usefulness import Usefulness, usefulness, usefulness_table
 
 GOLD_COLUMNS = frozenset({"relevant", "correct", "doubtful", "high"})
 """The columns for ACT articles that reveal the gold."""
-
-DECLARED: Sequence[Cell] = (
-    *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
-    "declared_articles",
-)
-"""The columns with what runs took, an article on average, as their teams declare."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,21 +127,10 @@ def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Ta
                 *(row.values.get(column.key) for column in frozen.columns),
                 *(ends if intervals else ()),
                 *([letters.get(row.run, "")] if letters else ()),
-                *(_declared(row.usage) if declared else ()),
+                *((row.usage or RunUsage(articles=0)).declared if declared else ()),
             ]
         )  # fmt: skip
     return rows
-
-
-def _declared(usage: RunUsage | None) -> Sequence[Cell]:
-    declared = usage or RunUsage(articles=0)
-    return [
-        declared.tokens_in,
-        declared.tokens_out,
-        declared.cost,
-        declared.currency,
-        declared.articles,
-    ]
 
 
 def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:

@@ -476,7 +476,9 @@ async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
         await running.do("phases.open", phase="test")
         await blue.post("/team/servers/blue-1/next", phase="test")
         watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: bool(watch.status("blue-1").recent))
+        await running.until(
+            lambda: any(tick.outcome == "syntax" for tick in watch.status("blue-1").recent)
+        )
         page = await blue.get("/team/servers/blue-1/attempts?outcome=syntax")
         link = re.search(r'<th scope="row"><a href="([^"]+)"', page.text)
         assert link

@@ -13,7 +13,6 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import hdrs, web
 
-from metaserver.base.boards import Column
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import GoldChange, RunChange
 from metaserver.operations import boards, gold, jobs, phases
@@ -128,8 +127,8 @@ class Scored(NamedTuple):
             ),
             cells=[
                 Cell(
-                    "" if change.before is None else _text(column, change.before.get(column.key)),
-                    _text(column, change.after.get(column.key)),
+                    "" if change.before is None else column.text(change.before.get(column.key)),
+                    column.text(change.after.get(column.key)),
                 )
                 for column in plugin.columns
             ],
@@ -138,12 +137,6 @@ class Scored(NamedTuple):
 
 def _place(place: int | None, *, there: bool) -> str:
     return ("–" if place is None else str(place)) if there else ""
-
-
-def _text(column: Column, value: float | int | None) -> str:
-    if value is None:
-        return "n/a"
-    return str(value) if column.count else f"{value:.{column.decimals}f}"
 
 
 @dataclass(frozen=True, kw_only=True)

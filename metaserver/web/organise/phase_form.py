@@ -68,7 +68,7 @@ def _measures() -> Sequence[tuple[str, str]]:
     tasks: dict[str, list[str]] = {}
     for name, task in installed_tasks().items():
         for column in task.columns:
-            if not column.count:
+            if column.ranks:
                 tasks.setdefault(column.key, []).append(name)
     options = [(key, f"{key} ({', '.join(names)})") for key, names in sorted(tasks.items())]
     return [("", "each task’s first"), *options]

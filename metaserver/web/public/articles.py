@@ -19,8 +19,8 @@ from metaserver.web.ui.plots import Axis, Point
 from metaserver.web.ui.tables import lines
 
 COLUMNS = (
-    Column(key="place", heading="#", count=True, help="The easiest article first"),
-    Column(key="article", heading="Article", help="The article's id"),
+    Column(key="place", heading="#", count=True, rising=True, help="The easiest article first"),
+    Column(key="article", heading="Article", rising=True, help="The article's id"),
     Column(key="mean", heading="Mean", help="Mean over the runs, each weighted by its AUC iP/R"),
     Column(key="deviation", heading="SD", help="Standard deviation: how far the runs disagree"),
     Column(key="runs", heading="Runs", count=True, help="Runs that answered it"),
@@ -49,8 +49,7 @@ class ArticleRow:
 
     def text(self, column: Column) -> str:
         """Return a cell's text."""
-        number = self.value(column.key)
-        return f"{number:.{column.decimals}f}" if isinstance(number, float) else str(number)
+        return column.text(self.value(column.key))
 
 
 @dataclass(frozen=True, kw_only=True)

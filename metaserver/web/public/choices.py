@@ -12,9 +12,6 @@ from metaserver.base.boards import RAW, Column
 from metaserver.base.plans import ArticlePolicy
 from metaserver.web.ui.paging import first_row
 
-RISING = frozenset({"place", "run", "mode", "article", "tokens", "cost"})
-"""Columns that are first sorted upwards, as error rates are: the best values are on top."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sort:
@@ -37,10 +34,10 @@ class Sort:
         return f"-{self.key}" if self.descending else self.key
 
     def on(self, column: Column) -> Sort:
-        """Return the order that a click on the column's heading asks for."""
+        """Return the order that a click on the column's heading asks for: first the best on top."""
         if self.key == column.key:
             return Sort(key=column.key, descending=not self.descending)
-        return Sort(key=column.key, descending=column.key not in RISING and not column.rising)
+        return Sort(key=column.key, descending=not column.rising)
 
 
 class Show(StrEnum):

@@ -13,44 +13,28 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from metaserver.base.boards import Board, BoardRow, Column, FrozenBoard, MethodDescription
+from metaserver.base.boards import (
+    OWN_COLUMNS,
+    USAGE_COLUMNS,
+    Board,
+    BoardRow,
+    Column,
+    FrozenBoard,
+    MethodDescription,
+    board_columns,
+    column_named,
+)
 from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import TaskName
 from metaserver.tasks.plugin import ComparedTask
 from metaserver.web.public.choices import Charted, Choice, Show
-from metaserver.web.public.usage_chart import UsageChart, cost_text, tokens_text
+from metaserver.web.public.usage_chart import UsageChart
 from metaserver.web.ui.paging import Page
 from metaserver.web.ui.plots import SERIES, Axis, Curve, Point
 
 POINTS = 200
 """Best runs of teams that the scatter shows: more would hide one another."""
 
-OWN_COLUMNS = (
-    Column(key="place", heading="#", count=True, help="Place on the board; ties share a place"),
-    Column(key="run", heading="Run", help="The team and its annotation server, or its file"),
-    Column(key="mode", heading="Mode", help="online: answered as a server; offline: as a file"),
-    Column(
-        key="articles",
-        heading="Articles",
-        count=True,
-        help="Articles answered / that count: those of the gold, so far those over for the run",
-    ),
-)
-USAGE_COLUMNS = (
-    Column(
-        key="tokens",
-        heading="Tokens",
-        help="Tokens of an answered article on average, sent to a model and received, as the"
-        " run's team declares them: the hub cannot check it",
-    ),
-    Column(
-        key="cost",
-        heading="Cost",
-        help="Cost of an answered article on average, as the run's team declares it: the hub"
-        " cannot check it",
-    ),
-)
-"""The columns of a board with runs whose teams declare what they took."""
 VIEW_HELP = {
     "raw": "Hits as they were sent",
     "mapped": "An accession that stands for a gold accession of another species becomes it",
@@ -134,7 +118,7 @@ class Leaderboard:
     @property
     def columns(self) -> tuple[Column, ...]:
         """All columns, left to right."""
-        return columns(self.task)
+        return board_columns(self.task.columns)
 
     @property
     def table(self) -> tuple[Column, ...]:
@@ -168,7 +152,7 @@ class Leaderboard:
     def rows(self) -> list[BoardRow]:
         """Return the chosen rows in order; ties keep the board's, those without value come last."""
         sort = self.choice.sort
-        keyed = [(value(row, sort.key), row) for row in self._chosen]
+        keyed = [(row.value(sort.key), row) for row in self._chosen]
         with_value = [pair for pair in keyed if pair[0] is not None]
         with_value.sort(key=lambda pair: pair[0], reverse=sort.descending)
         return [row for _, row in with_value] + [row for key, row in keyed if key is None]
@@ -235,21 +219,6 @@ class Leaderboard:
         """Return whether the run is its team's best, if that is worth a word."""
         return row.place is not None and row.run in self._best
 
-    def text(self, row: BoardRow, column: Column) -> str:
-        """Return a cell's text; `n/a` if the value is undefined."""
-        if column.key == "articles":
-            return f"{row.articles_scored:,}/{row.counted:,}"
-        number = value(row, column.key)
-        if number is None:
-            return "n/a"
-        if column.key == "tokens":
-            return tokens_text(number)
-        if column.key == "cost":
-            return cost_text(row)
-        if isinstance(number, str) or column.count:
-            return str(number)
-        return f"{number:.{column.decimals}f}"
-
     def progress(self, row: BoardRow) -> str:
         """Return how many articles are over for a run of an open phase; empty once all are."""
         if not self.board.provisional or row.counted >= row.articles_in_gold:
@@ -283,7 +252,7 @@ class Leaderboard:
     @property
     def main_column(self) -> Column:
         """The same, with its heading and decimals."""
-        return next(column for column in self.task.columns if column.key == self.main)
+        return column_named(self.task.columns, self.main)
 
     def interval_status(self, row: BoardRow) -> IntervalStatus:
         """Return the status of the run's interval."""
@@ -317,7 +286,7 @@ class Leaderboard:
 
     def charted_name(self, row: BoardRow) -> str:
         """Return the name of a run in the charts, which marks those without a place."""
-        return f"{name(row)} (below {self.least})" if row.below else name(row)
+        return f"{row.name} (below {self.least})" if row.below else row.name
 
     @property
     def crowded(self) -> bool:
@@ -360,42 +329,9 @@ class Leaderboard:
         ]
 
 
-def columns(task: ShownTask) -> tuple[Column, ...]:
-    """Return all columns of a task's table, left to right."""
-    return (*OWN_COLUMNS, *task.columns)
-
-
 def sortable(task: ShownTask) -> tuple[Column, ...]:
     """Return all columns by which a task's table can be sorted."""
-    return (*columns(task), *USAGE_COLUMNS)
-
-
-def name(row: BoardRow) -> str:
-    """Return what a run is called: with its team's title.
-
-    Without a title it is with the team's name, unless its own name begins with that already.
-    """
-    if row.title:
-        return f"{row.title} · {row.run}"
-    return f"{row.team} · {row.run}" if not row.run.startswith(row.team) else row.run
-
-
-def value(row: BoardRow, key: str) -> Any:
-    """Return what a row is sorted by in a column, or None."""
-    match key:
-        case "place":
-            return row.place
-        case "run":
-            return name(row)
-        case "mode":
-            return "offline" if row.offline else "online"
-        case "tokens":
-            return row.usage and row.usage.tokens
-        case "cost":
-            return row.usage and row.usage.cost
-        case "articles":
-            return row.articles_scored
-    return row.values.get(key)
+    return (*board_columns(task.columns), *USAGE_COLUMNS)
 
 
 def _best_of_teams(rows: Sequence[BoardRow]) -> Sequence[BoardRow]:

@@ -6,18 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metaserver.base.boards import BoardRow, Column
+from metaserver.base.usage import tokens_text
 from metaserver.web.ui.plots import Axis, LogAxis, Point
-
-
-def tokens_text(tokens: float | None) -> str:
-    """Write a number of tokens; n/a for none."""
-    return "n/a" if tokens is None else f"{tokens:,.0f}"
-
-
-def cost_text(row: BoardRow) -> str:
-    """Write a run's cost an article with its currency; n/a for none."""
-    usage = row.usage
-    return "n/a" if usage is None or usage.cost is None else f"{usage.cost:.3g} {usage.currency}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +61,7 @@ class UsageChart:
                 x=amount,
                 y=score,
                 series=self.series.get(self.names[row.run]),
-                said=f"{self._score(row)}, {self._words(row)}",
+                said=f"{row.text(self.column)}, {self._words(row)}",
             )
             for row, amount, score in self._placed()
         ]
@@ -82,11 +72,9 @@ class UsageChart:
         return {name: number for name, number in self.series.items() if name in names_shown}
 
     def _words(self, row: BoardRow) -> str:
-        return cost_text(row) if self.priced else f"{tokens_text(self._taken(row))} tokens"
-
-    def _score(self, row: BoardRow) -> str:
-        score = row.values.get(self.column.key)
-        return "n/a" if score is None else f"{score:.{self.column.decimals}f}"
+        if self.priced:
+            return row.usage.amount if row.usage else "n/a"
+        return f"{tokens_text(self._taken(row))} tokens"
 
     def axes(self) -> tuple[LogAxis, Axis]:
         """Return the axes; there is a point at least."""
@@ -120,10 +108,10 @@ class UsageChart:
             UsageRow(
                 name=self.names[row.run],
                 row=row,
-                score=self._score(row),
+                score=row.text(self.column),
                 tokens_in=tokens_text(row.usage.tokens_in),
                 tokens_out=tokens_text(row.usage.tokens_out),
-                cost=cost_text(row),
+                cost=row.usage.amount,
                 efficient=row.run in efficient,
             )
             for row in self.rows

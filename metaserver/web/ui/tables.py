@@ -9,17 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from metaserver.base.boards import BoardRow, Column
-from metaserver.base.usage import RunUsage
-from metaserver.web.public.leaderboard import OWN_COLUMNS, IntervalStatus, Leaderboard, value
+from metaserver.base.boards import OWN_COLUMNS, BoardRow, Column
+from metaserver.base.usage import DECLARED, RunUsage
+from metaserver.web.public.leaderboard import IntervalStatus, Leaderboard
 from metaserver.web.ui.formatting import moment
 from scoring.cells import inert
-
-USAGE = (
-    *("declared_tokens_in", "declared_tokens_out", "declared_cost", "declared_currency"),
-    "declared_articles",
-)
-"""The fields with what a run's answers took, an article on average, as its team declares."""
 
 
 class TableValue(NamedTuple):
@@ -82,13 +76,13 @@ def field_names(leaderboard: Leaderboard) -> list[str]:
         "place", *ranks, "team", "title", *own_keys[1:],
         *(c.key for c in leaderboard.task.columns), *bounds,
         "articles_in_gold", "below_min_coverage", "protocol",
-        *(USAGE if leaderboard.declared else ()),
+        *(DECLARED if leaderboard.declared else ()),
     ]  # fmt: skip
 
 
 def fields(leaderboard: Leaderboard, row: BoardRow) -> list[TableValue]:
     """Return what a row shows, in the order of `field_names`."""
-    place, *rest = [_field(leaderboard, row, column) for column in leaderboard.columns]
+    place, *rest = [_field(row, column) for column in leaderboard.columns]
     team = [
         TableValue("team", row.team or None, row.team),
         TableValue("title", row.title or None, row.title),
@@ -103,21 +97,20 @@ def fields(leaderboard: Leaderboard, row: BoardRow) -> list[TableValue]:
     return [place, *ranks, *team, *rest, *bounds, *coverage, protocol, *usage]
 
 
-def _field(leaderboard: Leaderboard, row: BoardRow, column: Column) -> TableValue:
+def _field(row: BoardRow, column: Column) -> TableValue:
     if column.key == "run":  # its team is a field of its own
         return TableValue("run", row.run, row.run)
-    number = value(row, column.key)
+    number = row.value(column.key)
     rounded = round(number, column.decimals) if isinstance(number, float) else number
-    return TableValue(column.key, rounded, leaderboard.text(row, column))
+    return TableValue(column.key, rounded, row.text(column))
 
 
 def _usage(row: BoardRow) -> Sequence[TableValue]:
     """Return what the run's answers took, as its team declares."""
-    usage = row.usage or RunUsage(articles=0)
-    values = (usage.tokens_in, usage.tokens_out, usage.cost, usage.currency, usage.articles)
+    values = (row.usage or RunUsage(articles=0)).declared
     return [
-        TableValue(name, value or None, "" if not value else str(value))
-        for name, value in zip(USAGE, values, strict=True)
+        TableValue(name, value or None, str(value or ""))
+        for name, value in zip(DECLARED, values, strict=True)
     ]
 
 

@@ -1,10 +1,11 @@
 """Boards of open test phases: two digits, for runs that cover the phase, and no more."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from metaserver.base.boards import Board, BoardRow, RunIntervals
+from metaserver.base.boards import Board, BoardRow, Column, RunIntervals
 from metaserver.base.plans import PhasePlan, Ranking
 from metaserver.base.records import TaskName
 from metaserver.base.states import PhaseState, Visibility
@@ -12,6 +13,11 @@ from metaserver.operations.rounded import AnsweredShare, note, reveals_gold, rou
 
 INTERVAL = RunIntervals(score=0.5, low=0.4, high=0.6, best_rank=1, worst_rank=3)
 ORDER = ("auc_ipr", "mcc")
+COLUMNS = (
+    Column(key="auc_ipr", heading="AUC"),
+    Column(key="mcc", heading="MCC"),
+    Column(key="tp", heading="TP", count=True),
+)
 
 
 def row(run: str, auc: float | None, *, scored: int = 90, offline: bool = True) -> BoardRow:
@@ -23,9 +29,11 @@ def row(run: str, auc: float | None, *, scored: int = 90, offline: bool = True) 
 
 
 def shown(*rows: BoardRow, answered: Mapping[str, int] | None = None, least: float = 0.9) -> Board:
-    board = Board(task=TaskName("ACT"), rows=rows, signature="s", resampling="10,000 resamples")
+    board = Board(
+        task=TaskName("ACT"), rows=rows, signature="s", resampling="10,000 resamples", order=ORDER
+    )
     known = {one.run: 150 for one in rows} | dict(answered or {})
-    return rounded(board, ORDER, AnsweredShare(answered=known, articles=160, least=least), set())
+    return rounded(board, COLUMNS, AnsweredShare(answered=known, articles=160, least=least))
 
 
 def test_equal_rounded_scores_share_a_place_in_the_order_of_names() -> None:
@@ -39,9 +47,10 @@ def test_equal_rounded_scores_share_a_place_in_the_order_of_names() -> None:
 
 
 def test_the_lowest_error_rate_is_the_best() -> None:
-    board = Board(task=TaskName("ACT"), rows=[row("worse", 0.9), row("better", 0.2)], signature="s")
+    rows = [row("worse", 0.9), row("better", 0.2)]
+    board = Board(task=TaskName("ACT"), rows=rows, signature="s", order=ORDER)
     covered = AnsweredShare(answered={"worse": 160, "better": 160}, articles=160, least=0.9)
-    found = rounded(board, ORDER, covered, {"auc_ipr"}).rows
+    found = rounded(board, (replace(COLUMNS[0], rising=True), *COLUMNS[1:]), covered).rows
     assert [(one.run, one.place) for one in found] == [("better", 1), ("worse", 2)]
 
 

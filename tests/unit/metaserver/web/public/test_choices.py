@@ -2,8 +2,8 @@ from dataclasses import fields, replace
 
 import pytest
 
+from metaserver.base.boards import OWN_COLUMNS
 from metaserver.web.public.choices import Charted, Choice, Show, Sort
-from metaserver.web.public.leaderboard import OWN_COLUMNS
 
 VIEWS = ["raw", "mapped"]
 BY_RUN = Sort(key="run", descending=True)

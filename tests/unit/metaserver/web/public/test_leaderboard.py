@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import pytest
 from msgspec.structs import replace as changed
 
-from metaserver.base.boards import Board, BoardRow, Column, RunIntervals
+from metaserver.base.boards import Board, BoardRow, Column, RunIntervals, board_columns
 from metaserver.base.records import TaskName
 from metaserver.web.public.choices import Choice, Show, Sort
-from metaserver.web.public.leaderboard import IntervalStatus, Leaderboard, columns, name
+from metaserver.web.public.leaderboard import IntervalStatus, Leaderboard
 from metaserver.web.ui.tables import field_names, to_csv, to_dict
 from tests.unit.metaserver.web.challenge import TASKS, Challenge
 
@@ -52,7 +52,7 @@ ROWS = (
 
 def shown(sort="", rows=ROWS, show=Show.ALL, resampling=""):
     board = Board(task=TASK.name, rows=rows, signature="sig", resampling=resampling)
-    choice = Choice(show=show, sort=Sort.parse(sort, columns(TASK)))
+    choice = Choice(show=show, sort=Sort.parse(sort, board_columns(TASK.columns)))
     return Leaderboard(board=board, task=TASK, choice=choice, phase="test", base="/c/bc/test")
 
 
@@ -74,7 +74,7 @@ def test_rows_without_a_value_come_last_and_ties_keep_the_boards_order(sort, ord
 
 
 def test_a_heading_sorts_best_first_then_turns_round():
-    by = {column.key: column for column in columns(TASK)}
+    by = {column.key: column for column in board_columns(TASK.columns)}
     assert str(Sort().on(by["auc"])) == "-auc"
     assert str(Sort(key="auc", descending=True).on(by["auc"])) == "auc"
     assert str(Sort().on(by["run"])) == "run"
@@ -170,8 +170,8 @@ def test_a_run_is_tagged_as_best_where_its_team_has_others():
 
 
 def test_a_run_is_called_after_its_team_once():
-    assert [name(row) for row in TEAMS] == ["x · b", "x · a", "y · c", "=d"]
-    assert name(changed(ROWS[0], run="x · S1", team="x")) == "x · S1"
+    assert [row.name for row in TEAMS] == ["x · b", "x · a", "y · c", "=d"]
+    assert changed(ROWS[0], run="x · S1", team="x").name == "x · S1"
 
 
 def test_only_runs_with_both_measures_are_points_and_with_steps_are_curves():
