@@ -211,11 +211,12 @@ class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A phase to create, or to update when its settings change (docs/organisers.md).
 
     `articles` are files and folders, stored as a corpus with the phase's name; or `corpus` names
-    an imported one. `gold` is one file per task. Dates are ISO 8601, in the challenge's time zone.
+    an imported one. A phase of uploads needs neither, and no release. `gold` is one file per task.
+    Dates are ISO 8601, in the challenge's time zone.
     """
 
     phase: str
-    release: str
+    release: str = ""
     articles: list[str] = []
     corpus: str = ""
     gold: dict[str, str] = {}

@@ -601,7 +601,8 @@ def _signature(task: ScoredTask, view: View, scorer: str) -> str:
     name, *rest = scorer.split("|")
     gold = [f"gold:{task.mark.version}"] if task.mark else []
     part = [f"public:{task.public_share:g}"] if view == PUBLIC else []
-    return "|".join([name, *gold, *part, *rest, f"release:{task.release}"])
+    release = [f"release:{task.release}"] if task.release else []
+    return "|".join([name, *gold, *part, *rest, *release])
 
 
 def _covered(coverage: Coverage, places: NDArray[np.int64], server: ServerName) -> Mask:

@@ -34,6 +34,7 @@ from metaserver.corpus import read_articles
 from metaserver.exchange.http.client import trusted
 from metaserver.exchange.http.credentials import read_key
 from metaserver.exchange.protocols.installed import installed_protocols
+from metaserver.operations.planning import takes_uploads_only
 from metaserver.operations.rounded import warning
 from metaserver.phases.mail import smtp_context
 from metaserver.phases.verification import verify
@@ -284,7 +285,7 @@ def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Fin
     if problem := warning(phase):
         yield Finding(FindingSeverity.WARNING, f"{where}.visibility", problem)
     release = settings.release_folder(phase.release)
-    if not release.is_dir():
+    if not release.is_dir() and (phase.release or not takes_uploads_only(phase.tasks)):
         yield Finding(FindingSeverity.ERROR, f"{where}.release", f"{release} is not there")
     for task in phase.tasks:
         if task not in installed_tasks():
@@ -299,7 +300,7 @@ def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Fin
         else:
             severity = FindingSeverity.OK if ids else FindingSeverity.ERROR
             yield Finding(severity, f"{where}.articles", f"{len(ids)} articles")
-    elif not phase.corpus:
+    elif not phase.corpus and not takes_uploads_only(phase.tasks):
         message = "neither articles nor a corpus: the phase has nothing to send"
         yield Finding(FindingSeverity.ERROR, where, message)
     for task, path in phase.gold.items():

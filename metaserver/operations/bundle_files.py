@@ -30,9 +30,10 @@ from metaserver.operations.challenge_pages import ChallengeEdit
 from metaserver.operations.challenges import NewChallenge, moment_in
 from metaserver.operations.fields import NewName
 from metaserver.operations.phases import NewPhase, planned
+from metaserver.operations.planning import takes_uploads_only
 from metaserver.operations.text_files import unpacked
 from metaserver.store.articles import PackedArticles, pack_articles
-from metaserver.tasks.plugin import OfflineTask, installed_tasks
+from metaserver.tasks.plugin import installed_tasks
 
 PLAN = "challenge.yaml"
 LIMITS = ZipLimits()
@@ -72,9 +73,12 @@ class BundledRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class BundledParts(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a phase: its articles (a file or folder), its gold by task, its runs."""
+    """The files of a phase: its articles (a file or folder), its gold by task, its runs.
 
-    articles: str
+    A phase of uploads has no articles.
+    """
+
+    articles: str = ""
     gold: dict[str, str] = {}
     runs: Annotated[tuple[BundledRun, ...], Meta(max_length=MOST_RUNS)] = ()
 
@@ -242,13 +246,16 @@ class _Reader:
         try:
             files = msgspec.convert(parts, BundledParts, strict=False)
             corpus = PurePosixPath(files.articles).name.partition(".")[0]
-            given = {"release": self._release, **own, "challenge": challenge, "corpus": corpus}
+            given = {**own, "challenge": challenge, "corpus": corpus}
             if twice := {"challenge", "corpus"} & own.keys():
                 raise msgspec.ValidationError(
                     f"Object contains unknown field `{min(twice)}` - at `$`"
                 )
             plan = msgspec.convert(given, NewPhase, strict=False)
-            msgspec.convert(corpus, NewName)
+            if not plan.release and not takes_uploads_only(plan.tasks):
+                plan = msgspec.structs.replace(plan, release=self._release)
+            if files.articles:
+                msgspec.convert(corpus, NewName)
             planned(plan, zone)
         except msgspec.ValidationError as error:
             message, at, path = str(error).partition(" - at `$")
@@ -286,6 +293,8 @@ class _Reader:
         return None
 
     def _read_articles(self, place: str, line: int) -> PackedArticles | None:
+        if not place:
+            return pack_articles([])
         if place in self._articles:
             return self._articles[place]
         path = self._at(place, line)
@@ -328,7 +337,7 @@ class _Reader:
                 self._draft.fault(place, error.message)
                 continue
             labelled = frozenset(map(ArticleId, getattr(task, "gold_articles", lambda _: ())(gold)))
-            if labelled and not plan_is_offline(plan) and labelled.isdisjoint(ids):
+            if labelled and not takes_uploads_only(plan.tasks) and labelled.isdisjoint(ids):
                 self._draft.fault(place, "none of its articles is in the phase's corpus")
                 continue
             yield task.name, (PurePosixPath(place).name, content)
@@ -347,13 +356,6 @@ class _Reader:
             return path.read_bytes()
         files = sorted(one for one in path.rglob("*") if one.is_file())
         return zip_of((one.relative_to(path).as_posix(), one.read_bytes()) for one in files)
-
-
-def plan_is_offline(plan: NewPhase) -> bool:
-    """Return whether a phase takes uploads only: its gold is not of its articles."""
-    return bool(plan.tasks) and all(
-        isinstance(installed_tasks().get(TaskName(name)), OfflineTask) for name in plan.tasks
-    )
 
 
 def _said(error: msgspec.ValidationError) -> str:

@@ -34,7 +34,7 @@ from metaserver.operations.challenges import seen_challenge
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NAME, ChallengeField
 from metaserver.operations.phases import planned
-from metaserver.operations.planning import require_release
+from metaserver.operations.planning import require_materials
 from metaserver.operations.releases import built
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
@@ -208,7 +208,8 @@ async def _check_phase(
 ) -> None:
     """Check a phase's release, its gold against that, and read its runs."""
     try:
-        require_release(hub, phase.plan.release)
+        has_articles = bool(phase.articles.rows)
+        require_materials(hub, phase.plan.tasks, phase.plan.release, has_articles=has_articles)
     except RefusedError as error:
         draft.fault(PLAN, f"phase {phase.plan.phase}: {error.message}", phase.line)
         return
@@ -304,7 +305,8 @@ async def _made(
         phase_ids = []
         for phase in draft.phases:
             corpus = await articles.store_articles(connection, phase.articles)
-            await phases.add_corpus_version(connection, phase.corpus, corpus.id, "bundle")
+            if phase.corpus:
+                await phases.add_corpus_version(connection, phase.corpus, corpus.id, "bundle")
             phase_id = await phases.add(
                 connection,
                 phase.plan.phase,
@@ -393,7 +395,7 @@ async def _phase(
         ]
         golds = await phases.newest_gold(connection, phase.id)
     place = f"articles/{named[0] if named else phase.own_name}"
-    if not any(name.startswith(f"{place}/") for name in files):
+    if running.corpus.ids and not any(name.startswith(f"{place}/") for name in files):
         listed = await _articles(hub, running)
         parts = await asyncio.to_thread(lambda: [b"".join(one) for one in bioc_collections(listed)])
         files |= {f"{place}/{n:04}.json": part for n, part in enumerate(parts, start=1)}
@@ -406,8 +408,10 @@ async def _phase(
     plan, usual = (msgspec.to_builtins(one) for one in (phase.plan, PhasePlan()))
     plan |= {name: _date(running, name) if dated else None for name in DATES}
     values = {key: value for key, value in plan.items() if value != usual[key]}
-    found: dict[str, Any] = {"phase": phase.own_name, **values, "release": phase.release}
-    found |= {"articles": place} | ({"gold": gold} if gold else {})
+    place = place if running.corpus.ids else ""
+    files_of = {"release": phase.release, "articles": place, "gold": gold}
+    found: dict[str, Any] = {"phase": phase.own_name, **values}
+    found |= {key: value for key, value in files_of.items() if value}
     if answers and (uploaded := [one async for one in _runs(hub, running, files)]):
         found["runs"] = uploaded
     return found

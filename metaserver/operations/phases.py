@@ -36,7 +36,7 @@ from metaserver.operations.planning import (
     known_corpus,
     reached,
     require_divisible,
-    require_release,
+    require_materials,
 )
 from metaserver.operations.rounded import FINAL, warning
 from metaserver.operations.table import Nothing, operation
@@ -62,9 +62,19 @@ Answers = Annotated[
     AnswerRules, Meta(description="How it reads answers; null: by the hub's own settings")
 ]
 Limits = Annotated[PhaseLimits, Meta(description="Its own limits")]
-Corpus = Annotated[str, Meta(description="A corpus by name, or NAME@VERSION; the newest if bare")]
+Corpus = Annotated[
+    str,
+    Meta(
+        description="A corpus by name, or NAME@VERSION; the newest if bare. Phases of uploads need"
+        " none."
+    ),
+]
 ReleaseField = Annotated[
-    str, Meta(description="The UniProt release that answers are checked against")
+    str,
+    Meta(
+        description="The UniProt release that answers are checked against. Phases of uploads need"
+        " none."
+    ),
 ]
 
 MOST_OUTSIDE = 100
@@ -82,8 +92,8 @@ class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     challenge: Annotated[str, Meta(description="The challenge it belongs to")]
     phase: NewName
-    corpus: Corpus
-    release: ReleaseField
+    corpus: Corpus = ""
+    release: ReleaseField = ""
     title: Title = ""
     kind: Kind = "test"
     opens: Date | None = None
@@ -269,8 +279,8 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
     answer is CHALLENGE.NAME, by which operations know this one.
     """
     challenge = await challenge_named(hub, request.challenge)
-    corpus = await known_corpus(hub, request.corpus)
-    require_release(hub, request.release)
+    require_materials(hub, request.tasks, request.release, has_articles=bool(request.corpus))
+    corpus_id = await known_corpus(hub, request.corpus)
     plan = planned(request, challenge.timezone)
     async with hub.store.writing() as connection:
         if await phases.in_challenge(connection, challenge.name, request.phase) is not None:
@@ -281,7 +291,7 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
             request.phase,
             challenge.id,
             plan,
-            corpus_id=corpus.corpus_id,
+            corpus_id=corpus_id,
             release=request.release,
             after=hub.phases.scheduler.last_id,
         )
@@ -334,10 +344,13 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
         raise RefusedError(Refusal.STATE, message, field="ranking")
     require_divisible(plan, running.gold)
     columns: dict[str, object] = {"plan": plan}
+    if {request.corpus, request.release, request.tasks} != {None}:
+        has_articles = bool(running.corpus.ids if request.corpus is None else request.corpus)
+        release = running.phase.release if request.release is None else request.release
+        require_materials(hub, plan.tasks, release, has_articles=has_articles)
     if request.corpus is not None:
-        columns["corpus_id"] = (await known_corpus(hub, request.corpus)).corpus_id
+        columns["corpus_id"] = await known_corpus(hub, request.corpus)
     if request.release is not None:
-        require_release(hub, request.release)
         columns["release"] = request.release
     fixed = [name for name in FIXED if getattr(plan, name) != getattr(before, name)]
     if running.has_runs and (len(columns) > 1 or request.tasks is not None or fixed):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
-from metaserver.base.phases import CorpusVersion, Phase
+from metaserver.base.phases import Phase
 from metaserver.base.plans import DATES, PhasePlan
 from metaserver.base.records import TaskName
 from metaserver.base.states import OPEN_STATES, PhaseState
@@ -41,6 +41,26 @@ def checked(plan: PhasePlan) -> PhasePlan:
     return plan
 
 
+def takes_uploads_only(tasks: Sequence[str]) -> bool:
+    """Return whether a plan's tasks are offline: it needs neither articles nor a release."""
+    return bool(tasks) and all(task in offline_tasks() for task in tasks)
+
+
+def require_materials(
+    hub: HubContext, tasks: Sequence[str], release: str, *, has_articles: bool
+) -> None:
+    """Raise `RefusedError` unless servers can be sent articles, and answers be checked.
+
+    Phases of uploads need no corpus and no release; a release must be usable.
+    """
+    if release:
+        require_release(hub, release)
+    for field, is_there in (("corpus", has_articles), ("release", bool(release))):
+        if not is_there and not takes_uploads_only(tasks):
+            message = "is needed: only a phase whose tasks take uploads alone has none"
+            raise RefusedError(Refusal.INVALID, message, field=field)
+
+
 def require_divisible(plan: PhasePlan, tasks: Iterable[str]) -> None:
     """Raise `RefusedError` if only part of the gold shall count, and a task has no parts."""
     whole = [
@@ -57,8 +77,10 @@ def _measures(tasks: Sequence[str]) -> Sequence[str]:
     return sorted({column.key for task in tasks_known for column in task.columns if column.ranks})
 
 
-async def known_corpus(hub: HubContext, text: str) -> CorpusVersion:
-    """Return the corpus that `text` names, as NAME or NAME@VERSION."""
+async def known_corpus(hub: HubContext, text: str) -> int:
+    """Return the id of the corpus that NAME or NAME@VERSION names; of no articles for no text."""
+    if not text:
+        return (await hub.store.add_corpus([])).id
     name, at, version = text.partition("@")
     if at and not version.isdigit():
         message = f"{text!r} is not NAME or NAME@VERSION"
@@ -68,7 +90,7 @@ async def known_corpus(hub: HubContext, text: str) -> CorpusVersion:
     if corpus is None:
         message = f"there is no corpus {text!r}: import it first (corpora import)"
         raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
-    return corpus
+    return corpus.corpus_id
 
 
 def require_release(hub: HubContext, name: str) -> None:

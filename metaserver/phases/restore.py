@@ -56,8 +56,11 @@ def vocabulary_of(
 ) -> ReleaseVocabulary:
     """Return a phase's vocabulary by its stored name.
 
-    Its release is among `opened`, else it is opened in the settings' folder.
+    Its release is among `opened`, else it is opened in the settings' folder. A phase of uploads has
+    none, and the name is empty.
     """
+    if not name:
+        return ReleaseVocabulary(release=Release.empty())
     release, policies = split_name(name, settings.policies())
     opened_release = opened.get(release) or Release.open(settings.release_folder(release))
     return ReleaseVocabulary(release=opened_release, **policies._asdict())

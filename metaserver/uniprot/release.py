@@ -30,7 +30,7 @@ from metaserver.uniprot.bits import (
     bits_at,
 )
 from metaserver.uniprot.codec import MALFORMED, Codes, cluster_id, decode, encode, name_key
-from metaserver.uniprot.layout import Meta, ReleaseCounts, map_array, read_meta
+from metaserver.uniprot.layout import FORMAT, Meta, ReleaseCounts, map_array, read_meta
 from metaserver.uniprot.verdicts import (
     AccessionVerdict,
     Intent,
@@ -145,6 +145,11 @@ Statuses = npt.NDArray[np.uint8]
 _PRIMARY, _UNKNOWN = np.uint8(Status.PRIMARY), np.uint8(Status.UNKNOWN)
 
 
+def _dtype(name: str) -> str:
+    """Return the type of the values in a release's file."""
+    return "u1" if name.endswith("bits") else name[-2:]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Release:
     """An open release, opened by `Release.open`. Safe to share among threads."""
@@ -170,11 +175,22 @@ class Release:
         """
         meta = read_meta(Path(directory))
         home = Path(directory).resolve()
-        counts = meta.counts
 
         def load(name: str, length: int) -> Any:
-            return map_array(home / name, "u1" if name.endswith("bits") else name[-2:], length)
+            return map_array(home / name, _dtype(name), length)
 
+        return cls._of(home, meta, load)
+
+    @classmethod
+    def empty(cls) -> Release:
+        """Return a release without a name and without entries: all accessions are unknown."""
+        counts = ReleaseCounts(**dict.fromkeys(ReleaseCounts.__struct_fields__, 0))
+        meta = Meta(format=FORMAT, name="", counts=counts, sources=[])
+        return cls._of(Path(), meta, lambda name, length: np.zeros(length, _dtype(name)))
+
+    @classmethod
+    def _of(cls, home: Path, meta: Meta, load: Callable[[str, int], Any]) -> Release:
+        counts = meta.counts
         pages = AccessionPages.of(load("pages.i4", counts.pages))
         size = pages.count * PAGE_BYTES
         bits = EntryBits(

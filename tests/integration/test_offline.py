@@ -47,7 +47,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 async def plan_offline(running: Running) -> None:
     """Plan, fill and open a phase of offline tasks; team blue takes part."""
     plan = {"challenge": "bc", "phase": "bb3", "tasks": TASKS, "visibility": "public"}
-    await running.do("phases.create", corpus="demo", release="test", **plan)
+    await running.do("phases.create", **plan)
     for task, (source, content) in GOLD.items():
         await running.do("gold.set", phase="bb3", task=task, source=source, content=content)
     await running.do("teams.create", team="blue")
@@ -167,11 +167,23 @@ async def test_a_phase_has_tasks_of_one_kind(running: Running) -> None:
 
 async def test_without_gold_nothing_is_taken(running: Running) -> None:
     plan = {"challenge": "bc", "phase": "early", "tasks": ("BB-kb",)}
-    await running.do("phases.create", corpus="demo", release="test", **plan)
+    await running.do("phases.create", **plan)
     await running.do("phases.open", phase="early")
     run: dict[str, Any] = {"phase": "early", "task": "BB-kb", "run": "one"}
     refused = await running.refused("runs.upload", running.team("blue"), **run, content=HALF)
     assert refused.message == ("phase early has no gold of BB-kb yet, by which a run is checked")
+
+
+async def test_only_phases_of_uploads_need_no_corpus_and_no_release(running: Running) -> None:
+    plan: dict[str, Any] = {"challenge": "bc", "phase": "asked", "tasks": ("INT",)}
+    for given, field in (({}, "corpus"), ({"corpus": "demo"}, "release")):
+        assert (await running.refused("phases.create", **plan, **given)).field == field
+    await running.do("phases.create", **(plan | {"phase": "early", "tasks": ("BB-kb",)}))
+    assert (await running.do("phases.plan", phase="early")).corpus == ""
+    refused = await running.refused("phases.update", phase="early", tasks=("INT",))
+    assert refused.field == "corpus"
+    changed = {"phase": "early", "tasks": ("INT",), "corpus": "demo", "release": "test"}
+    assert (await running.do("phases.update", **changed)).articles > 0
 
 
 async def test_pages_say_what_the_phase_takes(running: Running) -> None:

@@ -71,9 +71,8 @@ class ChallengeRules:
                 vocabulary = vocabulary_of(self._settings, self._settings.curation.release)
                 self._release = vocabulary, vocabulary.name
             return self._release
-        newest = max(
-            self._scheduler.phases.values(), key=lambda running: running.phase.id, default=None
-        )
+        with_release = (one for one in self._scheduler.phases.values() if one.phase.release)
+        newest = max(with_release, key=lambda running: running.phase.id, default=None)
         if newest is None:
             return FormatVocabulary(), ""
         return newest.vocabulary, newest.vocabulary.name
