@@ -10,7 +10,7 @@ from metaserver.base.curations import AskedState, RequestState
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.pages.desk import COMMANDS, REASONS
 from metaserver.exchange.protocols.becalm_answers import BecalmOptions
-from metaserver.exchange.protocols.bioc_json import BiocOptions
+from metaserver.exchange.protocols.bioc import BiocOptions
 from metaserver.exchange.protocols.pubannotation import PubAnnotationOptions
 from scoring.consensus import METHODS
 from tests.docs.test_docs import TEXTS

@@ -1,4 +1,4 @@
-"""A real BioC-JSON server of each style: at once, and by session."""
+"""A real BioC server of each style: at once, and by session."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+from bioc import biocjson, biocxml  # type: ignore[import-untyped]
 
 from tests.fakes.pubannotation import NAMES, SOON
 from tests.fakes.web_peer import web_peer
@@ -41,9 +42,10 @@ def annotate(collection: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class BiocPeer:
-    """A server; with `session` a result is found after `looks` looks. `change` alters answers."""
+    """A server; with `session` a JSON result comes after `looks` looks. `change` alters answers."""
 
     session: bool = False
+    xml: bool = False  # read and written by the package `bioc`
     looks: int = 2
     change: Callable[[dict[str, Any]], Any] = lambda answer: answer
     reply: Callable[[web.Request], web.Response | None] = lambda _request: None
@@ -59,8 +61,12 @@ class BiocPeer:
             return said
         if request.method == "GET":
             return self._look(request.path.rpartition("/")[2])
-        self.sent.append(json.loads(body))
-        answer = self.change(annotate(json.loads(body)))
+        written = biocjson.dumps(biocxml.loads(body.decode())) if self.xml else body
+        self.sent.append(json.loads(written))
+        answer = self.change(annotate(json.loads(written)))
+        if self.xml:
+            text = biocxml.dumps(biocjson.loads(json.dumps(answer)))
+            return web.Response(text=text, content_type="application/xml")
         if not self.session:
             return web.json_response(answer)
         number = str(next(self._numbers))

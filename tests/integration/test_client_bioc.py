@@ -1,4 +1,4 @@
-"""BioC-JSON servers: what only they can do; test_client_contract.py has the rest."""
+"""BioC servers: what only they can do; test_client_contract.py has the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metaserver.base.states import Outcome
 from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.caller import MANY
 from metaserver.exchange.http.client import HttpLimits, open_client
-from metaserver.exchange.protocols.bioc_json import collection
+from metaserver.exchange.protocols.bioc import collection
 from metaserver.exchange.wire.values import Limits
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import ReleaseVocabulary, build_release
@@ -44,6 +44,21 @@ async def test_an_article_is_sent_in_passages() -> None:
     assert peer.sent == [collection("a0", TEXT)]
     title, rest = peer.sent[0]["documents"][0]["passages"]
     assert (rest["offset"], TEXT[rest["offset"] :]) == (len(title["text"]) + 1, rest["text"])
+
+
+async def test_article_goes_to_a_server_that_speaks_xml_and_comes_back() -> None:
+    async with bioc_peer(xml=True) as peer:
+        ended, answer = await sent(peer, options="format = xml")
+        registered = server(peer.url, protocol="bioc", options="format = xml", tasks=TASKS)
+        async with open_client() as client:
+            tasks = list(answered_tasks().values())
+            found = await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+    assert (ended.outcome, found.passed) == (Outcome.OK, True)
+    assert answer is not None
+    assert answer.payloads["INT"] == [["P04637", 1, 0.5], ["P38398", 2, 0.5]]
+    assert answer.payloads["IPT"] == [["P04637", "P38398", 1, 0.25]]
+    passages = peer.sent[0]["documents"][0]["passages"]
+    assert [(one["offset"], one["text"]) for one in passages] == [(0, TEXT[:10]), (11, TEXT[11:])]
 
 
 async def test_the_number_of_a_session_may_have_any_characters() -> None:

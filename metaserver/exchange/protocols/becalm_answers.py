@@ -8,86 +8,18 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
-from lxml import etree
-from lxml.etree import _Element
 from msgspec import Meta
 
 from metaserver.base.communications import Callback
 from metaserver.base.errors import PeerError
 from metaserver.base.records import ArticleId
 from metaserver.base.states import Outcome
-from metaserver.exchange.protocols.bioc_json import BiocOptions, BiocReading
+from metaserver.exchange.protocols.bioc import BiocOptions, BiocReading, read_collection
 from metaserver.exchange.protocols.findings import Findings
 from metaserver.exchange.protocols.json_body import array, as_type, member, read_json
 from metaserver.exchange.protocols.options import AnswerOptions, Places, Words
 from metaserver.exchange.wire.contract import META, Report
 from metaserver.exchange.wire.values import Limits, Value
-
-# -- bioC collections in XML, as the values that BioC-JSON has -------------------------------------
-# No DTD is loaded, no entity is expanded, nothing is fetched.
-
-_MANY: Final = {
-    "document": "documents",
-    "passage": "passages",
-    "sentence": "sentences",
-    "annotation": "annotations",
-    "relation": "relations",
-    "location": "locations",
-    "node": "nodes",
-}
-"""The elements that may be repeated, by the name of their array in JSON."""
-_ATTRIBUTES: Final = ("id", "refid", "role", "offset", "length")
-"""BioC's attributes: listing an element's takes quadratic time."""
-_NUMBERS: Final = frozenset({"offset", "length"})
-_DIGITS: Final = 15
-
-
-def collection_of_xml(body: bytes, limits: Limits) -> Any:
-    """Return a collection; its time grows with the body's size. Raises `PeerError`."""
-    if body.count(b"<") > limits.values:
-        raise PeerError(Outcome.TOO_LARGE, f"more than {limits.values:,} tags")
-    parser = etree.XMLParser(
-        encoding="utf-8",
-        load_dtd=False,
-        no_network=True,
-        resolve_entities=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        root = etree.fromstring(body, parser)
-    except etree.XMLSyntaxError as error:
-        message = (error.msg or "no content").partition(", line ")[0].strip()
-        raise PeerError(Outcome.SYNTAX, f"not XML: {message}: line {error.lineno}") from error
-    return _value(root)
-
-
-def _value(element: _Element) -> dict[str, Any]:
-    """Return an element as an object; the parser bounds the depth."""
-    members: dict[str, Any] = {
-        name: _number(name, str(value))
-        for name in _ATTRIBUTES
-        if (value := element.get(name)) is not None
-    }
-    infons: dict[str, str] = {}
-    for child in element:
-        name = str(child.tag)
-        if name == "infon":
-            infons[str(child.get("key", ""))] = child.text or ""
-        elif name in _MANY:
-            members.setdefault(_MANY[name], []).append(_value(child))
-        elif name.isidentifier():  # an entity's is not
-            members[name] = _number(name, child.text or "")
-    return members | {"infons": infons}
-
-
-def _number(name: str, text: str) -> int | str:
-    """Return an attribute's or element's value: offsets and lengths are integers."""
-    plain = text.strip()
-    if name in _NUMBERS and plain.isascii() and plain.isdigit() and len(plain) <= _DIGITS:
-        return int(plain)
-    return text
-
 
 # -- the answers of BeCalm servers, in their three formats, as the values of the contract ----------
 
@@ -262,10 +194,7 @@ class BecalmReading:
 
     def bioc(self, body: bytes) -> Value:
         """Read a collection in XML or in JSON."""
-        if body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-            value = collection_of_xml(body, self._limits)
-        else:
-            value = read_json(body, self._limits)
+        value = read_collection(body, self._limits)
         options = self._options
         bioc = BiocOptions(
             offsets=options.offsets, score_min=options.score_min, score_max=options.score_max

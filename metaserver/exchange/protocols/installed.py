@@ -11,13 +11,13 @@ from importlib.metadata import entry_points
 from typing import Final
 
 from metaserver.exchange.protocols.becalm import BECALM
-from metaserver.exchange.protocols.bioc_json import BIOC_JSON
+from metaserver.exchange.protocols.bioc import BIOC
 from metaserver.exchange.protocols.plugin import ServerProtocol
 from metaserver.exchange.protocols.pubannotation import PUBANNOTATION
 from metaserver.exchange.protocols.xmlrpc import XMLRPC
 
 GROUP: Final = "metaserver.protocols"
-OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON, BECALM)
+OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC, BECALM)
 
 
 def protocol_title(name: str) -> str:

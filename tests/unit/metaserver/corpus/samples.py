@@ -172,7 +172,7 @@ BIOC_XML = """<?xml version="1.0"?>
 </collection>
 """
 
-BIOC_JSON = """{"source": "own", "documents": [
+BIOC = """{"source": "own", "documents": [
  {"id": "31", "passages": [
   {"infons": {"type": "title"}, "offset": 0, "text": "A  title."},
   {"infons": {"type": "abstract"}, "offset": 10, "text": "Ends in a blank. ", "annotations": []},

@@ -175,7 +175,7 @@ def test_bioc_xml_keeps_passages_to_the_character(tmp_path: Path) -> None:
 
 
 def test_bioc_json_keeps_passages_to_the_character(tmp_path: Path) -> None:
-    first, second = _read(_write(tmp_path, "a.json", samples.BIOC_JSON))
+    first, second = _read(_write(tmp_path, "a.json", samples.BIOC))
     assert (first.id, first.title) == ("31", "A  title.")
     assert first.text == "A  title.\nEnds in a blank. "
     assert (second.id, second.text) == ("32", "One. Two.\nThree.\nOwn.")
@@ -187,7 +187,7 @@ def test_bioc_json_keeps_passages_to_the_character(tmp_path: Path) -> None:
         (samples.JATS, "900001"),
         (samples.PUBMED, "11"),
         (samples.BIOC_XML, "21"),
-        (samples.BIOC_JSON, "31"),
+        (samples.BIOC, "31"),
         ("Plain words.", "a"),
     ],
 )

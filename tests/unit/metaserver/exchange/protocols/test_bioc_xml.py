@@ -1,6 +1,6 @@
 """BioC in XML: only what BioC has is read of an element."""
 
-from metaserver.exchange.protocols.becalm_answers import collection_of_xml
+from metaserver.exchange.protocols.bioc import collection_of_xml
 from metaserver.exchange.wire.values import Limits
 
 

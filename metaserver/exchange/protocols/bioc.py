@@ -1,4 +1,4 @@
-"""BioC-JSON over REST: an article as a collection with passages, which comes back annotated.
+"""BioC over REST, JSON or XML: an article as a collection, which comes back annotated.
 
 The answer comes at once, or (`style = session`, as PubTator's text services) the server answers
 with a session's number, and its result is looked for at `result_url`.
@@ -14,10 +14,12 @@ from typing import Any, Final, Literal
 from urllib.parse import quote
 
 import msgspec
+from lxml import etree
+from lxml.etree import _Element
 
 from metaserver.base.conformance import ConformanceStep, StepState
 from metaserver.base.errors import PeerError
-from metaserver.base.records import Server, ServerReport
+from metaserver.base.records import AuthKind, Server, ServerReport
 from metaserver.base.states import Outcome
 from metaserver.exchange.protocols.findings import Findings, gene_name
 from metaserver.exchange.protocols.json_body import (
@@ -41,7 +43,9 @@ from metaserver.exchange.protocols.plugin import (
 from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
 from metaserver.exchange.wire.contract import DECLARED, Report
 from metaserver.exchange.wire.values import Limits, Value
+from metaserver.exchange.wire.xmlrpc import escape_text
 
+XML: Final = "application/xml"
 SESSION: Final = "{session}"
 WAITING: Final = frozenset({202, 404})
 _WORD: Final = re.compile(rb'\s*([^\s\x00-\x1f\x7f-\xff<>[\]{}"]+)(?:\s|\Z)')
@@ -55,8 +59,9 @@ _TRUE: Final = frozenset({"1", "true", "yes"})
 
 
 class BiocOptions(AnswerOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Options for a BioC-JSON server."""
+    """Options for a BioC server."""
 
+    format: Literal["json", "xml"] = "json"  # of requests; answers are read in either
     style: Literal["sync", "session"] = "sync"
     result_url: str = ""  # of a session's result, with {session} in it
     id_keys: Words = ("identifier", "UniProt", "uniprot")
@@ -85,29 +90,33 @@ class _Begun(msgspec.Struct):
     id: str | int
 
 
-class BiocJson:
-    """BioC-JSON over REST, as the PubTator services speak it."""
+class Bioc:
+    """BioC over REST, as the PubTator services (JSON) and OGER (XML) speak it."""
 
     name: Final = "bioc"
-    title: Final = "BioC-JSON"
+    title: Final = "BioC"
     reports_state: Final = False
     calls_back: Final = False
 
     def check(self, server: Server) -> None:
         """Raise `ValueError` if the options are not valid."""
-        read_options(server.options, BiocOptions)
+        options = read_options(server.options, BiocOptions)
+        if options.format == "xml" and server.access.auth is AuthKind.BODY:
+            raise ValueError(
+                "format = xml has no place for a secret in the body; choose another auth"
+            )
 
     async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
         """Send the article as a collection, and read the annotations that come back."""
         options = read_options(call.server.options, BiocOptions)
         text = await call.text.plain()
-        submitted = await _submit(channel, call.article, text)
+        submitted = await _submit(channel, options, call.article, text)
         response = await _result(channel, call.server, options, submitted)
         body = response.value
 
         def read() -> Value:
             reading = BiocReading(text, call.article, options, channel.limits, channel.report)
-            return reading.read(read_json(body, channel.limits), len(body))
+            return reading.read(read_collection(body, channel.limits), len(body))
 
         return await channel.work(read, size=max(len(body), len(text)))
 
@@ -117,7 +126,8 @@ class BiocJson:
 
     async def touch(self, channel: ServerChannel, server: Server) -> str:
         """Send an empty document: any answer but a failure of the server shows that it is there."""
-        response = await _submit(channel, "probe", "")
+        options = read_options(server.options, BiocOptions)
+        response = await _submit(channel, options, "probe", "")
         if response.status >= 500:
             raise failed(response)
         return f"the protocol has no states; an empty document was answered by {response.status}"
@@ -130,7 +140,7 @@ class BiocJson:
         yield await _comes_back(open_channel(), server, options)
 
 
-BIOC_JSON: Final = BiocJson()
+BIOC: Final = Bioc()
 
 
 def collection(article: str, text: str) -> dict[str, Any]:
@@ -161,10 +171,106 @@ def _passage(kind: str, offset: int, text: str) -> dict[str, Any]:
     }
 
 
-async def _submit(channel: ServerChannel, article: str, text: str) -> Response[bytes]:
-    login = {channel.login.name: channel.login.secret} if channel.login else {}
-    body = msgspec.json.encode(collection(article, text) | login)
-    request = Request(body, CONTENT_TYPE, statuses=None, accept=ACCEPT)
+# -- collections in XML, as the values that BioC-JSON has ------------------------------------------
+# No DTD is loaded, no entity is expanded, nothing is fetched.
+
+_MANY: Final = {
+    "document": "documents",
+    "passage": "passages",
+    "sentence": "sentences",
+    "annotation": "annotations",
+    "relation": "relations",
+    "location": "locations",
+    "node": "nodes",
+}
+"""The elements that may be repeated, by the name of their array in JSON."""
+_ATTRIBUTES: Final = ("id", "refid", "role", "offset", "length")
+"""BioC's attributes: listing an element's takes quadratic time."""
+_NUMBERS: Final = frozenset({"offset", "length"})
+_DIGITS: Final = 15
+
+
+def collection_of_xml(body: bytes, limits: Limits) -> Any:
+    """Return a collection; its time grows with the body's size. Raises `PeerError`."""
+    if body.count(b"<") > limits.values:
+        raise PeerError(Outcome.TOO_LARGE, f"more than {limits.values:,} tags")
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        load_dtd=False,
+        no_network=True,
+        resolve_entities=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError as error:
+        message = (error.msg or "no content").partition(", line ")[0].strip()
+        raise PeerError(Outcome.SYNTAX, f"not XML: {message}: line {error.lineno}") from error
+    return _value(root)
+
+
+def _value(element: _Element) -> dict[str, Any]:
+    """Return an element as an object; the parser bounds the depth."""
+    members: dict[str, Any] = {
+        name: _number(name, str(value))
+        for name in _ATTRIBUTES
+        if (value := element.get(name)) is not None
+    }
+    infons: dict[str, str] = {}
+    for child in element:
+        name = str(child.tag)
+        if name == "infon":
+            infons[str(child.get("key", ""))] = child.text or ""
+        elif name in _MANY:
+            members.setdefault(_MANY[name], []).append(_value(child))
+        elif name.isidentifier():  # an entity's is not
+            members[name] = _number(name, child.text or "")
+    return members | {"infons": infons}
+
+
+def _number(name: str, text: str) -> int | str:
+    """Return an attribute's or element's value: offsets and lengths are integers."""
+    plain = text.strip()
+    if name in _NUMBERS and plain.isascii() and plain.isdigit() and len(plain) <= _DIGITS:
+        return int(plain)
+    return text
+
+
+def read_collection(body: bytes, limits: Limits) -> Any:
+    """Return a collection in XML or JSON, as JSON's values; raises `PeerError`."""
+    if body[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return collection_of_xml(body, limits)
+    return read_json(body, limits)
+
+
+def collection_as_xml(article: str, text: str) -> bytes:
+    """Return an article as a collection in XML; what XML forbids becomes U+FFFD."""
+    value = collection(article, text)
+    (document,) = value["documents"]
+    passages = b"".join(
+        b'<passage><infon key="type">%s</infon><offset>%d</offset><text>%s</text></passage>'
+        % (passage["infons"]["type"].encode(), passage["offset"], escape_text(passage["text"]))
+        for passage in document["passages"]
+    )
+    source, key = value["source"].encode(), value["key"].encode()
+    return (
+        b'<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE collection SYSTEM "BioC.dtd">'
+        b"<collection><source>%s</source><date></date><key>%s</key><document><id>%s</id>%s"
+        b"</document></collection>" % (source, key, escape_text(article), passages)
+    )
+
+
+async def _submit(
+    channel: ServerChannel, options: BiocOptions, article: str, text: str
+) -> Response[bytes]:
+    if options.format == "xml":
+        body = await channel.work(collection_as_xml, article, text, size=len(text))
+        request = Request(body, XML, statuses=None, accept=XML)
+    else:
+        login = {channel.login.name: channel.login.secret} if channel.login else {}
+        body = msgspec.json.encode(collection(article, text) | login)
+        request = Request(body, CONTENT_TYPE, statuses=None, accept=ACCEPT)
     return await channel.send(request, whole_body(channel.limits))
 
 
@@ -430,13 +536,13 @@ async def _comes_back(
         passage["text"] for passage in collection(article, text)["documents"][0]["passages"]
     ]
     try:
-        submitted = await _submit(channel, article, text)
+        submitted = await _submit(channel, options, article, text)
         response = await _result(channel, server, options, submitted)
         body = response.value
 
         def read() -> tuple[StepState, str]:
             reading = BiocReading(text, article, options, channel.limits, channel.report)
-            pointer, document = reading.document(read_json(body, channel.limits))
+            pointer, document = reading.document(read_collection(body, channel.limits))
             passages = _objects(document, "passages", pointer)
             texts = [_passage_text(passage, at) for at, passage in passages]
             whole = "".join(texts).casefold()

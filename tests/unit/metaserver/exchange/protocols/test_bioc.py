@@ -1,4 +1,4 @@
-"""BioC-JSON: numbers of sessions, and annotations that count from their passage in any unit."""
+"""BioC: numbers of sessions, and annotations that count from their passage in any unit."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
-from metaserver.exchange.protocols.bioc_json import BiocOptions, BiocReading, session_of
+from metaserver.exchange.protocols.bioc import BiocOptions, BiocReading, session_of
 from metaserver.exchange.protocols.options import Unit
 from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.values import Limits
