@@ -14,8 +14,8 @@ from typing import Any
 from metaserver.base.boards import ArticleBoard, ArticleLevel, Column
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.choices import Choice
+from metaserver.web.ui.charts import Axis, Point
 from metaserver.web.ui.paging import Page
-from metaserver.web.ui.plots import Axis, Point
 from metaserver.web.ui.tables import lines
 
 COLUMNS = (

@@ -29,8 +29,8 @@ from metaserver.base.records import TaskName
 from metaserver.tasks.plugin import ComparedTask
 from metaserver.web.public.choices import Charted, Choice, Show
 from metaserver.web.public.usage_chart import UsageChart
+from metaserver.web.ui.charts import SERIES, Axis, Curve, Point
 from metaserver.web.ui.paging import Page
-from metaserver.web.ui.plots import SERIES, Axis, Curve, Point
 
 POINTS = 200
 """Best runs of teams that the scatter shows: more would hide one another."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metaserver.base.boards import BoardRow, Column
 from metaserver.base.usage import tokens_text
-from metaserver.web.ui.plots import Axis, LogAxis, Point
+from metaserver.web.ui.charts import Axis, LogAxis, Point
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from markupsafe import Markup
 
 Anchor = Literal["start", "middle", "end"]
-"""The part of a text that is if it is anchored."""
+"""The part of a text that stands at its place."""
 
 
 def number(value: float) -> str:

@@ -15,7 +15,7 @@ from metaserver.web.public import monitor
 from metaserver.web.public.articles import LEVEL_HELP
 from metaserver.web.public.leaderboard import POLICIES, SHOWS, VIEW_HELP
 from metaserver.web.public.sites import base_of, site
-from metaserver.web.ui import charts, plots, trend_charts
+from metaserver.web.ui import charts
 from metaserver.web.ui.assets import Assets, release
 from metaserver.web.ui.formatting import (
     clock,
@@ -66,13 +66,11 @@ class Templates:
             "level_help": LEVEL_HELP,
             "monitor": monitor,
             "open_states": OPEN_STATES,
-            "plots": plots,
             "protocol_title": protocol_title,
             "release": release(),
             "shows": SHOWS,
             "policies": POLICIES,
             "site": site,
-            "trends": trend_charts,
             "states": list(ServerState),
             "view_help": VIEW_HELP,
             "visitor": visitor,

@@ -3,7 +3,7 @@
 from metaserver.base.boards import BoardRow, Column
 from metaserver.base.usage import RunUsage
 from metaserver.web.public.usage_chart import UsageChart
-from metaserver.web.ui.plots import LogAxis, scatter
+from metaserver.web.ui.charts import LogAxis, scatter
 
 SCORE = Column(key="f", heading="F")
 ERRORS = Column(key="f", heading="Errors", rising=True)

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from metaserver.web.ui import plots
+from metaserver.web.ui import charts
 from metaserver.web.ui.svg import Area, flags, name_label
 
 WIDTH, FLOOR = 480, 136
@@ -35,7 +35,7 @@ def test_labels_of_lines_are_free_of_one_another(places):
     assert len(check_flags(placed)) >= 2
 
 
-CORNERS = [(x, y) for x in (plots.LEFT, 536) for y in (16, 330)]  # of the plot
+CORNERS = [(x, y) for x in (charts.PLOT.area.left, 536) for y in (16, 330)]  # of the plot
 POINTS = {
     "a point in each corner": CORNERS,
     "eight in the upper right corner, at (1, 1)": [(536, 16)] * 8,
@@ -51,17 +51,17 @@ def test_names_of_points_are_free_of_one_another(points, name):
     marks = [Area(x - 7, y - 7, x + 7, y + 7) for x, y in points]
     taken, named = list(marks), []
     for x, y in points:
-        label = name_label(name, x, y, taken, plots.FRAME)
+        label = name_label(name, x, y, taken, charts.NAMED)
         if label:
             taken.append(label.box)
             named.append(label.box)
     assert named
     for box in named:
-        assert box.within(Area(0, 0, plots.WIDTH, plots.HEIGHT))
+        assert box.within(Area(0, 0, charts.PLOT.width, charts.PLOT.height))
         assert not any(box.meets(mark) for mark in marks)
     assert not any(one.meets(other) for one, other in combinations(named, 2))
 
 
 def test_a_point_at_the_corner_has_its_name():
-    label = name_label("Team 7 · R01", 536, 16, [Area(529, 9, 543, 23)], plots.FRAME)
+    label = name_label("Team 7 · R01", 536, 16, [Area(529, 9, 543, 23)], charts.NAMED)
     assert (label.text, label.anchor) == ("Team 7 · R01", "end")

@@ -3,8 +3,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metaserver.web.ui import plots
-from metaserver.web.ui.plots import Axis, Curve, Point
+from metaserver.web.ui import charts
+from metaserver.web.ui.charts import Axis, Curve, Point
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_scatter_names_the_series_and_escapes_them():
         Point(name="<b>bold</b>", x=0.2, y=0.3, series=0),
         Point(name="other", x=0.1, y=0.1, series=None),
     ]
-    drawn = plots.scatter(points, Axis.over("F", [0.2]), Axis.over("AUC", [0.3]), "F and AUC")
+    drawn = charts.scatter(points, Axis.over("F", [0.2]), Axis.over("AUC", [0.3]), "F and AUC")
     texts = [element.text for element in ElementTree.fromstring(drawn).iter("text")]
     assert "<b>bold</b>" in texts
     assert "other" not in texts
@@ -39,7 +39,7 @@ def test_scatter_names_the_series_and_escapes_them():
 
 def test_each_precision_holds_up_to_its_recall():
     curve = Curve(name="A", steps=[(0.25, 1.0), (0.5, 0.5)], series=0)
-    drawn = plots.step_curves([curve], "curves")
+    drawn = charts.step_curves([curve], "curves")
     width, height = 560 - 54 - 24, 380 - 16 - 50
     x = [54, 54 + width / 4, 54 + width / 2]
     y = [16, 16 + height / 2, 16 + height]

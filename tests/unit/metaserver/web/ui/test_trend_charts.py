@@ -9,7 +9,7 @@ import pytest
 from metaserver.boards.course import CourseReading
 from metaserver.boards.trends import DAY, DayUptime, Moment
 from metaserver.boards.windows import Window
-from metaserver.web.ui import trend_charts as charts
+from metaserver.web.ui import charts
 
 DAY_0 = 1_767_225_600  # 2026-01-01
 
@@ -52,8 +52,8 @@ def test_columns_lie_in_the_plot(shown):
     for chart in (charts.throughput, charts.errors):
         for column in ElementTree.fromstring(chart(shown, WINDOWS[Window.HOUR])).iter("rect"):
             x, y, wide, high = (float(column.get(key)) for key in ("x", "y", "width", "height"))
-            assert charts.PLOT.left <= x <= x + wide <= charts.PLOT.right + 0.1
-            assert charts.PLOT.top - 0.1 <= y <= y + high <= charts.PLOT.bottom + 0.2
+            assert charts.TREND.area.left <= x <= x + wide <= charts.TREND.area.right + 0.1
+            assert charts.TREND.area.top - 0.1 <= y <= y + high <= charts.TREND.area.bottom + 0.2
 
 
 def test_columns_are_stacked():
