@@ -46,6 +46,7 @@ from metaserver.exchange.wire.values import Limits, Value
 from metaserver.exchange.wire.xmlrpc import escape_text
 
 XML: Final = "application/xml"
+_XML_BEGINS: Final = (b"<?xml", b"<!DOCTYPE collection", b"<collection")
 SESSION: Final = "{session}"
 WAITING: Final = frozenset({202, 404})
 _WORD: Final = re.compile(rb'\s*([^\s\x00-\x1f\x7f-\xff<>[\]{}"]+)(?:\s|\Z)')
@@ -238,8 +239,11 @@ def _number(name: str, text: str) -> int | str:
 
 
 def read_collection(body: bytes, limits: Limits) -> Any:
-    """Return a collection in XML or JSON, as JSON's values; raises `PeerError`."""
-    if body[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+    """Return a collection in XML or JSON, as JSON's values; raises `PeerError`.
+
+    A page of HTML is neither.
+    """
+    if body[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_XML_BEGINS):
         return collection_of_xml(body, limits)
     return read_json(body, limits)
 
