@@ -44,7 +44,7 @@ class StoredJob:
 
 async def put(connection: AsyncConnection, stored: Iterable[StoredJob]) -> None:
     """Store jobs as they are now, by the process that does them."""
-    for job in stored:
+    for job in sorted(stored, key=lambda job: job.id):  # the order in which others lock them
         values = {name: getattr(job, name) for name in _NAMES}
         changed = await connection.execute(
             sa.update(jobs).where(jobs.c.id == job.id).values(values | {"state": job.state.value})
@@ -98,9 +98,9 @@ async def forget(connection: AsyncConnection, team: str, keep: int, before: floa
     )
     beyond = sa.and_(jobs.c.team == team, jobs.c.id.not_in(newest_ids))
     runs = sa.and_(jobs.c.state == JobState.RUNNING.value, ~_LOST)
-    await connection.execute(
-        sa.delete(jobs).where(sa.or_(beyond, jobs.c.began_at < before), sa.not_(runs))
-    )
+    old = sa.select(jobs.c.id).where(sa.or_(beyond, jobs.c.began_at < before), sa.not_(runs))
+    old_ids = (await connection.execute(old.order_by(jobs.c.id).with_for_update())).scalars().all()
+    await connection.execute(sa.delete(jobs).where(jobs.c.id.in_(old_ids)))
 
 
 _NAMES = (

@@ -93,6 +93,22 @@ class Process:
         return self.idle < LEASE_SECONDS
 
 
+# -- the order of locks ----------------------------------------------------------------------------
+
+
+async def lock(connection: AsyncConnection, condition: sa.ColumnElement[bool]) -> None:
+    """Lock lanes until the transaction ends, in the order of their keys.
+
+    Whoever changes several lanes locks them so first, or changes them in this order, as the writer
+    does: two that wait for each other would be a deadlock. Rows of `workers` are locked after
+    lanes. A file has one writer at a time.
+    """
+    if connection.dialect.name != "sqlite":
+        query = sa.select(lanes.c.phase_id).where(condition)
+        query = query.order_by(lanes.c.phase_id, lanes.c.server_id)
+        await connection.execute(query.with_for_update(key_share=True))
+
+
 # -- processes -------------------------------------------------------------------------------------
 
 
@@ -151,9 +167,9 @@ async def counted(connection: AsyncConnection) -> Mapping[str, LeaseCounts]:
 
 async def leave(connection: AsyncConnection, process: str) -> None:
     """Release all lanes held by an ending process, and forget it."""
-    await connection.execute(
-        sa.update(lanes).where(lanes.c.worker == process).values(worker=None, in_flight=0)
-    )
+    held_lanes = lanes.c.worker == process
+    await lock(connection, held_lanes)
+    await connection.execute(sa.update(lanes).where(held_lanes).values(worker=None, in_flight=0))
     await connection.execute(sa.delete(workers).where(workers.c.id == process))
 
 
@@ -162,13 +178,15 @@ async def forget_gone(connection: AsyncConnection) -> None:
 
     The rows of processes that were not seen for `GONE_SECONDS` are deleted.
     """
-    await connection.execute(
-        sa.delete(workers).where(workers.c.seen <= database_now() - GONE_SECONDS)
-    )
+    left = sa.and_(~lanes.c.due, lanes.c.worker.not_in(_LIVING))
+    await lock(connection, left)
     await connection.execute(
         sa.update(lanes)
-        .where(~lanes.c.due, lanes.c.worker.not_in(_LIVING))
+        .where(left)
         .values(worker=None, in_flight=0, cancel_by="", order_done=lanes.c.order_no)
+    )
+    await connection.execute(
+        sa.delete(workers).where(workers.c.seen <= database_now() - GONE_SECONDS)
     )
 
 
@@ -273,22 +291,24 @@ async def order(
 async def make_running_due(connection: AsyncConnection, phase_id: int) -> None:
     """Order all of a phase's lanes to work whose desired state is running."""
     in_use = sa.select(servers.c.id).where(servers.c.retired_at.is_(None))
+    to_run = sa.and_(
+        lanes.c.phase_id == phase_id,
+        lanes.c.control == Control.RUNNING.value,
+        lanes.c.server_id.in_(in_use),
+    )
+    await lock(connection, to_run)
     await connection.execute(
         sa.update(lanes)
-        .where(
-            lanes.c.phase_id == phase_id,
-            lanes.c.control == Control.RUNNING.value,
-            lanes.c.server_id.in_(in_use),
-        )
+        .where(to_run)
         .values(due=True, allowance=None, order_no=lanes.c.order_no + 1)
     )
 
 
 async def make_none_due(connection: AsyncConnection, phase_id: int | None = None) -> None:
     """Order all lanes in a phase, or in all phases, to rest."""
-    query = sa.update(lanes).where(lanes.c.due)
-    if phase_id is not None:
-        query = query.where(lanes.c.phase_id == phase_id)
+    due = lanes.c.due if phase_id is None else sa.and_(lanes.c.due, lanes.c.phase_id == phase_id)
+    await lock(connection, due)
+    query = sa.update(lanes).where(due)
     await connection.execute(query.values(due=False, allowance=None, order_no=lanes.c.order_no + 1))
 
 
@@ -347,6 +367,7 @@ async def take(
     """Take lanes for a process by their tickets; return the orders of those that it has now."""
     columns = (lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch)
     ticketed = sa.tuple_(*columns).in_([(*ticket.key, ticket.epoch) for ticket in tickets])
+    await lock(connection, ticketed)
     late = await connection.execute(
         sa.select(lanes.c.phase_id, lanes.c.server_id).where(ticketed, lanes.c.worker.is_not(None))
     )
@@ -384,7 +405,7 @@ async def release(connection: AsyncConnection, process: str, rests: Iterable[Lan
             "w": process,
             "end": rest.end,
         }
-        for rest in rests
+        for rest in sorted(rests, key=lambda rest: rest.key)
     ]
     if values:
         await connection.execute(_RELEASE, values)
@@ -395,7 +416,7 @@ async def report(connection: AsyncConnection, process: str, reports: Iterable[La
     values = [
         {"p": row.key.phase_id, "s": row.key.server_id, "w": process, "i": row.in_flight,
          "d": row.down}
-        for row in reports
+        for row in sorted(reports)
     ]  # fmt: skip
     await connection.execute(_REPORT, values)
 

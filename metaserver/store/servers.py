@@ -28,6 +28,7 @@ from metaserver.base.records import (
     settings_of,
 )
 from metaserver.base.states import Control, Outcome
+from metaserver.store import leases
 from metaserver.store.database import insert
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import attempts, conformance_runs, lanes, phases, servers, teams
@@ -191,6 +192,7 @@ async def requeue(
     off the process that works on it: the lane is free, and is taken again if it is due. So does its
     revision: what was computed from its log before is void.
     """
+    await leases.lock(connection, of_lane(lanes, key))  # as the writer does, before attempts
     lane = of_lane(attempts, key)
     given_up = sa.select(attempts.c.position).where(
         lane, attempts.c.final, attempts.c.outcome.not_in([Outcome.OK, Outcome.PARTIAL])

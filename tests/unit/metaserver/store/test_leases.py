@@ -1,19 +1,24 @@
 """Leases of lanes in the store: processes that are gone, and what they leave behind."""
 
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+import asyncpg
+import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.lanes import LaneKey
+from metaserver.base.lanes import LaneKey, LaneReport, LaneRest, Ticket
 from metaserver.base.records import Article, ArticleId, Server, ServerName
 from metaserver.base.states import Control
-from metaserver.store import leases, servers
+from metaserver.store import leases, postgres, servers
 from metaserver.store.leases import GONE_SECONDS, LEASE_SECONDS, LeaseCounts, Process
-from metaserver.store.store import Store
+from metaserver.store.place import PostgresUrl
+from metaserver.store.store import Store, open_store
 from metaserver.store.tables import lanes, workers
 from tests.kept import keep_lane, keep_phase
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 
 async def enter(store: Store, name: str, *, alone: bool = False) -> None:
@@ -103,3 +108,75 @@ async def test_a_process_is_forgotten_a_while_after_it_was_seen(store: Store) ->
         await pass_time(connection, GONE_SECONDS / 2)
         await leases.forget_gone(connection)
         assert await leases.processes(connection) == []
+
+
+def leave(connection: AsyncConnection, _keys: Sequence[LaneKey]) -> Awaitable[object]:
+    return leases.leave(connection, "w")
+
+
+def forget_gone(connection: AsyncConnection, _keys: Sequence[LaneKey]) -> Awaitable[object]:
+    return leases.forget_gone(connection)
+
+
+def make_none_due(connection: AsyncConnection, _keys: Sequence[LaneKey]) -> Awaitable[object]:
+    return leases.make_none_due(connection)
+
+
+def make_running_due(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
+    return leases.make_running_due(connection, keys[0].phase_id)
+
+
+def take(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
+    return leases.take(connection, [Ticket(key, 1) for key in keys], "another")
+
+
+def report(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
+    return leases.report(connection, "w", [LaneReport(key, 1, "") for key in reversed(keys)])
+
+
+def release(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
+    rests = [LaneRest(key=key, epoch=1, order=1, end="", goes_on=True) for key in reversed(keys)]
+    return leases.release(connection, "w", rests)
+
+
+@pytest.mark.parametrize(
+    "change", [leave, forget_gone, make_none_due, make_running_due, take, report, release]
+)
+async def test_lanes_are_locked_in_the_order_of_their_keys(
+    url: PostgresUrl, change: Callable[..., Awaitable[object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a change of several lanes and the writer may wait for each other."""
+    monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", f"{PATIENCE:g}s")
+    rows = "FROM lanes WHERE phase_id = $1 AND server_id = $2 FOR NO KEY UPDATE"
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    waits += " AND datname = current_database()"
+    async with open_store(url) as store:
+        keys = await taken(store, "w", "s1", "s2", "s3")  # whose holder does not live
+        other, third = [await asyncpg.connect(url.secret) for _ in range(2)]
+        try:
+            # In the table, the first lane stands last.
+            first = f"phase_id = {keys[0].phase_id} AND server_id = {keys[0].server_id}"
+            await other.execute(f"UPDATE lanes SET epoch = epoch, down = 'moved' WHERE {first}")
+            if change is forget_gone:
+                await other.execute("UPDATE lanes SET due = false")
+            locking = other.transaction()
+            await locking.start()
+            await other.fetch(f"SELECT 1 {rows}", *keys[0])
+
+            async def changed() -> None:
+                async with store.writing() as connection:
+                    await change(connection, keys)
+
+            changing = asyncio.create_task(changed())
+
+            async def is_waiting() -> bool:
+                return bool(await third.fetchval(waits))
+
+            await until(is_waiting)
+            for key in keys[1:]:
+                await third.fetch(f"SELECT 1 {rows} NOWAIT", *key)  # nobody has locked it yet
+            await locking.rollback()
+            await changing
+        finally:
+            for connection in (other, third):
+                await connection.close()
