@@ -99,6 +99,9 @@ _TYPES = {
     ".xml": "application/xml",
 }
 
+NO_LICENCE = "No licence is given: ask the organisers before you use this for anything else."
+"""The licence of a package without one: RO-Crate demands that it is there."""
+
 
 def write_crate(
     folder: PackageFolder,
@@ -125,13 +128,13 @@ def write_crate(
         "name": name,
         "description": description,
         "datePublished": published,
+        "license": {"@id": license_url} if license_url else NO_LICENCE,
         "keywords": ", ".join(keywords),
         "hasPart": [{"@id": article_file["@id"]} for article_file in files],
         "mentions": {"@id": "#metaserver"},
     }
     contexts: list[Mapping[str, Any]] = []
     if license_url:
-        root["license"] = {"@id": license_url}
         contexts.append({"@id": license_url, "@type": "CreativeWork", "name": license_url})
     software = {
         "@id": "#metaserver",

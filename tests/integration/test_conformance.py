@@ -29,6 +29,7 @@ NETWORK = ["resolve", "connect", "TLS"]
 NAMES = [*NETWORK, "state", *(article.name for article in ARTICLES), "two at once"]
 RUNNING = response({"state": "Running", "version": "1", "max_concurrent": 2})
 NO_METHOD = response(Fault(-32601, "no such method"))
+WRONG_LETTERS = response(Fault(1, "wrong letters"))
 LIMITS = HttpLimits(answer=Limits(bytes=2_000_000))
 
 
@@ -336,6 +337,23 @@ async def test_a_server_that_hangs_up_on_a_method_fails(unknown: str) -> None:
     assert (state.state, state.outcome) == ("failed", Outcome.CONNECT)
     assert step(run, "short article").state == "passed"
     assert len(run.reasons()) == 1
+
+
+async def test_ascii_is_proposed_to_who_cannot_read_other_letters() -> None:
+    async def script(connection: Connection) -> None:
+        while True:
+            body = (await connection.request()).body
+            method = decode_call(body).method
+            refusal = NO_METHOD if not method.endswith("Annotation") else WRONG_LETTERS
+            await connection.respond(
+                GOOD if refusal is WRONG_LETTERS and body.isascii() else refusal
+            )
+
+    run = await scripted(script)
+    letters = step(run, "non-ASCII article")
+    assert (letters.state, letters.outcome) == ("failed", Outcome.FAULT)
+    assert letters.message.endswith("register with encoding = ascii")
+    assert states(await scripted(script, encoding="ascii"))["non-ASCII article"] == "passed"
 
 
 # Two at once

@@ -204,6 +204,7 @@ async def test_hostile_titles_are_shown_as_they_are(frozen: Running, tmp_path: P
     crate = json.loads(files["ro-crate-metadata.json"])
     graph = {one["@id"]: one for one in crate["@graph"]}
     assert HOSTILE in graph["./"]["name"]
+    assert graph["./"]["license"].startswith("No licence is given")
     parts = {one["@id"] for one in graph["./"]["hasPart"]}
     assert parts == files.keys() - {"ro-crate-metadata.json"}
     assert all(graph[name]["@type"] == "File" for name in parts)

@@ -235,7 +235,7 @@ async def _steps(
             yield skipped(article.name, obstacle)
             continue
         ends += await _send(caller, server, (place,))
-        yield _article_step(article, ends[place])
+        yield await _with_proposal(caller, server, place, _article_step(article, ends[place]))
         if place == FIRST and ends[place].unreached:
             obstacle = f"{article.name} failed"
     for step in _lacking(caller, server, ends):
@@ -267,6 +267,26 @@ async def _send(caller: ArticleCaller, server: Server, places: Sequence[int]) ->
             break
         again = asked_again(failed[0].attempt.message)
     return ends
+
+
+async def _with_proposal(
+    caller: ArticleCaller, server: Server, place: int, step: ConformanceStep
+) -> ConformanceStep:
+    """Return a step that proposes `encoding = ascii` if only its letters failed."""
+    proposes = (
+        ARTICLES[place].text is LETTERS
+        and step.state is StepState.FAILED
+        and server.protocol == "xmlrpc"
+        and server.encoding != "ascii"
+    )
+    if not proposes:
+        return step
+    in_ascii = msgspec.structs.replace(server, encoding="ascii")
+    (end,) = await _send(caller, in_ascii, (place,))
+    if end.answer is None:
+        return step
+    message = f"{step.message}; in ASCII it was answered: register with encoding = ascii"
+    return msgspec.structs.replace(step, message=message)
 
 
 def _article_step(article: ConformanceArticle, end: _End) -> ConformanceStep:

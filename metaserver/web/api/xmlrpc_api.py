@@ -1,12 +1,14 @@
 """The operations as XML-RPC methods, at `/xmlrpc/`.
 
-A method whose operation needs a role takes an API token first; it is written nowhere. Every error
+A method whose operation needs a role takes an API token first; it is written nowhere. The others
+take one as well, as many clients put it before everything. Every error
 is a fault with HTTP status 200, as the specification of XML-RPC wants it.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,6 +52,9 @@ MAX_CALLS = 100  # in one system.multicall
 MAX_ANSWERS = 16 * 2**20  # bytes of their answers (as JSON), before the rest is refused
 
 MESSAGE_LENGTH = 2_000  # characters of a fault: what was sent may be in it
+
+_TOKEN = re.compile(r"bcms_[a-z]")
+"""How tokens begin, which no other first parameter does."""
 
 TokenReader = Callable[[web.Request, str], Awaitable[Caller]]
 
@@ -142,6 +147,8 @@ class Rpc:
                 raise CallError(Code.PARAMETERS, message)
             caller, params = await self.read_token(request, params[0]), params[1:]
             caller.require_role(operation.role)
+        elif params and isinstance(params[0], str) and _TOKEN.match(params[0]):
+            caller, params = await self.read_token(request, params[0]), params[1:]
         values = read_parameters(outline, params)
         result = await perform(operation, self.hub, caller, values)
         return await aside(request, outline.gives_rows, carried, result)

@@ -177,6 +177,7 @@ async def count(service: Any, caller: Caller, given: Nothing) -> Box:
 
 def recognised(secret: str) -> Caller:
     """Return who has a token."""
+    secret = secret.removeprefix("bcms_t")
     if secret not in CALLERS:
         raise RefusedError(Refusal.TOKEN, "this token is invalid or expired: ask for a new one")
     return CALLERS[secret]

@@ -77,6 +77,13 @@ async def test_no_role_takes_no_token(site: Client) -> None:
     assert [box["box"] for box in await call(site, "Boxes.list", {"limit": 1})] == ["a"]
 
 
+async def test_token_before_the_fields_of_a_public_method_is_taken(site: Client) -> None:
+    await call(site, "Boxes.make", "blue", {"box": "a"})
+    boxes = await call(site, "Boxes.list", "bcms_tblue", {"limit": 1})
+    assert [box["box"] for box in boxes] == ["a"]
+    assert (await fault(site, "Boxes.list", "bcms_tstolen"))[0] == 401
+
+
 async def test_nil_is_a_field_left_out(site: Client) -> None:
     assert "weight" not in await call(site, "Boxes.make", "blue", {"box": "a", "weight": None})
 
