@@ -25,9 +25,8 @@ def assert_agrees(scorecard: Scorecard, expected: dict[str, Any]) -> None:
     values = scorecard.to_dict()
     if isinstance(scorecard, ActScorecard):
         assert [values[key] for key in ("tp", "fp", "fn", "tn")] == expected["hits"]
-        assert {name: values[name] for name in ACT_NAMES} == close(
-            {name: expected[theirs] for name, theirs in ACT_NAMES.items()}
-        )
+        found = {name: values[name] for name in ACT_NAMES}
+        assert found == close({name: expected[theirs] for name, theirs in ACT_NAMES.items()})
         if "ipr" in expected:
             assert scorecard.curve == curve(expected["ipr"])
         return

@@ -57,9 +57,8 @@ def test_classification_cases(tmp_path: Path) -> None:
         gold, run = write(tmp_path, gold=content["gold"], run=case["results"])
         scorecard = evaluate_files("ACT", gold, run)
         values, expected = scorecard.to_dict(), case["expected"]
-        assert [values[key] for key in ("tp", "fp", "fn", "tn")] == [
-            expected[key] for key in ("tp", "fp", "fn", "tn")
-        ]
+        found = [values[key] for key in ("tp", "fp", "fn", "tn")]
+        assert found == [expected[key] for key in ("tp", "fp", "fn", "tn")]
         for key in ("specificity", "sensitivity", "accuracy", "mcc", "auc_ipr"):
             assert values[key] == pytest.approx(expected[key], abs=TOLERANCE), (name, key)
         full = values["precision_at_full_recall"]

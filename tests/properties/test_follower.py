@@ -213,9 +213,8 @@ class Scenario:
                 if payloads:
                     board.put(name, attempt.article, payloads)
         shown, expected = now.monitor(), monitor.snapshot()
-        assert [(one.name, one) for one in shown.servers] == [
-            (one.name, one) for one in expected.servers
-        ]
+        result = [(one.name, one) for one in shown.servers]
+        assert result == [(one.name, one) for one in expected.servers]
         assert (shown.errors, shown.histogram, shown.p50, shown.p99) == (
             expected.errors, expected.histogram, expected.p50, expected.p99,
         )  # fmt: skip

@@ -84,6 +84,7 @@ class QueueMachine(RuleBasedStateMachine):
     def the_cursor_is_the_lowest_unfinished(self) -> None:
         unfinished = [at for at in range(self.total) if at not in self.done]
         assert self.queue.cursor == min(unfinished, default=self.total)
+        assert self.queue.finished is (not unfinished)
 
     def teardown(self) -> None:
         """Check that every article comes to an end, once, whatever happened before."""
@@ -150,6 +151,14 @@ def test_probes_come_less_and_less_often_but_never_stop(failures: int, seed: int
         assert longest / 2 - 1e-6 <= pause <= longest + 1e-6
         now = circuit.probe_at
         circuit.probed("connect: refused", now)
+
+
+def test_refused_credentials_open_a_circuit_at_once_for_the_longest_time() -> None:
+    circuit = Circuit(5, BACKOFF, random.Random(1))
+    circuit.ended(Outcome.CREDENTIALS, "HTTP status 401", 100.0)
+    assert circuit.state is CircuitState.OPEN
+    assert circuit.reason == "credentials: HTTP status 401"
+    assert circuit.probe_at >= 100.0 + BACKOFF.cap / 2
 
 
 def test_stragglers_do_not_put_off_the_first_probe() -> None:

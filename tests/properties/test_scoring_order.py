@@ -141,9 +141,8 @@ def test_all_ways_give_the_same_score(trigger, campaign, cutoff, data, tmp_path)
         live.put(article, answer)
     cards.append(live.scorecard())
     for card in cards:
-        assert sorted(score.auc_ipr for score in card.articles.values()) == sorted(
-            expected.values()
-        )
+        found = sorted(score.auc_ipr for score in card.articles.values())
+        assert found == sorted(expected.values())
         assert values(card) == values(cards[0])
     if cutoff is None:
         explained = [explained_area(gold, run, article) for article in gold.items]
@@ -260,9 +259,8 @@ def test_the_order_of_classified_articles_counts_nowhere(campaign, extra, data, 
         assert [gold.articles[place] for place in card.ranked.tolist()] == listed
         assert values(card) == values(cards[0])
         for place, name in enumerate(listed, start=1):
-            assert f"rank {place} of {len(listed)}" in "\n".join(
-                explain_classification(gold, card, name)
-            )
+            found = f"rank {place} of {len(listed)}"
+            assert found in "\n".join(explain_classification(gold, card, name))
 
 
 ACCESSIONS = [f"P{number}" for number in range(7)]

@@ -45,16 +45,6 @@ def test_a_server_ends_with_the_process_that_made_it_also_if_that_is_killed() ->
     until_true(lambda: not first.exists())
 
 
-def test_databases_are_dropped_with_the_folder_that_they_stand_for(tmp_path: Path) -> None:
-    stores.binaries()
-    kept = stores.database_of(tmp_path / "kept" / "hub").database
-    dropped = stores.database_of(tmp_path / "other" / "hub").database
-    stores.drop_below(tmp_path / "other")
-    names = {row[0] for row in stores.server().ask("SELECT datname FROM pg_database")}
-    assert kept in names
-    assert dropped not in names
-
-
 def marks(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == MARK:

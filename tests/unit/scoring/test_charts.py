@@ -170,10 +170,8 @@ def test_relevant_and_irrelevant_articles_have_a_panel_each() -> None:
         for place in range(100)
     ]
     drawn = figures.difficulty(rows, positives=10, signature="")
-    assert [panel.title.split("\n")[0] for panel in drawn.panels] == [
-        "10 relevant articles",
-        "90 irrelevant articles",
-    ]
+    result = [panel.title.split("\n")[0] for panel in drawn.panels]
+    assert result == ["10 relevant articles", "90 irrelevant articles"]
     clusters = cluster_articles(rows, Borders(articles=100, positives=10))
     for cluster, found in clusters.items():
         shown = [one for panel in drawn.panels for one in panel.series if one.name == cluster]

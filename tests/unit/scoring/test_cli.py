@@ -258,10 +258,8 @@ def test_a_comparison_has_counts_of_articles_in_every_format(folder, capsys):
     (pair,) = values["tests"]["pairs"]
     assert (pair["articles_scored"], pair["articles_in_gold"]) == (1, 2)
     rows = csv.DictReader(io.StringIO(outputs["csv"]))
-    assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [
-        ("1", "2"),
-        ("2", "2"),
-    ]
+    result = [(row["articles_scored"], row["articles_in_gold"]) for row in rows]
+    assert result == [("1", "2"), ("2", "2")]
     assert r"half & 1/2 & \textbf{1.000} & [" in outputs["latex"]
     assert outputs["latex"].startswith("% INT|gold:")
 
@@ -291,12 +289,8 @@ def test_views_are_compared_each(viewed: Path, capsys: pytest.CaptureFixture[str
     assert "|view:both|files:" in found["both"]["signature"]
     assert run(viewed, *command, "all", "--format", "csv", "--table", "pairs") == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [(row["view"], row["difference"]) for row in rows] == [
-        ("raw", "-0.5"),
-        ("mapped", "-0.25"),
-        ("filtered", "-0.5"),
-        ("both", "-0.25"),
-    ]
+    result = [(row["view"], row["difference"]) for row in rows]
+    assert result == [("raw", "-0.5"), ("mapped", "-0.25"), ("filtered", "-0.5"), ("both", "-0.25")]
     assert run(viewed, *command, "both", "--json") == 0
     assert json.loads(capsys.readouterr().out)["view"] == "both"
 

@@ -76,10 +76,8 @@ def test_pairs() -> None:
     old, new = pair("P1", "P2"), pair("P9", "P3")
     gold = ItemGold(task=Task.IPT, items={"a": frozenset({old})})
     found = doubtful_items(gold, [run(str(n), {"a": [new]}, Task.IPT) for n in range(3)])
-    assert [(one.accessions, one.doubt) for one in found] == [
-        (("P3", "P9"), "missing"),
-        (("P1", "P2"), "unsupported"),
-    ]
+    result = [(one.accessions, one.doubt) for one in found]
+    assert result == [(("P3", "P9"), "missing"), (("P1", "P2"), "unsupported")]
     assert changed_gold(gold, found).items == {"a": frozenset({new})}
     assert list(gold_lines(changed_gold(gold, found))) == ["a\tP3\tP9\n"]
 
@@ -106,11 +104,8 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder / "new.tsv"
     assert articles(folder, "--doubtful", "--gold-out", str(out), "--format", "csv") == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [(row["article"], row["accessions"], row["doubt"]) for row in rows] == [
-        ("b", "X", "missing"),
-        ("a", "NEW", "missing"),
-        ("a", "P2", "unsupported"),
-    ]
+    found = [(row["article"], row["accessions"], row["doubt"]) for row in rows]
+    assert found == [("b", "X", "missing"), ("a", "NEW", "missing"), ("a", "P2", "unsupported")]
     assert read_gold("INT", out) == changed_gold(GOLD, doubtful_items(GOLD, RUNS))
     assert articles(folder, "--doubtful", "--doubt", "unsupported", "--json") == 0
     assert [one["accessions"] for one in json.loads(capsys.readouterr().out)] == [["P2"]]

@@ -20,9 +20,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("task", ["INT", "IPT", "ACT"])
-def test_mean_average_precision_is_that_of_trec_eval(
-    task: str, samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mean_average_precision_is_that_of_trec_eval(task, samples, tmp_path, capsys):
     gold, run = samples / task.lower() / "gold.tsv", samples / task.lower() / "T10_R1.tsv"
     command = ["export-trec", "--task", task, "--gold", str(gold), str(run)]
     assert main([*command, "--out", str(tmp_path)]) == 0
@@ -41,9 +39,8 @@ def test_mean_average_precision_is_that_of_trec_eval(
         listed[topic][document] = float(score)
     found = pytrec_eval.RelevanceEvaluator(qrels, {"map"}).evaluate(listed)
     (card,) = evaluate_runs(task, gold, [run])
-    assert sum(one["map"] for one in found.values()) / len(found) == pytest.approx(
-        mean_of("AP", card)
-    )
+    result = sum(one["map"] for one in found.values()) / len(found)
+    assert result == pytest.approx(mean_of("AP", card))
 
 
 def test_names_with_spaces_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

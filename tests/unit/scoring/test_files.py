@@ -52,18 +52,10 @@ def problems(folder: Path, task: str, text: str | bytes, *, lenient: bool = Fals
         ("INT", "a\tP1\t2\t0.5", "F:1:column 3: rank 2 for article 'a'; expected 1"),
         ("INT", "a\t P1\t1\t0.5", "F:1:column 2: ' P1'; expected an accession without spaces"),
         ("INT", "\tP1\t1\t0.5", "F:1:column 1: empty; expected an article"),
-        (
-            "INT",
-            "a\tP1\0\t1\t0.5",
-            r"F:1:column 2: 'P1\x00'; expected an accession without control",
-        ),
+        ("INT", "a\tP1\0\t1\t0.5", r"F:1:column 2: 'P1\x00'; expected an accession without"),
         ("INT", "a\x7f\tP1\t1\t0.5", r"F:1:column 1: 'a\x7f'; expected an article without control"),
         ("IPT", "a\tP1\tP\u00801\t1\t1", r"F:1:column 3: 'P\x801'; expected an accession without"),
-        (
-            "ACT",
-            "\ufeffa\ufeff\t1\t1\t0.5",
-            r"F:1:column 1: 'a\ufeff'; expected an article without",
-        ),
+        ("ACT", "\ufeffa\ufeff\t1\t1\t0.5", r"F:1:column 1: 'a\ufeff'; expected an article"),
         ("IPT", "a\tP1\t1\t0.5", "F:1: 4 columns; expected 5"),
         ("ACT", "a\tyes\t1\t0.5", "F:1:column 2: class 'yes'; expected 0 or 1"),
         ("ACT", "a\t1\t2\t0.5", "F:1:column 3: rank 2 for class 1; expected 1"),
@@ -86,26 +78,22 @@ def test_every_problem_of_a_file_is_listed_in_line_order(tmp_path: Path) -> None
     ]
 
 
-def test_an_unreadable_line_does_not_make_gaps(tmp_path: Path) -> None:
-    text = "a\tP1\tx\t0.9\na\tP2\t2\t0.8\nb\tP1\t2\t0.5\n"
-    assert [line[:4] for line in problems(tmp_path, "INT", text)] == ["F:1:", "F:3:"]
-
-
-@pytest.mark.parametrize("name", [" a", "a\u3000", "a\u200b", "\ufeffa", "A "])
-def test_a_space_around_an_article_does_not_spoil_the_ranks_after_it(name, tmp_path):
-    text = f"b\tP1\t2\t0.5\n{name}\tP1\t1\t0.9\na\tP2\t2\t0.8\n"
+@pytest.mark.parametrize(
+    "unreadable",
+    ["a\tP1\tx", *(f"{a}\tP1\t1" for a in (" a", "a\u3000", "a\u200b", "\ufeffa", "A "))],
+)
+def test_an_unreadable_line_does_not_spoil_the_ranks_after_it(unreadable, tmp_path):
+    text = f"b\tP1\t2\t0.5\n{unreadable}\t0.9\na\tP2\t2\t0.8\n"
     assert [line[:4] for line in problems(tmp_path, "INT", text)] == ["F:1:", "F:2:"]
 
 
 def test_duplicates(tmp_path: Path) -> None:
     swapped = "a\tP1\tP2\t1\t0.9\na\tP2\tP1\t2\t0.8\n"
-    assert problems(tmp_path, "IPT", swapped) == [
-        "F:2:column 2: the pair 'P1', 'P2' again for article 'a'"
-    ]
+    found = problems(tmp_path, "IPT", swapped)
+    assert found == ["F:2:column 2: the pair 'P1', 'P2' again for article 'a'"]
     twice = "a\t1\t1\t0.9\na\t0\t1\t0.8\n"
-    assert problems(tmp_path, "ACT", twice) == [
-        "F:2:column 1: article 'a' again; expected one class an article"
-    ]
+    found = problems(tmp_path, "ACT", twice)
+    assert found == ["F:2:column 1: article 'a' again; expected one class an article"]
     ranks = "a\t1\t1\t0.9\nb\t1\t1\t0.8\n"
     assert problems(tmp_path, "ACT", ranks) == ["F:2:column 3: rank 1 again for class 1"]
 
@@ -114,9 +102,8 @@ def test_lenient_ranks_take_gaps_but_not_duplicates(tmp_path: Path) -> None:
     run = read_run("INT", write(tmp_path, "a\tP1\t3\t0.9\na\tX\t7\t0.8\n"), lenient_ranks=True)
     assert run.answers["a"] == [Hit("P1", 3, 0.9), Hit("X", 7, 0.8)]
     twice = "a\tP1\t3\t0.9\na\tX\t3\t0.8\n"
-    assert problems(tmp_path, "INT", twice, lenient=True) == [
-        "F:2:column 3: rank 3 again for article 'a'"
-    ]
+    found = problems(tmp_path, "INT", twice, lenient=True)
+    assert found == ["F:2:column 3: rank 3 again for article 'a'"]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +266,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         (
             "INT",
             "\ufeffa\tP1\n\ufeffb\tP1\n",
-            r"F:2:column 1: '\ufeffb'; expected an article without control or invisible characters",
+            r"F:2:column 1: '\ufeffb'; expected an article",
         ),
     ],
 )
@@ -294,9 +281,8 @@ def test_oddities_only_warn(tmp_path: Path) -> None:
     gold = write(tmp_path, GOLD, "gold.tsv")
     rising = write(tmp_path, "a\tP1\t1\t0.4\na\tP2\t2\t0.8\na\tX\t3\t0.9\n", "rising.tsv")
     extra = write(tmp_path, "a\tP1\t1\t0.4\tbecause\n", "extra.tsv")
-    assert [str(one).split(":", 1)[1] for one in evaluate_files("INT", gold, rising).warnings] == [
-        "2:column 4: confidence rises with rank 2; expected it to fall"
-    ]
+    found = [str(one).split(":", 1)[1] for one in evaluate_files("INT", gold, rising).warnings]
+    assert found == ["2:column 4: confidence rises with rank 2; expected it to fall"]
     assert evaluate_files("INT", gold, rising).warnings == read_run("INT", rising).warnings
     assert evaluate_files("INT", gold, extra).to_dict()["tp"] == 1
     assert "extra columns ignored" in str(evaluate_files("INT", gold, extra).warnings[0])
@@ -306,9 +292,8 @@ def test_written_runs_read_back(tmp_path: Path) -> None:
     answers = {"a": [Hit(("P1", "P2"), 9, 0.25), Hit(("P1", "P1"), 4, 1 / 3)]}
     path = write(tmp_path, "".join(result_lines("IPT", answers.items())))
     assert path.read_text() == "a\tP1\tP1\t1\t0.3333333333333333\na\tP1\tP2\t2\t0.25\n"
-    assert read_run("IPT", path).answers == {
-        "a": [Hit(("P1", "P1"), 1, 1 / 3), Hit(("P1", "P2"), 2, 0.25)]
-    }
+    found = read_run("IPT", path).answers
+    assert found == {"a": [Hit(("P1", "P1"), 1, 1 / 3), Hit(("P1", "P2"), 2, 0.25)]}
 
 
 def test_what_is_malformed_in_a_pipe_is_reported(tmp_path: Path) -> None:

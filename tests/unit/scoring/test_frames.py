@@ -58,10 +58,8 @@ def test_frames_are_of_pandas(folder: Path) -> None:
     assert frame["auc_ipr"].mean() == card_of(folder, "run").macro.auc_ipr
     assert list(classified().to_frame()["article"]) == ["a", "b", "c"]
     board = leaderboard([card_of(folder, "run"), card_of(folder, "best")])
-    assert list(zip(board["rank"], board["run"], board["macro.auc_ipr"], strict=True)) == [
-        (1, "best", 1.0),
-        (2, "run", 0.5),
-    ]
+    found = list(zip(board["rank"], board["run"], board["macro.auc_ipr"], strict=True))
+    assert found == [(1, "best", 1.0), (2, "run", 0.5)]
 
 
 def test_rows_without_pandas(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,10 +167,8 @@ def test_a_run_keeps_the_last_of_many_answers(policy, given):
     found = [1 / hits if hits else 0.0 for hits in expected.values()]
     assert card.macro.auc_ipr == card.means.auc_ipr == mean(found)
     assert card.macro.sd_auc_ipr == deviation(found, mean(found))
-    assert (card.tp, card.fp + card.tp) == (
-        sum(map(bool, expected.values())),
-        sum(expected.values()),
-    )
+    result = (card.tp, card.fp + card.tp)
+    assert result == (sum(map(bool, expected.values())), sum(expected.values()))
 
 
 def test_a_card_stays_as_it_was_when_more_is_put() -> None:

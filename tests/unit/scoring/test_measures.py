@@ -135,9 +135,8 @@ def test_roc_of_a_classification() -> None:
 def test_a_cutoff_list_is_the_lists_beginning(matches: Matches, cutoff: int) -> None:
     cut = matches.cut(cutoff)
     assert cut.hits == min(cutoff, matches.hits)
-    assert ranking.precision(cut) * cut.hits == pytest.approx(
-        ranking.precision_at(matches, cutoff) * cutoff
-    )
+    found = ranking.precision(cut) * cut.hits
+    assert found == pytest.approx(ranking.precision_at(matches, cutoff) * cutoff)
     assert ranking.recall(cut) == ranking.recall_at(matches, cutoff)
     area = ranking.auc_ipr(cut)
     assert area is not None

@@ -241,8 +241,7 @@ def test_rates_of_words() -> None:
     found = word_rates(texts, groups, ["interact*", "interacts", "x-y"], resamples=200)
     rates = {(one.word, one.group): one for one in found}
     assert rates["interact*", "one"].rate == pytest.approx(1000 * 2 / 9)
-    assert rates["interacts", "one"].occurrences == 1
-    assert rates["x-y", "one"].occurrences == 1
+    assert (rates["interacts", "one"].occurrences, rates["x-y", "one"].occurrences) == (1, 1)
     assert rates["interact*", "none"].rate is None
     assert rates["interact*", "none"].bounds is None
     bounds = rates["interact*", "one"].bounds
@@ -250,9 +249,7 @@ def test_rates_of_words() -> None:
     assert bounds.high == pytest.approx(1000 * 2 / 4)
 
 
-def test_words_of_most_articles_without_function_words(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_of_most_articles_without_function_words(folder, capsys):
     texts = {"a": "The yeast, the Yeast and 42 genes", "b": "yeast of genes", "c": "yeast; mice"}
     assert frequent_words(texts, 3) == ["yeast", "genes", "mice"]
     words = ["corpus", "--task", "ACT", "--gold", "act.tsv", "--texts", "texts.tsv"]
@@ -296,8 +293,7 @@ def test_the_corpus_of_items(folder: Path, capsys: pytest.CaptureFixture[str]) -
     values = json.loads(capsys.readouterr().out)
     (species,) = values["species"]
     assert species["names"] == ["human", "mouse", "yeast"]
-    assert species["together"] == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    assert species["one_species"] == 1
+    assert (species["together"], species["one_species"]) == ([[1, 1, 0], [1, 1, 0], [0, 0, 1]], 1)
 
 
 def test_golds_and_authors_are_counted_side_by_side(folder, capsys):
@@ -311,14 +307,11 @@ def test_golds_and_authors_are_counted_side_by_side(folder, capsys):
         "gold": (3, 3), "second": (3, 2), "authors": (2, 2),
     }  # fmt: skip
     by_source = {one["source"]: one for one in values["species"]}
-    assert (by_source["second"]["annotations"], by_source["second"]["proteins"]) == (
-        [2, 0, 1],
-        [1, 0, 1],
-    )
+    found = (by_source["second"]["annotations"], by_source["second"]["proteins"])
+    assert found == ([2, 0, 1], [1, 0, 1])
     # human occurs in both golds: 2 + 2 of 3 + 3 annotations, 2 + 1 of 3 + 2 accessions
-    assert values["agreements"] == [
-        {"a": "gold", "b": "second", "annotations": 4 / 6, "accessions": 3 / 5}
-    ]
+    found = values["agreements"]
+    assert found == [{"a": "gold", "b": "second", "annotations": 4 / 6, "accessions": 3 / 5}]
     assert Path("c.svg").read_text().startswith("<?xml")
     assert main(words) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -368,10 +361,8 @@ def test_the_four_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert list(values) == ["act", "int", "ipt", "views"]
     assert [one["run"] for one in values["act"]] == ["act_other", "act_run"]
     assert [one["run"] for one in values["int"]] == ["run", "poor"]
-    assert [(one["task"], one["view"]) for one in values["views"]] == [
-        ("INT", "raw"),
-        ("IPT", "raw"),
-    ]
+    found = [(one["task"], one["view"]) for one in values["views"]]
+    assert found == [("INT", "raw"), ("IPT", "raw")]
     assert main(list(REPORT)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "ACT: article classification" in lines
@@ -391,10 +382,8 @@ def test_raw_best_run_is_followed_and_best_of_each_view_is_named(folder, capsys)
     assert main([*words, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["views"]
     followed = [("raw", view) for view in VIEWS]
-    assert [(row["chosen_in"], row["view"]) for row in rows] == [
-        *followed,
-        *((view, view) for view in VIEWS[1:]),
-    ]
+    found = [(row["chosen_in"], row["view"]) for row in rows]
+    assert found == [*followed, *((view, view) for view in VIEWS[1:])]
     scores: dict[str, dict[str, dict[str, float]]] = {}
     for view in VIEWS:
         files = ["--map", "map.tsv", "--taxa", "taxa.tsv", "--views", view]
@@ -414,9 +403,7 @@ def test_raw_best_run_is_followed_and_best_of_each_view_is_named(folder, capsys)
     assert [line for line in ("INT raw mapped", "INT best both") if line not in text] == []
 
 
-def test_equal_runs_are_ordered_by_average_confidence(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_equal_runs_are_ordered_by_average_confidence(folder, capsys):
     """Of each article the mean of its hits, of these the mean; the name decides last."""
     for name, sure in {"a_unsure": "0.5", "b_sure": "0.75"}.items():
         Path(f"{name}.tsv").write_text(f"a\tP1\t1\t{sure}\na\tX\t2\t0.25\nb\tP3\t1\t{sure}\n")

@@ -17,11 +17,8 @@ TEXT = "🧬 β-catenin frees p53\nWild-type p53 is stable."
 
 def test_names_stand_where_they_are_said_to() -> None:
     found = mentions(TEXT, KNOWN.find(TEXT))
-    assert [(hit["offset"], hit["mention"], hit["type"]) for hit in found] == [
-        (2, "β-catenin", "protein"),
-        (18, "p53", "protein"),
-        (32, "p53", "protein"),
-    ]
+    result = [(hit["offset"], hit["mention"], hit["type"]) for hit in found]
+    assert result == [(2, "β-catenin", "protein"), (18, "p53", "protein"), (32, "p53", "protein")]
     answer = {"mentions": found}
     assert list(problems(answer)) == list(misplaced(answer, TEXT)) == []
 

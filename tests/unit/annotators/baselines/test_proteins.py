@@ -28,8 +28,7 @@ def test_columns_are_found_by_their_headings(tmp_path):
         "Gene Names\tLength\tEntry\tProtein names\nTP53 P53\t393\tP04637\tp53 (Tumor suppressor)\n"
     )
     (protein,) = read_proteins(table)
-    assert protein.accession == "P04637"
-    assert protein.names == ("p53", "Tumor suppressor")
+    assert (protein.accession, protein.names) == ("P04637", ("p53", "Tumor suppressor"))
     assert protein.symbols == ("TP53", "P53")
 
 

@@ -82,6 +82,5 @@ def test_waits_fill_the_whole_range() -> None:
 
 def test_waits_follow_the_given_randomness() -> None:
     first, second = random.Random(7), random.Random(7)
-    assert [BACKOFF.wait(n, first) for n in range(1, 9)] == [
-        BACKOFF.wait(n, second) for n in range(1, 9)
-    ]
+    found = [BACKOFF.wait(n, first) for n in range(1, 9)]
+    assert found == [BACKOFF.wait(n, second) for n in range(1, 9)]

@@ -143,10 +143,8 @@ def test_a_server_is_replaced_and_the_others_stay(tasks: Sequence[ScoredTask]) -
     board.put(ONE, ArticleId("a2"), {ACT: [True, 0.5], INT: [[RAT, 1, 0.5]]})
     board.put(OTHER, ArticleId("a2"), {ACT: [True, 0.5]})
     assert board.load(ONE, dumps) == {}
-    assert {run: one.articles_scored for run, one in board.scores(ACT).items()} == {
-        ONE: 1,
-        OTHER: 1,
-    }
+    found = {run: one.articles_scored for run, one in board.scores(ACT).items()}
+    assert found == {ONE: 1, OTHER: 1}
     assert board.scores(INT) == {}
 
 
@@ -172,9 +170,8 @@ def test_a_stale_dump_is_refused(change: Any, tasks: Sequence[ScoredTask]) -> No
     assert board.runs(INT) == []
     assert board.runs(ACT) == [ONE]
     unmarked = [task for task in changed if task.mark is None]
-    assert {dump.task for dump in board.dump(ONE)} == set(GOLD) - {
-        task.plugin.name for task in unmarked
-    }
+    found = {dump.task for dump in board.dump(ONE)}
+    assert found == set(GOLD) - {task.plugin.name for task in unmarked}
 
 
 @pytest.mark.parametrize("name", GOLD)

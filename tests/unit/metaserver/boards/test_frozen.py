@@ -37,8 +37,7 @@ def test_a_frozen_board_is_read_back_to_the_last_digit() -> None:
     for row, before in zip(board.rows, ROWS, strict=True):
         assert (row.run, row.place, row.team) == (before.run, before.place, before.team)
         assert (row.offline, row.interval) == (before.offline, before.interval)
-        assert row.values == before.values
-        assert row.curve == before.curve
+        assert (row.values, row.curve) == (before.values, before.curve)
 
 
 def test_the_evaluators_details_are_not_in_the_document() -> None:

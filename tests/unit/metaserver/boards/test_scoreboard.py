@@ -62,8 +62,7 @@ def test_a_run_is_a_servers_answers_to_a_task_that_has_gold(int_task: ScoredTask
     board.put(ServerName("one"), ArticleId("100"), payloads)
     board.put(ServerName("two"), ArticleId("100"), {TaskName("ACT"): [True, 0.5]})
     [row] = board.board(TaskName("INT")).rows
-    assert (row.run, row.place, row.articles_scored) == ("one", 1, 1)
-    assert row.values["f_score"] == 1.0
+    assert (row.run, row.place, row.articles_scored, row.values["f_score"]) == ("one", 1, 1, 1.0)
     assert [task.name for task in board.tasks()] == ["INT"]
 
 

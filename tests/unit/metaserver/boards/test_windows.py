@@ -155,8 +155,7 @@ def test_the_state_now_and_the_uptime_come_from_the_changes() -> None:
     found = windows.window(ONE, Window.HOUR)
     assert (found.state, found.note) == (ServerState.PAUSED, "for lunch")
     assert (found.availability.up, found.availability.down) == (600.0, 100.0)
-    assert found.availability.neither == 300.0
-    assert found.availability.mtbf == 600.0
+    assert (found.availability.neither, found.availability.mtbf) == (300.0, 600.0)
 
 
 def test_old_changes_are_dropped_but_for_the_one_that_still_holds() -> None:
@@ -166,8 +165,7 @@ def test_old_changes_are_dropped_but_for_the_one_that_still_holds() -> None:
     windows.state(ONE, NOW, ServerState.DOWN)
     clock.now = NOW + HOUR
     found = windows.window(ONE, Window.MONTH).availability
-    assert found.unknown == 0.0
-    assert found.up_before_failures == 40 * DAY
+    assert (found.unknown, found.up_before_failures) == (0.0, 40 * DAY)
     assert len(windows._servers[ONE].changes) == 2
 
 

@@ -90,9 +90,8 @@ def test_the_table_has_a_row_a_server(console: Console) -> None:
 
 def test_the_table_says_why_all_wait(console: Console) -> None:
     console.print(monitor_table(make_boards(FULL).monitor()))
-    assert f"all servers wait: answers cannot be stored ({FULL})" in " ".join(
-        printed(console).split()
-    )
+    found = f"all servers wait: answers cannot be stored ({FULL})"
+    assert found in " ".join(printed(console).split())
 
 
 def test_a_pipe_gets_a_line_now_and_then(console: Console) -> None:

@@ -89,8 +89,7 @@ def test_some_servers_are_away_and_some_answers_are_faulty() -> None:
 def test_time_is_divided_by_the_speed() -> None:
     server = planned()[0]
     fast = scaled(server, 200.0, limit=1)
-    assert fast.concurrency == 1
-    assert fast.away == server.away / 200
+    assert (fast.concurrency, fast.away) == (1, server.away / 200)
     name = "article0001"
     assert fast.articles[name].seconds == server.articles[name].seconds / 200
 
@@ -108,8 +107,7 @@ def test_settings_are_those_of_the_organiser_in_the_rehearsals_time(tmp_path: Pa
         visibility="own", limits={"timeout": 300, "servers": 1},
     )  # fmt: skip
     terms = read_terms(given, "config.yaml")
-    assert terms.length == 7 * 86_400
-    assert terms.tasks == ["INT"]
+    assert (terms.length, terms.tasks) == (7 * 86_400, ["INT"])
     made = rehearsed(
         terms, tmp_path, gold={"INT": tmp_path / "gold.tsv"}, speed=200.0, port=0, a_team=3
     )

@@ -162,17 +162,14 @@ def test_taxa_and_orthologs_are_files_that_the_evaluator_reads(release, tmp_path
         arguments = ("--release", release.directory, "--gold", gold, "--out", out)
         assert run(command, *arguments) == 0
         warnings = capsys.readouterr().err.splitlines()
-        assert [line.split("\t")[0] for line in warnings] == [
-            "gold accession O00001",
-            "gold accession Q15087",
-        ]
+        found = [line.split("\t")[0] for line in warnings]
+        assert found == ["gold accession O00001", "gold accession Q15087"]
     assert sorted(taxa.read_text().splitlines()) == [
         "O00001\t0", "P04637\t9606", "P0A7G6\t562", "Q15087\t9606",
     ]  # fmt: skip
     assert orthologs.read_text() == "P04637\tP02340,P10361\n"
     [view] = select_views(read_gold("INT", gold), ["both"], homologs=orthologs, taxa=taxa)
-    assert view.homologs == {"P04637": {"P02340", "P10361"}}
-    assert view.taxa["P0A7G6"] == "562"
+    assert (view.homologs, view.taxa["P0A7G6"]) == ({"P04637": {"P02340", "P10361"}}, "562")
 
 
 @pytest.mark.parametrize("text", ["a1\n", "a1\tP04637\tP02340\tP10361\n", "a1\t1\n"])

@@ -42,8 +42,7 @@ def test_jats_keeps_order_headings_captions_and_joins_inline_markup(tmp_path: Pa
     path = _write(tmp_path, "a.nxml", samples.JATS)
     [article] = _read(path)
     assert article.text.split("\n") == samples.JATS_LINES
-    assert article.id == "900001"
-    assert article.title == samples.JATS_LINES[0]
+    assert (article.id, article.title) == ("900001", samples.JATS_LINES[0])
     assert article.source == str(path)
 
 
@@ -292,9 +291,8 @@ def test_errors_of_the_system_are_reported_in_one_line(tmp_path: Path) -> None:
 
 def test_an_id_in_two_files_names_both(tmp_path: Path) -> None:
     first, second = _write(tmp_path, "a.xml", samples.JATS), _write(tmp_path, "900001.txt", "Words")
-    assert (
-        _refusal(first, second) == f"{second}:1: article 900001 is in {first} too; an id comes once"
-    )
+    found = _refusal(first, second)
+    assert found == f"{second}:1: article 900001 is in {first} too; an id comes once"
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

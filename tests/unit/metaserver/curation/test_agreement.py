@@ -33,8 +33,7 @@ B = work("b", {"1": f"+{EGFR} -{GRB2} =1", "2": f"-{EGFR} +{SHC1} =1", "4": f"+{
 def test_pairs_are_measured_on_common_articles() -> None:
     found = measure([A, B], "INT", resamples=0)
     [one] = found.measured.pairs
-    assert one.articles == 2
-    assert one.measures["f_score"].value == pytest.approx(2 * 2 / 5)
+    assert (one.articles, one.measures["f_score"].value) == (2, pytest.approx(2 * 2 / 5))
     assert one.measures["masi"].value == pytest.approx((2 / 3 / 2 + 1) / 2)
     assert [(each.article, each.curators) for each in found.articles] == [("1", 2), ("2", 2)]
     assert found.articles[0].value == pytest.approx(1 / 3)

@@ -57,15 +57,13 @@ ANSWERS = [
 
 def test_the_parts_of_a_learned_consensus_sum_to_its_log_odds() -> None:
     found = find(request(), ANSWERS, {"INT": MODEL})
-    assert found.methods == {"INT": "stacked", "IPT": "rrf1"}
-    assert found.unknown == ("new",)
+    assert (found.methods, found.unknown) == ({"INT": "stacked", "IPT": "rrf1"}, ("new",))
     assert {one.item for one in found.candidates} == {("P00533",), ("P62993",)}
     for one in found.candidates:
         assert one.bias == -2.0
         parts = [vote.part for vote in one.votes]
-        assert sum(part for part in parts if part is not None) + one.bias == pytest.approx(
-            one.score, abs=1e-12
-        )
+        result = sum(part for part in parts if part is not None) + one.bias
+        assert result == pytest.approx(one.score, abs=1e-12)
         assert 0 < one.probability < 1
     assert {one.item: one.new_since for one in found.candidates} == {("P00533",): 3, ("P62993",): 3}
     [vote] = found.relevant

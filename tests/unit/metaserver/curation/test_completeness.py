@@ -66,12 +66,8 @@ def test_each_field_of_a_participant_is_named_if_it_is_empty() -> None:
 
 
 def test_a_publication_has_a_pmid_author_year_and_journal() -> None:
-    assert lacking(WHOLE, publication=UNKNOWN) == [
-        "MIMIx 0  pmid",
-        "IMEx 0  author",
-        "IMEx 0  year",
-        "IMEx 0  journal",
-    ]
+    found = lacking(WHOLE, publication=UNKNOWN)
+    assert found == ["MIMIx 0  pmid", "IMEx 0  author", "IMEx 0  year", "IMEx 0  journal"]
     known = Publication(doi="10.1000/a.1", author="A", year=2006, journal="J")
     assert lacking(WHOLE, publication=known) == ["IMEx 0  pmid"]
 

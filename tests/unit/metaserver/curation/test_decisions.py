@@ -1,7 +1,6 @@
 """Decisions: a log that retries do not change, undo to any depth, and the state that follows."""
 
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 import pytest
@@ -280,9 +279,7 @@ def test_a_pair_has_several_experiments_and_the_method_is_that_of_the_first() ->
         ),
     ],
 )
-def test_an_experiment_that_cannot_be_is_refused_by_its_field(
-    field: str, values: dict[str, Any]
-) -> None:
+def test_an_experiment_that_cannot_be_is_refused_by_its_field(field, values):
     one = event(1, "experiments", "IPT", EGFR, GRB2, experiments=(Experiment(**values),))
     with pytest.raises(RefusedError) as caught:
         normal(one, 100)
@@ -292,8 +289,6 @@ def test_an_experiment_that_cannot_be_is_refused_by_its_field(
 def test_an_experiment_like_another_has_its_roles_by_place() -> None:
     new = PULLED_DOWN[0].like((SHC1, EGFR))
     assert (new.method, new.host, new.figure, new.negative) == ("MI:0096", -1, "", False)
-    assert [(one.accession, one.experimental_role, one.feature) for one in new.participants] == [
-        (SHC1, "MI:0498", ""),
-        (EGFR, "MI:0496", ""),
-    ]
+    found = [(one.accession, one.experimental_role, one.feature) for one in new.participants]
+    assert found == [(SHC1, "MI:0498", ""), (EGFR, "MI:0496", "")]
     assert PULLED_DOWN[1].like((SHC1, EGFR)).participants == ()

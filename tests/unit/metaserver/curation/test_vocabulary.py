@@ -73,9 +73,7 @@ def test_of_equals_those_used_last_come_first() -> None:
         ("We thank all.", METHOD, []),
     ],
 )
-def test_a_sentence_proposes_the_terms_that_it_names(
-    sentence: str, root: str, names: list[str]
-) -> None:
+def test_a_sentence_proposes_the_terms_that_it_names(sentence, root, names):
     found = [one.term.name for one in built_in().proposed(root, sentence)]
     assert found[: len(names)] == names
     assert bool(found) == bool(names)
@@ -122,9 +120,7 @@ def test_a_file_that_is_not_psi_mi_is_refused(tmp_path: Path, content: bytes) ->
 
 
 @pytest.mark.parametrize("limit", ["MOST_BYTES", "MOST_TERMS"])
-def test_a_file_is_read_up_to_its_limits(
-    tmp_path: Path, limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_up_to_its_limits(tmp_path, limit, monkeypatch):
     path = tmp_path / "long.obo"
     path.write_text(obo())
     read_obo(path)

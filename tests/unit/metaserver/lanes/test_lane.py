@@ -342,8 +342,7 @@ async def test_the_next_article_is_the_trial_of_an_open_circuit() -> None:
     one.allow(1)
     assert await one.run() is LaneEnd.PAUSED
     assert events[-1].down == ""
-    assert peer.calls == [(0, 1), (0, 2)]
-    assert peer.probed == 0
+    assert (peer.calls, peer.probed) == ([(0, 1), (0, 2)], 0)
     assert now() == 70
 
 

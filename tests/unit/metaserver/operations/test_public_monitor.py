@@ -52,9 +52,8 @@ def test_a_hidden_name_conceals_every_text_that_is_not_let_through():
     row = BoardRow(
         place=1, articles_scored=3, articles_in_gold=4, values={"f": 0.5}, **texts(BoardRow)
     )
-    assert row.anonymous("run", "team") == msgspec.structs.replace(
-        row, run="run", team="team", title="", protocol=""
-    )
+    found = row.anonymous("run", "team")
+    assert found == msgspec.structs.replace(row, run="run", team="team", title="", protocol="")
     error = replace(Challenge().monitor().errors[0], message="a secret")
     assert error.public(error.server) == replace(error, message="")
     status = replace(Challenge().monitor().servers[0], address="a secret", protocol="a secret")

@@ -38,12 +38,8 @@ def shown(*rows: BoardRow, answered: Mapping[str, int] | None = None, least: flo
 
 def test_equal_rounded_scores_share_a_place_in_the_order_of_names() -> None:
     board = shown(row("c", 0.6449), row("b", 0.6351), row("a", 0.6549), row("d", None))
-    assert [(one.run, one.place) for one in board.rows] == [
-        ("a", 1),
-        ("b", 2),
-        ("c", 2),
-        ("d", None),
-    ]
+    found = [(one.run, one.place) for one in board.rows]
+    assert found == [("a", 1), ("b", 2), ("c", 2), ("d", None)]
 
 
 def test_the_lowest_error_rate_is_the_best() -> None:

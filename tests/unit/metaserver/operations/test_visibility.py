@@ -72,12 +72,8 @@ def test_organisers_alone_see_the_golds_digest(visibility: Visibility, viewer: V
 def test_a_teams_own_runs_do_not_tell_how_others_did() -> None:
     frozen = seen_frozen(FROZEN, Visibility.OWN, BLUE)
     for board in (seen(BOARD, Visibility.OWN, BLUE), frozen.board("raw")):
-        assert [(row.run, row.place) for row in board.rows] == [
-            ("b1", 1),
-            ("b2", 1),
-            ("b3", 3),
-            ("b4", None),
-        ]
+        found = [(row.run, row.place) for row in board.rows]
+        assert found == [("b1", 1), ("b2", 1), ("b3", 3), ("b4", None)]
         assert all(row.interval is None for row in board.rows)
 
 

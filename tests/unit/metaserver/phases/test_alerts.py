@@ -75,10 +75,8 @@ def alert(number: int, *, over: bool = False, phase: str = "test") -> Alert:
 
 
 def test_a_message_names_few_and_counts_many() -> None:
-    assert lines([alert(1), alert(1, over=True)]) == [
-        "s1 is down in phase test",
-        "Over: s1 is down in phase test",
-    ]
+    found = lines([alert(1), alert(1, over=True)])
+    assert found == ["s1 is down in phase test", "Over: s1 is down in phase test"]
     many = lines(alert(number) for number in range(NAMED + 300))
     assert many == ["305 × down in phase test: s0, s1, s2, s3, s4 and others"]
     phases = lines(alert(number, phase=f"p{number}") for number in range(LINES + 5))

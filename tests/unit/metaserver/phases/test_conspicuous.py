@@ -36,9 +36,8 @@ def test_many_uploads_within_minutes_are_a_burst() -> None:
 
 def test_runs_that_change_few_answers_are_counted() -> None:
     found = dict(conspicuous([upload(1), upload(2, changed=2), upload(3, changed=1)], {}))
-    assert found[FindingKind.NEAR].text == (
-        "r3 of blue differs from an earlier INT run in 1 answer, 2 times so far"
-    )
+    result = found[FindingKind.NEAR].text
+    assert result == "r3 of blue differs from an earlier INT run in 1 answer, 2 times so far"
     assert kinds(upload(1), upload(2, changed=3), upload(3, changed=None)) == []
 
 

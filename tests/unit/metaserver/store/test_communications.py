@@ -81,9 +81,8 @@ async def test_a_communication_is_known_to_its_server_alone(store: Store, ids: l
 
 async def test_one_of_several_callbacks_is_taken(store: Store, ids: list[int]) -> None:
     await add(store, opened(ids[0]))
-    assert sorted(await asyncio.gather(*(answer(store, 1) for _ in range(5)))) == [False] * 4 + [
-        True
-    ]
+    result = sorted(await asyncio.gather(*(answer(store, 1) for _ in range(5))))
+    assert result == [False] * 4 + [True]
     async with store.writing() as connection:
         assert not await communications.close(connection, 1, 2.0)
         [found] = await communications.answered(connection, [1, 5])

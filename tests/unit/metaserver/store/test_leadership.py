@@ -58,9 +58,8 @@ async def test_who_resigns_is_followed_at_once(store: Store) -> None:
 
 async def test_the_only_process_leads_at_once_after_one_that_was_killed(store: Store) -> None:
     await lead(store, "killed")
-    assert await lead(store, "started again", alone=True) == Leadership(
-        process="started again", epoch=2
-    )
+    found = await lead(store, "started again", alone=True)
+    assert found == Leadership(process="started again", epoch=2)
 
 
 async def test_a_leader_that_was_replaced_writes_nothing(store: Store) -> None:
@@ -82,9 +81,7 @@ async def test_a_leader_that_was_replaced_writes_nothing(store: Store) -> None:
     assert [entry.subject for entry in found] == ["first"]
 
 
-async def test_a_process_whose_clock_is_off_does_not_lead(
-    store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_process_whose_clock_is_off_does_not_lead(store, caplog):
     ahead = [3_600.0]
     leader = Leader(store, HubMember(store, ProcessRole.WEB), lambda: time.time() + ahead[0])
     assert not await leader.take()

@@ -292,9 +292,7 @@ async def test_a_server_that_is_away_is_named_without_its_password(tmp_path: Pat
     assert "s3cret" not in str(refused.value)
 
 
-async def test_a_start_waits_for_a_server_that_is_away(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_start_waits_for_a_server_that_is_away(caplog):
     with stores.own_server() as server:
         url = read_url(server.url("postgres"), "store")
         server.stop()

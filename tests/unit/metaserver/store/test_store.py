@@ -1,14 +1,13 @@
 """The store on a real SQLite file: commits are stored once; stale entries are refused."""
 
 import asyncio
-import sqlite3
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from metaserver.base.compression import pack, unpack_json
+from metaserver.base.compression import pack
 from metaserver.base.errors import HubError, InputError, StaleLaneError, UnavailableError
 from metaserver.base.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, Tries
 from metaserver.base.records import (
@@ -92,22 +91,6 @@ async def test_articles_are_kept_as_they_are_in_order(store: Store) -> None:
     assert (await store.add_corpus(ARTICLES[:2])).id != corpus.id
 
 
-async def test_recorded_attempts_are_read_back(store: Store) -> None:
-    key, corpus = await a_lane(store)
-    await store.record(entry(key, 0, cursor=1))
-    [(position, attempt, final)] = [
-        stored async for stored in store.attempts(key, ServerName("peer"), corpus)
-    ]
-    assert (position, final) == (0, True)
-    expected = entry(key, 0).attempt
-    assert attempt.problems == expected.problems
-    assert (attempt.timings, attempt.message) == (expected.timings, expected.message)
-    [kept] = await store.packed_answers(key, after=-1, limit=2)
-    assert (kept.position, unpack_json(kept.payloads)) == (0, {"INT": [["P04637", 1, 0.5]]})
-    assert await store.raw_answer(key, 0, 1) == b"<raw/>"
-    assert await store.raw_answer(key, 1, 1) is None
-
-
 async def test_a_lane_taken_again_goes_on_behind_what_is_stored(store: Store) -> None:
     key, _ = await a_lane(store)
     await store.record(entry(key, 0, cursor=1))
@@ -189,24 +172,6 @@ async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Sto
     taken = await take_lane(store, key)
     assert (taken.cursor, taken.finished) == (0, frozenset())
     await store.record(entry(key, 0, epoch=taken.epoch))
-
-
-async def test_a_locked_database_holds_the_lanes_and_loses_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("metaserver.store.sqlite.RETRY_SECONDS", 0.05)
-    async with open_store(tmp_path / "hub.sqlite") as store:
-        key, _ = await a_lane(store)
-        other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        recording = asyncio.ensure_future(store.record(entry(key, 0)))
-        await until(lambda: store.blocked is not None)
-        assert not recording.done()
-        assert "locked" in store.blocked
-        other.execute("ROLLBACK")
-        other.close()
-        await recording
-        assert store.blocked is None
-        assert len(await store.packed_answers(key, after=-1, limit=2)) == 1
 
 
 async def test_gold_gets_a_new_version_when_it_changes(store: Store) -> None:

@@ -75,10 +75,8 @@ async def test_a_teams_tokens_are_its_own_and_end_with_it(store: Store) -> None:
     token = await found(store, secret)
     assert (token.team, token.bearer) == ("blue", "team blue")
     async with store.reading() as connection:
-        assert [known.role for known in await tokens.list_all(connection, blue)] == [
-            "team",
-            "reader",
-        ]
+        result = [known.role for known in await tokens.list_all(connection, blue)]
+        assert result == ["team", "reader"]
         assert len(await tokens.list_all(connection)) == 3
         assert await tokens.count(connection, blue, NOW) == 2
         assert await tokens.count(connection, None, NOW) == 0

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import fields, replace
 
-from metaserver.base.compression import pack
+from metaserver.base.compression import pack, unpack_json
 from metaserver.base.errors import HubError, StaleLaneError
 from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneKey
 from metaserver.base.plans import PhasePlan
@@ -26,6 +26,7 @@ from metaserver.base.records import (
     Problem,
     Server,
     ServerName,
+    TaskName,
     Timings,
 )
 from metaserver.base.states import Backoff, Outcome
@@ -185,18 +186,21 @@ async def test_all_of_an_attempt_is_kept(store: Store, key: LaneKey) -> None:
         problems=(Problem(path="normalizations[0].rank", message="expected int"),),
         problem_count=7,
     )
+    payloads = {TaskName("INT"): [["P1", 1, 0.5]]}
     answer = CheckedAnswer(
-        outcome=Outcome.PARTIAL, message="", payloads={}, problems=(), problem_count=0, hits_kept=5,
-        hits_dropped=6,
+        outcome=Outcome.PARTIAL, message="", payloads=payloads, problems=(), problem_count=0,
+        hits_kept=5, hits_dropped=6,
     )  # fmt: skip
     await store.record(
         replace(record(key, 2), attempt=replace(attempt, raw=pack(b"<raw/>")), answer=answer)
     )
     corpus = await store.corpus(1)
     [stored] = [one async for one in store.attempts(key, PEER.name, corpus)]
-    assert (stored.position, stored.final) == (2, True)
-    assert stored.attempt == attempt
+    assert (stored.position, stored.final, stored.attempt) == (2, True, attempt)
     assert await store.raw_answer(key, 2, 3) == b"<raw/>"
+    assert await store.raw_answer(key, 1, 3) is None
+    [packed] = await store.packed_answers(key, after=-1, limit=2)
+    assert (packed.position, unpack_json(packed.payloads)) == (2, {"INT": [["P1", 1, 0.5]]})
     assert await store.hits_kept(key) == {2: 5}
     async with store.reading() as connection:
         kept = await connection.execute(sa.text("SELECT number, hits_dropped FROM answers"))

@@ -87,9 +87,8 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object) -> Mapping[str, 
 def test_they_are_installed_apart_from_those_of_servers() -> None:
     names = ["BB-cat", "BB-cat+ner", "BB-event", "BB-event+ner", "BB-kb", "BB-kb+ner"]
     assert list(offline_tasks()) == [*names, "DDI-NER", "PPI-3D"]
-    assert [name for name, task in installed_tasks().items() if isinstance(task, OfflineTask)] == [
-        *offline_tasks()
-    ]
+    found = [name for name, task in installed_tasks().items() if isinstance(task, OfflineTask)]
+    assert found == [*offline_tasks()]
     for name, task in offline_tasks().items():
         assert task.name == name
         assert isinstance(task, ComparedTask)
@@ -123,9 +122,8 @@ def test_drug_names_score_as_their_command(tmp_path, capsys):
     placed(corpus, SENTENCES.encode(), "1.xml")
     placed(corpus, OTHER_SENTENCES.encode(), "2.xml")
     found = printed(capsys, "ner", "--gold", corpus, "--run", tmp_path / "run")
-    assert {key: score.detail[key] for key in ("micro", "per_type", "macro")} == {
-        key: found[key] for key in ("micro", "per_type", "macro")
-    }
+    result = {key: score.detail[key] for key in ("micro", "per_type", "macro")}
+    assert result == {key: found[key] for key in ("micro", "per_type", "macro")}
     assert score.values["strict_f"] == found["micro"]["strict"]["f_score"]
     assert (score.articles_scored, score.articles_in_gold) == (2, 2)
     interval = DDI_NER.intervals(None, {"a": score.card}, "strict_f")["a"]  # type: ignore[arg-type]
@@ -190,9 +188,8 @@ def test_what_takes_too_long_to_score_is_refused(tmp_path, monkeypatch):
     many = "".join(f"N{n}\tNCBI_Taxonomy Annotation:T1 Referent:{n}\n" for n in range(10, 31))
     run = zipped({"doc1.a2": ENTITIES + EVENTS + CATEGORIES + many})
     task = offline_tasks()["BB-kb+ner"]  # type: ignore[index]
-    assert faults(uploaded(task, tmp_path, gold, run)) == [
-        "doc1.a2: T1 has 22 categories; at most 20"
-    ]
+    found = faults(uploaded(task, tmp_path, gold, run))
+    assert found == ["doc1.a2: T1 has 22 categories; at most 20"]
     for name in ("MOST_FACTS", "MOST_PAIRS", "MOST_EVENT_PAIRS"):
         monkeypatch.setattr(biotope, name, 1)
     run = zipped({"doc1.a2": ENTITIES + EVENTS + CATEGORIES})
@@ -260,9 +257,8 @@ def test_a_bb_run_that_is_rewritten_counts_the_same(subtask: str, tmp_path: Path
         more = {"doc2.a2": (ENTITIES if ner else "") + EVENTS.splitlines()[0] + "\n" + CATEGORIES}
     one = counts(task, tmp_path, gold, zipped({"doc1.a2": given}))
     two = counts(task, tmp_path, gold, zipped({"a/doc1.a2": other} | more))
-    assert {k: v for k, v in two.items() if k != "doc2"} == {
-        k: v for k, v in one.items() if k != "doc2"
-    }
+    found = {k: v for k, v in two.items() if k != "doc2"}
+    assert found == {k: v for k, v in one.items() if k != "doc2"}
     changed = given.replace("Location:T3", "Location:T2").replace("Referent:O:3", "Referent:O:1")
     assert counts(task, tmp_path, gold, zipped({"doc1.a2": changed})) != one
 
@@ -341,10 +337,8 @@ def test_labels_are_compared(tmp_path: Path) -> None:
         "d1": {"d1.s0 0-6 drug", "d1.s0 23-30 drug"},
         "d2": {"d2.s0 0-6 brand", "d2.s0 12-18 group"},
     }
-    assert PPI_3D.labels({"a-b": True, "a-c": False}) == {
-        "a-b": {"interacts"},
-        "a-c": {"does not interact"},
-    }
+    found = PPI_3D.labels({"a-b": True, "a-c": False})
+    assert found == {"a-b": {"interacts"}, "a-c": {"does not interact"}}
 
 
 def test_every_fault_of_drug_names_has_its_line(tmp_path: Path) -> None:
@@ -356,9 +350,8 @@ def test_every_fault_of_drug_names_has_its_line(tmp_path: Path) -> None:
         "line 4: 2 columns; expected 4 separated by tabs: sentence, charOffset, text, type",
     ]
     broken = zipped({"1.xml": "<sentence id='d1.s0'><entity/></sentence", "2.xml": "<x/>"})
-    assert faults(uploaded(DDI_NER, tmp_path, DRUGS["gold"], broken)) == [
-        "1.xml line 1: broken XML: unclosed token"
-    ]
+    result = faults(uploaded(DDI_NER, tmp_path, DRUGS["gold"], broken))
+    assert result == ["1.xml line 1: broken XML: unclosed token"]
     entities = "<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>" + "".join(
         f"<!ENTITY {b} '{f'&{a};' * 10}'>" for a, b in zip("abcdefghi", "bcdefghij", strict=True)
     )
@@ -396,9 +389,8 @@ def test_every_fault_of_confidences_has_its_line(tmp_path: Path) -> None:
         "the file: no line for pair 'c-d'; expected each pair once",
     ]
     wide = "a-b\t0.9\n".encode("utf-16")
-    assert faults(uploaded(PPI_3D, tmp_path, LABELS.encode(), wide)) == [
-        "line 1: byte 0xff is not UTF-8; expected UTF-8 text"
-    ]
+    found = faults(uploaded(PPI_3D, tmp_path, LABELS.encode(), wide))
+    assert found == ["line 1: byte 0xff is not UTF-8; expected UTF-8 text"]
 
 
 def test_a_gold_of_pairs_names_its_faults(tmp_path: Path) -> None:
@@ -414,8 +406,7 @@ def test_a_pair_of_a_newer_gold_ranks_last(tmp_path: Path) -> None:
     for pair, confidence in {"a": 0.9, "b": -1.0, "gone": 1.0}.items():
         scorer.keep(pair, confidence)  # type: ignore[arg-type]
     score = scorer.score()
-    assert score.values["auroc"] == 0.5
-    assert score.articles_scored == 2
+    assert (score.values["auroc"], score.articles_scored) == (0.5, 2)
 
 
 def test_ranks_of_several_runs_follow_the_direction_of_the_measure() -> None:

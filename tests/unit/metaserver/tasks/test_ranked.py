@@ -99,8 +99,7 @@ class TestRankedScoring:
             "tp": 1, "fp": 1, "fn": 1, "precision": 0.5, "recall": 0.5, "f_score": 0.5,
             "auc_ipr": 0.5,
         }  # fmt: skip
-        assert score.curve == ((0.5, 1.0),)
-        assert score.detail["task"] == "INT"
+        assert (score.curve, score.detail["task"]) == (((0.5, 1.0),), "INT")
 
     def test_the_columns_are_the_values(self, gold: Any) -> None:
         values = INT.scorer(gold).score().values

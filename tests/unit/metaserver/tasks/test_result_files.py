@@ -39,8 +39,7 @@ def messages(found: RunFile) -> list[str]:
 def test_invalid_hits_are_left_out_and_reported_with_their_line(tmp_path: Path) -> None:
     lines = ["1\tP1\t1\t0.9", "2\tX1\t1\t0.9", "1\tX2\t2\t0.8", "9\tP1\t1\t1", "1\tS3\t3\t0.7"]
     found = read(INT, tmp_path, *lines)
-    assert found.payloads == {"1": [["P1", 1, 0.9], ["P9", 3, 0.7]], "2": []}
-    assert found.stated == 1
+    assert (found.payloads, found.stated) == ({"1": [["P1", 1, 0.9], ["P9", 3, 0.7]], "2": []}, 1)
     assert messages(found) == [
         "line 3: X2: no",
         "line 5: S3 is secondary",
@@ -67,9 +66,8 @@ def test_act_keeps_its_ranks(tmp_path: Path) -> None:
     found = read(ACT, tmp_path, "1\t1\t2\t0.5", "2\t1\t1\t0.4")
     assert found.payloads == {"1": [True, 0.5, 2], "2": [True, 0.4, 1]}
     assert list(ACT.result_lines(found.payloads.items())) == ["2\t1\t1\t0.4\n", "1\t1\t2\t0.5\n"]
-    assert messages(found) == [
-        "line 1, column 4: confidence rises with rank 2; expected it to fall"
-    ]
+    result = messages(found)
+    assert result == ["line 1, column 4: confidence rises with rank 2; expected it to fall"]
 
 
 @pytest.mark.parametrize("task", answered_tasks().values(), ids=lambda task: task.name)

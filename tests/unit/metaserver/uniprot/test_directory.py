@@ -138,9 +138,8 @@ def test_names_of_another_format(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, release: Release, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["uniprot", "names", "--release", str(release.directory)]
     assert main([*command, "tumor", "antigen", "--taxon", "9606"]) == 0
-    assert capsys.readouterr().out == (
-        "P04637\tP53_HUMAN\tCellular tumor antigen p53\tTP53\t9606\tAn organism\n"
-    )
+    found = capsys.readouterr().out
+    assert found == "P04637\tP53_HUMAN\tCellular tumor antigen p53\tTP53\t9606\tAn organism\n"
     assert main([*command, "tumor", "--limit", "1"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
     sources = [str(path) for path in write_sources(tmp_path / "from")]
@@ -168,6 +167,5 @@ def test_human_entries(tmp_path: Path) -> None:
         assert len(names) == built.meta.counts.primary
         assert found(names, "EGFR")[0] == "P00533"
         assert found(names, "p53")[0] == "P04637"
-        assert (
-            found(names, "TNF-α")[1] == "P01375"
-        )  # lymphotoxin alpha, TNF-beta, has both words too
+        result = found(names, "TNF-α")[1]
+        assert result == "P01375"  # lymphotoxin alpha, TNF-beta, has both words too

@@ -220,9 +220,8 @@ def test_fasta_headers_give_names_and_organism(tmp_path):
 def test_names_are_taken_out_of_their_brackets():
     text = "Beta-catenin (Protein (B)) (EC 1.2.3.4) (p35(x)) (Fragment) [Cleaved into: Part (P)]"
     assert protein_names(text) == ["Beta-catenin", "Protein (B)", "p35(x)"]
-    assert protein_names("All-trans-retinol dehydrogenase [NAD(+)] ADH1B") == [
-        "All-trans-retinol dehydrogenase [NAD(+)] ADH1B"
-    ]
+    found = protein_names("All-trans-retinol dehydrogenase [NAD(+)] ADH1B")
+    assert found == ["All-trans-retinol dehydrogenase [NAD(+)] ADH1B"]
     assert list(gene_names("Name=A; Synonyms=B, C; ORFNames=D;")) == ["A", "B", "C"]
 
 
@@ -232,12 +231,11 @@ def test_a_table_names_its_organism_by_the_species_list(tmp_path):
     assert release.entries.taxa(["P04637", "P0A7G6"], strains=True) == [9606, 83333]
 
 
-def test_strains_roll_up_by_name(tmp_path):
-    release = build(tmp_path, {"list": LIST, "speclist.txt": SPECLIST})
-    pairs = dict(
-        zip(release.entries.strain.tolist(), release.entries.species.tolist(), strict=True)
-    )
-    assert pairs == {83333: 562, 83334: 562}
+@pytest.mark.parametrize("tree", [{}, {"nodes.dmp": NODES}], ids=["by name", "by the NCBI tree"])
+def test_strains_roll_up(tmp_path, tree):
+    entries = build(tmp_path, {"list": LIST, "speclist.txt": SPECLIST} | tree).entries
+    pairs = dict(zip(entries.strain.tolist(), entries.species.tolist(), strict=True))
+    assert pairs == {83333: 562, 83334: 562} | ({316407: 562} if tree else {})
 
 
 @pytest.mark.parametrize(
@@ -266,15 +264,6 @@ def test_a_name_rolls_up_to_the_species_it_extends(kingdom, name, above):
         )
     )
     assert taxonomy.strains().tolist() == ([[7, above]] if above != 7 else [])
-
-
-def test_the_ncbi_tree_outweighs_names(tmp_path):
-    sources = {"list": LIST, "speclist.txt": SPECLIST, "nodes.dmp": NODES}
-    release = build(tmp_path, sources)
-    pairs = dict(
-        zip(release.entries.strain.tolist(), release.entries.species.tolist(), strict=True)
-    )
-    assert pairs == {83333: 562, 83334: 562, 316407: 562}
 
 
 def test_clusters_come_from_any_of_their_sources(tmp_path):

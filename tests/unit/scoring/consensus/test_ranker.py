@@ -93,8 +93,7 @@ def test_thresholds() -> None:
     middle = whole[1].probability
     assert middle is not None
     found = RANKER.rank(given, threshold=middle)
-    assert found.candidates == whole[:2]
-    assert found.left_out == 1
+    assert (found.candidates, found.left_out) == (whole[:2], 1)
     assert len(RANKER.rank(given, threshold=0.999).candidates) == 1  # the best one stays
     assert len(RANKER.rank(given, cutoff=1).candidates) == 1
     strict = ConsensusModel(
@@ -108,10 +107,8 @@ def test_thresholds() -> None:
 def test_a_fusion_has_scores_and_no_probabilities() -> None:
     ranker = ConsensusRanker(ConsensusModel(task=Task.INT, method="rrf1", members=MODEL.members))
     found = ranker.rank({"a": hits("P1", "P2"), "z": hits("P2")})
-    assert [(one.item, one.probability, one.bias) for one in found.candidates] == [
-        ("P2", None, None),
-        ("P1", None, None),
-    ]
+    result = [(one.item, one.probability, one.bias) for one in found.candidates]
+    assert result == [("P2", None, None), ("P1", None, None)]
     assert found.candidates[0].score == pytest.approx(1 / 3 + 1 / 2)  # it trusts all alike
     assert found.candidates[0].parts == {}
     assert [vote.part for vote in found.candidates[0].votes] == [None, None]

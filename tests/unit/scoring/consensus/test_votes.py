@@ -47,8 +47,7 @@ def test_articles_and_cutoffs() -> None:
     assert votes.correct.tolist() == [False, True, False]
     assert votes.firsts.tolist() == [0, 2, 3, 3]
     some = votes.of_articles(np.array([False, True, True]))
-    assert some.items == ["P9"]
-    assert some.articles == votes.articles
+    assert (some.items, some.articles) == (["P9"], votes.articles)
     assert not some.answered[0].any()
     assert Votes.of({"b": hits}, ["x"], cutoff=1).items == ["P1"]
 

@@ -50,11 +50,8 @@ async def test_options_are_sent_by_type(site: Client, capsys: pytest.CaptureFixt
     assert await ask("boxes", "make", *words, "--json") == 0
     made = json.loads(capsys.readouterr().out)
     assert made["asked"] == "team blue"
-    assert (made["weight"], made["labels"], made["size"]) == (
-        2.5,
-        ["x", "7"],
-        {"width": 3, "height": 1},
-    )
+    found = (made["weight"], made["labels"], made["size"])
+    assert found == (2.5, ["x", "7"], {"width": 3, "height": 1})
 
 
 async def test_a_get_sends_a_query(site: Client, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,10 +96,8 @@ def test_rows_have_what_a_curator_decides_by() -> None:
     egfr, grb2 = rows["INT"]
     assert (egfr.name, egfr.id, egfr.key) == ("EGFR_HUMAN", f"c-INT-{EGFR}", f"INT:{EGFR}")
     assert (egfr.decision, egfr.chance, egfr.answered, egfr.mentions) == ("accepted", "0.75", 4, 2)
-    assert [(one.words, one.place) for one in egfr.quotes] == [
-        ("EGFR binds  Grb2", (9, 25)),
-        ("not in it", None),
-    ]
+    found = [(one.words, one.place) for one in egfr.quotes]
+    assert found == [("EGFR binds  Grb2", (9, 25)), ("not in it", None)]
     assert (grb2.name, grb2.decision, grb2.chance, grb2.written) == (
         GRB2, "undecided", "0.75", "Grb2",
     )  # fmt: skip

@@ -69,8 +69,7 @@ async def test_the_time_is_that_of_the_answer_alone() -> None:
 
 async def test_a_problem_names_its_place() -> None:
     found = await step(reply(reported(state="asleep")))
-    assert found.problem_count == 1
-    assert found.problems[0].path == "state.state"
+    assert (found.problem_count, found.problems[0].path) == (1, "state.state")
 
 
 async def test_a_server_that_is_not_reached_fails() -> None:

@@ -27,9 +27,10 @@ class Corpus:
         return [f"<{position}>" for position in positions if position < 40]
 
 
-async def test_every_article_is_escaped_and_is_the_right_one() -> None:
-    texts = ArticleTexts(Corpus().load)
-    for position in (39, 0, 15, 16, 17, 31, 32):
+@pytest.mark.parametrize("block", [None, 7])
+async def test_every_article_is_escaped_and_is_the_right_one(block: int | None) -> None:
+    texts = ArticleTexts(Corpus().load, **({"block": block} if block else {}))
+    for position in (39, *range(40)):
         assert await texts.escaped(position) == f"&lt;{position}&gt;".encode()
 
 
@@ -69,12 +70,6 @@ async def test_the_next_block_is_loaded_before_a_lane_that_goes_through_them_nee
 )
 def test_short_articles_are_loaded_more_at_once(sizes: list[int], block: int) -> None:
     assert block_of(sizes) == block
-
-
-async def test_blocks_of_any_size_have_the_same_articles() -> None:
-    texts = ArticleTexts(Corpus().load, block=7)
-    for position in range(40):
-        assert await texts.escaped(position) == f"&lt;{position}&gt;".encode()
 
 
 async def test_nothing_is_loaded_ahead_where_lanes_displace_each_others_blocks() -> None:

@@ -29,9 +29,8 @@ def test_a_url_is_kept_as_it_is(url: str) -> None:
 def test_an_invalid_url_is_reported_in_one_line(text: str) -> None:
     with pytest.raises(InputError) as caught:
         check_url(text, "--server a")
-    assert str(caught.value) == (
-        f"--server a: {text!r} is not the URL of a server; expected http://HOST:PORT/"
-    )
+    found = str(caught.value)
+    assert found == f"--server a: {text!r} is not the URL of a server; expected http://HOST:PORT/"
 
 
 @pytest.mark.parametrize(

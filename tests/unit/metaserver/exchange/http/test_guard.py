@@ -33,9 +33,8 @@ PUBLIC = [
 def test_non_public_addresses_are_refused_by_kind(word: str, address: str) -> None:
     with pytest.raises(RefusedAddressError) as caught:
         AddressGuard().check(address)
-    assert str(caught.value) == (
-        f"the address {address} is {word}; this hub does not send articles there"
-    )
+    found = str(caught.value)
+    assert found == f"the address {address} is {word}; this hub does not send articles there"
 
 
 @pytest.mark.parametrize("address", PUBLIC)

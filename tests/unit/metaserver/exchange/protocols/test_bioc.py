@@ -93,8 +93,6 @@ def test_an_annotation_without_id_is_no_end_of_a_relation() -> None:
     found = Report()
     answer = BiocReading("x", "a0", BiocOptions(), Limits(), found).read({"passages": [passage]}, 1)
     assert answer["pairs"] == []
-    assert answer["normalizations"] == [
-        {"dbid": "P04637", "confidence": 1.0},
-        {"dbid": "Q00987", "confidence": 1.0},
-    ]
+    result = answer["normalizations"]
+    assert result == [{"dbid": "P04637", "confidence": 1.0}, {"dbid": "Q00987", "confidence": 1.0}]
     assert "relates what has no accession" in str(found.problems[0])

@@ -67,11 +67,8 @@ def test_words_decide_about_places() -> None:
     found.mention("/b", 0, 4, "gene", words="nowhere")
     found.mention("/c", 90, 94, "protein", words="TP\x0053")
     mentions = found.answer()["mentions"]
-    assert [(one["offset"], one["mention"]) for one in mentions] == [
-        (0, "TP53"),
-        (0, "TP53"),
-        (90, "TP\ufffd53"),
-    ]
+    result = [(one["offset"], one["mention"]) for one in mentions]
+    assert result == [(0, "TP53"), (0, "TP53"), (90, "TP\ufffd53")]
     assert [str(one) for one in report.problems] == [
         "/a: moved by -2", "/b: the words do not stand there", "/c: the words do not stand there",
     ]  # fmt: skip

@@ -106,10 +106,8 @@ def test_mentions_are_for_display_only() -> None:
     good = {"offset": 3, "mention": "p53", "section": "Results", "confidence": 0.5}
     sent: list[Any] = [good, {"offset": "here", "mention": "x"}, 5, {"mention": "y"}]
     report = Report()
-    assert list(read_mentions([*sent, {**good, "section": 1.5}], report)) == [
-        good,
-        {**good, "section": 1.5},
-    ]
+    found = list(read_mentions([*sent, {**good, "section": 1.5}], report))
+    assert found == [good, {**good, "section": 1.5}]
     assert messages(report) == [
         "mentions[1].offset: expected int, got string 'here'",
         "mentions[2]: expected struct, got int 5",

@@ -5,6 +5,7 @@ import encodings
 import gc
 import xmlrpc.client
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -105,14 +106,9 @@ ENCODINGS = ["utf-8", "utf8", "iso-8859-1", "latin1", "utf-16", "utf-16-be", "wi
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_reads_the_declared_encoding(encoding: str) -> None:
+def test_the_declared_encoding_is_read_whole_or_in_pieces(encoding: str) -> None:
     text = f"<?xml version='1.0' encoding='{encoding}'?>{response('<value>é</value>').decode()}"
     assert decode_response(text.encode(encoding)) == "é"
-
-
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_the_declared_encoding_may_come_in_pieces(encoding: str) -> None:
-    text = f"<?xml version='1.0' encoding='{encoding}'?>{response('<value>é</value>').decode()}"
     stream = Stream(Limits())
     for byte in text.encode(encoding):
         stream.feed(bytes([byte]))
@@ -136,14 +132,24 @@ def test_bytes_that_are_not_in_the_declared_encoding_are_refused() -> None:
         decode_response(body)
 
 
+def fed(decoder: Decoder | Stream, body: bytes, size: int) -> Any:
+    """Return the decoder, fed with a body in pieces of `size`."""
+    for start in range(0, len(body), size):
+        decoder.feed(body[start : start + size])
+    return decoder
+
+
+def noted(body: bytes) -> tuple[Any, Report]:
+    """Return the value of a response, and what was noted of it."""
+    report = Report()
+    return fed(Decoder(report=report), body, len(body)).response(), report
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 65_536])
 def test_chunks_may_end_anywhere(size: int) -> None:
     body = xmlrpc.client.dumps(({"é": [1, "α&<"]},), methodresponse=True).encode()
-    decoder, stream = Decoder(), Stream(Limits())
-    for start in range(0, len(body), size):
-        decoder.feed(body[start : start + size])
-        stream.feed(body[start : start + size])
-    assert decoder.close() == stream.close() == MethodResponse(value={"é": [1, "α&<"]})
+    for decoder in (Decoder(), Stream(Limits())):
+        assert fed(decoder, body, size).close() == MethodResponse(value={"é": [1, "α&<"]})
 
 
 @pytest.mark.parametrize("size", [999, 65_536, 65_537, 10**6])
@@ -151,10 +157,7 @@ def test_a_long_message_becomes_a_stream_wherever_chunks_end(size: int) -> None:
     value = [{"é": number} for number in range(1_500)]
     body = xmlrpc.client.dumps((value,), methodresponse=True).encode()
     assert len(body) > 2 * CHUNK
-    decoder = Decoder()
-    for start in range(0, len(body), size):
-        decoder.feed(body[start : start + size])
-    assert decoder.response() == value
+    assert fed(Decoder(), body, size).response() == value
 
 
 def test_an_invalid_message_is_refused_before_its_end() -> None:
@@ -181,13 +184,6 @@ def test_values_are_freed_with_their_last_reference(tail: str, attributes: str) 
         assert len(gc.get_objects()) - before < 1_000
     finally:
         gc.enable()
-
-
-def fed(decoder: Decoder, body: bytes, size: int) -> Decoder:
-    """Return the decoder, fed with a body in pieces of `size`."""
-    for start in range(0, len(body), size):
-        decoder.feed(body[start : start + size])
-    return decoder
 
 
 UNREADABLE = [
@@ -229,10 +225,8 @@ UNREADABLE = [
 def test_a_value_of_an_answer_that_cannot_be_read_costs_only_itself(text, kind, message):
     hits = array(f"<value>a</value><value>{text}</value><value>b</value>")
     struct = f"<struct><member><name>hits</name>{hits}</member></struct>"
-    report = Report()
-    decoder = Decoder(report=report)
-    decoder.feed(response(f"<value>{struct}</value>", EX))
-    assert decoder.response() == {"hits": ["a", Unreadable(kind), "b"]}
+    value, report = noted(response(f"<value>{struct}</value>", EX))
+    assert value == {"hits": ["a", Unreadable(kind), "b"]}
     assert report.problems == [Problem(path="hits[1]", message=message)]
     assert report.count(Severity.NOTE) == 1
 
@@ -249,10 +243,7 @@ def test_a_value_of_a_call_that_cannot_be_read_is_refused(text, kind, message):
 
 
 def test_the_first_values_that_cannot_be_read_are_noted_and_the_others_counted() -> None:
-    report = Report()
-    decoder = Decoder(report=report)
-    decoder.feed(response(array("<value><int>x</int></value>" * 5_000)))
-    value = decoder.response()
+    value, report = noted(response(array("<value><int>x</int></value>" * 5_000)))
     assert value == [Unreadable("int")] * 5_000
     assert all(one is value[0] for one in value)  # none takes memory of its own
     assert (report.problem_count, len(report.problems)) == (5_000, 100)
@@ -266,14 +257,12 @@ def test_of_members_with_one_name_the_last_counts_and_that_is_noted(attributes: 
 
     inner = f"<struct>{member('a', '1')}{member('b', '2')}{member('a', '3')}</struct>"
     outer = f"<struct>{member('x', inner)}{member('x', inner)}</struct>"
-    report = Report()
-    decoder = Decoder(report=report)
-    decoder.feed(response(f"<value>{outer}</value>", attributes))
-    assert decoder.response() == {"x": {"a": "3", "b": "2"}}
-    said = "a second member of this name; the last one counts"
-    assert [str(problem) for problem in report.problems] == [
-        f"x.a: {said}", f"x.a: {said}", f"x: {said}",
-    ]  # fmt: skip
+    value, report = noted(response(f"<value>{outer}</value>", attributes))
+    assert value == {"x": {"a": "3", "b": "2"}}
+    assert [problem.path for problem in report.problems] == ["x.a", "x.a", "x"]
+    assert {problem.message.partition(" of")[0] for problem in report.problems} == {
+        "a second member"
+    }
 
 
 @pytest.mark.parametrize("before", [b"\n", b"\r\n \t\n", b"\xef\xbb\xbf", b"\n\xef\xbb\xbf\n" * 2])
@@ -296,12 +285,9 @@ def test_an_errors_line_counts_the_lines_before_the_message() -> None:
 @pytest.mark.parametrize("behind", [b"\0", b"\0" * 100_000, b"\n\0\r\n \t\0"])
 @pytest.mark.parametrize("size", [1, 7, 10**6])
 def test_nul_bytes_behind_a_message_are_passed_over(behind: bytes, size: int) -> None:
-    body = response("<value>x</value>") + behind
-    decoder, stream = Decoder(), Stream(Limits())
-    for start in range(0, len(body), size):
-        decoder.feed(body[start : start + size])
-        stream.feed(body[start : start + size])
-    assert decoder.close() == stream.close() == MethodResponse(value="x")
+    for decoder in (Decoder(), Stream(Limits())):
+        read = fed(decoder, response("<value>x</value>") + behind, size).close()
+        assert read == MethodResponse(value="x")
 
 
 @pytest.mark.parametrize("behind", [b"x", b"\0x", b"\n<a/>", b"\0<!-- -->", b"<br>", b"\0\0\xff"])
@@ -406,18 +392,23 @@ class TestLimits:
                 decode_response(nested(depth))
             assert caught.value.outcome is Outcome.SYNTAX
 
-    def test_bytes(self) -> None:
-        body = response("<value/>")
-        assert decode_response(body, Limits(bytes=len(body))) == ""
-        with pytest.raises(WireError, match=r"more than \d+ bytes") as caught:
-            decode_response(body, Limits(bytes=len(body) - 1))
-        assert caught.value.outcome is Outcome.TOO_LARGE
-
-    def test_values(self) -> None:
-        body = response(array("<value/>" * 9))
-        assert decode_response(body, Limits(values=10)) == [""] * 9
-        with pytest.raises(WireError, match="more than 9 values") as caught:
-            decode_response(body, Limits(values=9))
+    @pytest.mark.parametrize(
+        ("body", "limit", "most", "value"),
+        [
+            (response("<value/>"), "bytes", len(response("<value/>")), ""),
+            (response(array("<value/>" * 9)), "values", 10, [""] * 9),
+            (
+                response("<value><ex:node><a/><a/></ex:node></value>"),
+                "values",
+                4,
+                Unreadable("type"),
+            ),
+        ],
+    )
+    def test_bytes_and_values(self, body: bytes, limit: str, most: int, value: object) -> None:
+        assert decode_response(body, Limits(**{limit: most})) == value
+        with pytest.raises(WireError, match=rf"more than {most - 1} {limit}") as caught:
+            decode_response(body, Limits(**{limit: most - 1}))
         assert caught.value.outcome is Outcome.TOO_LARGE
 
     @pytest.mark.parametrize(
@@ -444,19 +435,11 @@ class TestLimits:
             return response(array("".join(f"<value><e{n}:nil/></value>" for n in range(count))))
 
         assert decode_response(nils(32)) == [None] * 32
-        with pytest.raises(WireError, match="more than 32 names that XML-RPC does not have"):
-            decode_response(nils(33))
-        declared = "".join(f"<value xmlns:e{n}='urn:{n}'/>" for n in range(33))
-        with pytest.raises(WireError, match="more than 32 names that XML-RPC does not have"):
-            decode_response(response(array(declared)))
+        declared = response(array("".join(f"<value xmlns:e{n}='urn:{n}'/>" for n in range(33))))
         strange = "".join(f"<e{n} a{n}=''/>" for n in range(17))
-        with pytest.raises(WireError, match="more than 32 names that XML-RPC does not have"):
-            decode_response(response(f"<value><ex:node>{strange}</ex:node></value>"))
-
-    def test_elements_that_are_no_type_count_as_values(self) -> None:
-        body = response(f"<value><ex:node>{'<a/>' * 9}</ex:node></value>")
-        with pytest.raises(WireError, match="more than 9 values"):
-            decode_response(body, Limits(values=9))
+        for many in (nils(33), declared, response(f"<value><ex:node>{strange}</ex:node></value>")):
+            with pytest.raises(WireError, match="more than 32 names that XML-RPC does not have"):
+                decode_response(many)
 
     def test_a_text_of_character_references_keeps_its_order(self) -> None:
         text = "".join(chr(0x3B1 + place % 20) for place in range(50_000))
@@ -510,11 +493,9 @@ class TestFaults:
 
 
 class TestCalls:
-    def test_a_call(self) -> None:
+    def test_with_and_without_params(self) -> None:
         body = xmlrpc.client.dumps((1, "a"), "Servers.list").encode()
         assert decode_call(body) == MethodCall(method="Servers.list", params=[1, "a"])
-
-    def test_without_params(self) -> None:
         body = b"<methodCall><methodName> f </methodName></methodCall>"
         assert decode_call(body) == MethodCall(method="f", params=[])
 

@@ -59,8 +59,7 @@ def test_means_are_of_the_articles_that_declare_something() -> None:
     totals.add(DeclaredUsage(model="m"))
     found = totals.of_run("USD")
     assert (found.articles, found.tokens_in, found.tokens_out) == (3, 200.0, 10.0)
-    assert (found.cost, found.currency, found.priced) == (0.5, "USD", 1)
-    assert found.tokens == 210.0
+    assert (found.cost, found.currency, found.priced, found.tokens) == (0.5, "USD", 1, 210.0)
     other = totals.of_run("CHF")
     assert (other.cost, other.currency, other.tokens) == (None, "", 210.0)
 

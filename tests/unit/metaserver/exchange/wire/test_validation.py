@@ -123,8 +123,7 @@ def test_mentions_are_for_display_unless_a_task_reads_them() -> None:
 )  # fmt: skip
 def test_another_type_fails_the_attempt_and_names_the_path(value: object, message: str) -> None:
     answer = checked(value)
-    assert (answer.outcome, answer.message) == (Outcome.SHAPE, message)
-    assert answer.payloads == {}
+    assert (answer.outcome, answer.message, answer.payloads) == (Outcome.SHAPE, message, {})
     assert answer.hits_kept == 0
 
 
@@ -146,8 +145,7 @@ def test_every_problem_of_an_answer_is_reported_worst_first() -> None:
         "interaction[0]: int 1 read as boolean True",
         "normalizations[1].dbid: int 7 read as string '7'",
     ]
-    assert answer.problem_count == 9
-    assert answer.message == f"{answer.problems[0]} (and 8 more)"
+    assert (answer.problem_count, answer.message) == (9, f"{answer.problems[0]} (and 8 more)")
 
 
 def test_a_bad_hit_is_dropped_and_the_rest_kept() -> None:
@@ -161,8 +159,7 @@ def test_a_bad_hit_is_dropped_and_the_rest_kept() -> None:
 def test_no_valid_hit_where_hits_were_sent() -> None:
     answer = checked({"normalizations": [hit("X9", 1)], "interaction": [False, 0.0]})
     assert answer.outcome is Outcome.NO_VALID_HIT
-    assert answer.payloads == {}
-    assert (answer.hits_kept, answer.hits_dropped) == (0, 2)
+    assert (answer.payloads, answer.hits_kept, answer.hits_dropped) == ({}, 0, 2)
 
 
 def test_one_good_task_carries_a_bad_one() -> None:
@@ -185,6 +182,5 @@ def test_only_the_first_hundred_problems_are_kept() -> None:
     answer = checked({"normalizations": [hit("X", rank) for rank in range(1, 251)]})
     assert len(answer.problems) == 100
     assert answer.problem_count == 250
-    assert answer.message == (
-        "250 of 250 hits dropped; normalizations[0].dbid: X is unknown (and 249 more)"
-    )
+    found = answer.message
+    assert found == "250 of 250 hits dropped; normalizations[0].dbid: X is unknown (and 249 more)"

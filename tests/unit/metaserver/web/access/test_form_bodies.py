@@ -111,9 +111,8 @@ def test_a_form_is_bounded(body: FormBody, data: bytes) -> None:
 
 def test_a_file_is_not_bounded_as_texts_are() -> None:
     content = b"\r\n" * TEXT_BYTES
-    assert read(MultipartForm("B"), part(content, more='; filename="a"') + END) == [
-        ("a", SentFile(content, "a"))
-    ]
+    found = read(MultipartForm("B"), part(content, more='; filename="a"') + END)
+    assert found == [("a", SentFile(content, "a"))]
 
 
 @pytest.mark.parametrize("name", ["punycode", "latin-1", "utf-16", "nonsense", "", "utf_8_sig"])

@@ -43,8 +43,7 @@ def test_every_page_is_reached_from_the_front() -> None:
 def test_a_page_has_its_title_and_headings(tmp_path: Path) -> None:
     text = "# A `title`\n\n## One\n\n```sh\n# no heading\n```\n\n## One\n\n### Three & more\n"
     page = render(small(tmp_path, README="# Front\n", one=text), "/docs/one")
-    assert page.title == "A title"
-    assert page.headings == [("One", "one"), ("One", "one-1")]
+    assert (page.title, page.headings) == ("A title", [("One", "one"), ("One", "one-1")])
     assert '<h3 id="three--more">Three &amp; more</h3>' in page.body
 
 

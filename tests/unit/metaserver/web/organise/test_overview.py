@@ -46,9 +46,8 @@ def test_uploads_that_may_try_the_gold_out_are_listed() -> None:
     subjects = (Subject(name="a", text="blue uploaded 6 runs"), Subject(name="b", text="more"))
     burst = FoundDetail(kind=FindingKind.BURST, count=2, subjects=subjects)
     late = FoundDetail(kind=FindingKind.LATE, count=1, subjects=subjects[:1])
-    assert listed(found={"test": [burst, late]}) == [
-        ("upload burst", "Phase test: blue uploaded 6 runs; and 1 more")
-    ]
+    found = listed(found={"test": [burst, late]})
+    assert found == [("upload burst", "Phase test: blue uploaded 6 runs; and 1 more")]
 
 
 def test_servers_of_open_phases_that_are_down_suspended_or_gave_up() -> None:

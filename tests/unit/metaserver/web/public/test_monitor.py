@@ -106,8 +106,7 @@ def test_a_rows_slots_tell_what_the_row_shows():
     server = Challenge().monitor().servers[4]
     slots = monitor.brief_slots(server)
     assert slots["state"] == slots["@data-value"] == slots["pill@data-state"] == "down"
-    assert slots["@data-announce"] == f"{server.name} is down"
-    assert slots["note"] == server.note
+    assert (slots["@data-announce"], slots["note"]) == (f"{server.name} is down", server.note)
     assert not slots.keys() & (slots := monitor.slots(server)).keys()
     assert (slots["network"], slots["compute"]) == ("2 %", "98 %")
     assert slots["done"] == f"{server.done}/595"

@@ -73,9 +73,8 @@ def test_the_reason_against_a_start_is_the_test_for_that_phase(state, word):
 def test_what_is_announced_is_the_state_in_each_phase() -> None:
     down = details.progress("second", state="down", note="connect: refused")
     card = Card.of(details.server(phases=(details.progress(), down)), [details.phase()])
-    assert card.news == (
-        "blue-1 is up in phase test; blue-1 is down in phase second (connect: refused)"
-    )
+    found = card.news
+    assert found == "blue-1 is up in phase test; blue-1 is down in phase second (connect: refused)"
     assert card.state_words("third") == "blue-1 takes no part in phase third yet"
 
 
