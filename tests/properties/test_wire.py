@@ -1,7 +1,6 @@
 """The codec against arbitrary bytes, against itself, and against the standard library's."""
 
 import gzip
-import math
 import re
 import xmlrpc.client
 from datetime import datetime
@@ -232,11 +231,3 @@ def test_any_bytes_inflate_or_give_our_error(data: bytes, size: int, real: bool)
         assert not real
     else:
         assert b"".join(pieces) == data or not real
-
-
-@MORE
-@given(st.floats())
-def test_every_finite_double_survives_to_the_last_bit(value: float) -> None:
-    if math.isfinite(value):
-        read = decode_response(encode_response({"confidence": value}))
-        assert read["confidence"].hex() == value.hex()

@@ -9,9 +9,9 @@ import pytest
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.errors import BadInputError
 from annotators.matching import Dictionary
-from annotators.release_names import FORMAT, ReleaseNames
+from annotators.release_names import ReleaseNames
 from metaserver.uniprot.build import build_release
-from metaserver.uniprot.directory import NAMES, NAMES_FORMAT
+from metaserver.uniprot.directory import NAMES
 from tests.hubs.command import DEMO
 
 HEAD = "Entry\tEntry Name\tProtein names\tGene Names\tOrganism (ID)\tOrganism"
@@ -113,7 +113,3 @@ def test_names_that_cannot_be_used(tmp_path: Path, damage: str, message: str) ->
         path.write_bytes(b"no database" * 1000)
     with pytest.raises(BadInputError, match=message):
         ReleaseNames(tmp_path)
-
-
-def test_the_format_is_the_one_that_the_hub_writes() -> None:
-    assert FORMAT == NAMES_FORMAT

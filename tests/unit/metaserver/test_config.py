@@ -90,9 +90,22 @@ def test_a_bad_setting_is_named(tmp_path: Path, text: str, place: str, expected:
     assert "\n" not in str(caught.value)
 
 
+NESTED = b"""limits:
+  timeout: 5
+challenges:
+- challenge: bc
+  phases:
+  - {phase: one, release: r}
+  - phase: two
+    release: r
+    kind: tset
+"""
+
+
 @pytest.mark.parametrize(
     ("content", "line", "words"),
     [
+        (NESTED, ":9", "challenges[0].phases[1].kind"),
         (b"limits:\n  timeout: [1\n", ":3", "expected"),
         (b"limits: {}\n---\nweb: {}\n", ":2", "another document"),
         (b"web: !!python/object:os.system {}\n", ":1", "tag"),
@@ -100,7 +113,7 @@ def test_a_bad_setting_is_named(tmp_path: Path, text: str, place: str, expected:
         (b"# \xff\n", "", "not UTF-8"),
     ],
 )
-def test_invalid_yaml_is_reported_with_its_line(tmp_path, content, line, words):
+def test_invalid_yaml_or_a_bad_setting_is_reported_with_its_line(tmp_path, content, line, words):
     path = tmp_path / "config.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -112,26 +125,6 @@ def test_invalid_yaml_is_reported_with_its_line(tmp_path, content, line, words):
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_settings(tmp_path / "config.yaml")
-
-
-def test_the_line_of_a_bad_setting_is_reported(tmp_path: Path) -> None:
-    text = """
-limits:
-  timeout: 5
-challenges:
-- challenge: bc
-  phases:
-  - phase: one
-    release: r
-  - phase: two
-    release: r
-    kind: tset
-"""
-    path = written(tmp_path, text)
-    with pytest.raises(InputError) as caught:
-        read_settings(path)
-    assert caught.value.place == f"{path}:11"
-    assert "challenges[0].phases[1].kind" in caught.value.message
 
 
 def test_dates_stay_as_they_are_written(tmp_path: Path) -> None:

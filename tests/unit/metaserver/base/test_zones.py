@@ -16,26 +16,20 @@ from metaserver.base.zones import in_zone, known_zone, read_moment, readings, sh
     ("text", "zone", "message"),
     [
         ("2026-03-29T02:30", "Europe/Madrid", "2026-03-29 02:30 does not exist in Europe/Madrid"),
-        (
-            "2026-03-29T02:00",
-            "Europe/Madrid",
-            "2026-03-29T01:00\\+01:00 or 2026-03-29T03:00\\+02:00",
-        ),
-        (
-            "2026-03-08T02:59",
-            "America/New_York",
-            "2026-03-08T01:59-05:00 or 2026-03-08T03:59-04:00",
-        ),
-        (
-            "2026-10-04T02:15",
-            "Australia/Lord_Howe",
-            "2026-10-04T01:45\\+10:30 or 2026-10-04T02:45\\+11:00",
-        ),
+        ("2026-03-29T02:00", "Europe/Madrid", "29T01:00\\+01:00 or 2026-03-29T03:00\\+02:00"),
+        ("2026-03-08T02:59", "America/New_York", "08T01:59-05:00 or 2026-03-08T03:59-04:00"),
+        ("2026-10-04T02:15", "Australia/Lord_Howe", "T01:45\\+10:30 or 2026-10-04T02:45\\+11:00"),
         ("2026-04-24", "Africa/Cairo", "2026-04-24 00:00 does not exist"),  # midnight itself
         ("2011-12-30T12:00", "Pacific/Apia", "2011-12-30 12:00 does not exist"),  # a whole day
+        *((text, "UTC", "is not a date such as")
+          for text in ("tomorrow", "", "2026-13-01", "2026-02-30", "٢٠٢٦-01-01", "\ud800")),
+        *((text, zone, "is not from 1970 to 2999")
+          for zone in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12")
+          for text in ("0001-01-01", "0001-01-01T00:00+14:00", "9999-12-31T23:59",
+                       "9999-12-31T23:59-23:59", "1969-12-31T23:59Z", "3000-01-01T00:00Z")),
     ],
-)
-def test_a_local_time_that_does_not_exist_is_refused(text: str, zone: str, message: str) -> None:
+)  # fmt: skip
+def test_a_time_that_does_not_exist_or_is_far_away_is_refused(text, zone, message):
     with pytest.raises(ValueError, match=message):
         read_moment(text, zone)
 
@@ -78,17 +72,6 @@ def test_a_repeated_local_time_is_refused_and_its_moments_are_shown_with_offsets
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["0001-01-01", "0001-01-01T00:00+14:00", "9999-12-31T23:59", "9999-12-31T23:59-23:59",
-     "1969-12-31T23:59Z", "3000-01-01T00:00Z"],
-)  # fmt: skip
-@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Etc/GMT+12"])
-def test_years_far_away_are_refused(text: str, zone: str) -> None:
-    with pytest.raises(ValueError, match="is not from 1970 to 2999"):
-        read_moment(text, zone)
-
-
-@pytest.mark.parametrize(
     "text", ["1970-01-01T00:00+23:59", "2999-12-31T23:59-23:59", "1970-01-01", "2999-12-31T23:59"]
 )
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Etc/GMT+12", "Europe/Madrid"])
@@ -99,14 +82,6 @@ def test_every_date_that_is_read_can_be_planned_and_shown(text: str, zone: str) 
     assert plan.opens is not None
     for name in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12", "Mars/Base"):
         assert in_zone(plan.opens, name)
-
-
-@pytest.mark.parametrize(
-    "text", ["tomorrow", "", "2026-13-01", "2026-02-30", "٢٠٢٦-01-01", "\ud800"]
-)
-def test_invalid_dates_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a date such as"):
-        read_moment(text, "UTC")
 
 
 NO_ZONES = [

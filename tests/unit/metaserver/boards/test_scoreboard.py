@@ -116,11 +116,6 @@ def test_a_live_board_is_the_one_scored_afresh_to_the_last_digit(int_task, puts,
     assert live.board(name) == afresh.board(name)
 
 
-def test_act_and_int_are_ranked_by_their_own_columns() -> None:
-    for task in (ACT, INT):
-        assert set(task.order) <= {column.key for column in task.columns}
-
-
 class Slow:
     """A scorer whose mean takes until it may end; an answer kept meanwhile is a fault."""
 

@@ -309,14 +309,16 @@ async def test_lanes_that_come_to_a_full_hub_have_their_turn_too() -> None:
     assert memory.places == everything(4, 3 * SLICE)
 
 
-async def test_a_lane_that_waits_for_its_turn_is_stopped_at_once() -> None:
+@pytest.mark.parametrize("by", [None, "the team"], ids=["paused", "cancelled"])
+async def test_a_lane_that_waits_for_its_turn_is_stopped_at_once(by: str | None) -> None:
     servers, memory = FakeCaller(silent=("s0", "s1")), FakeRecorder()
     lanes = make_lanes(3, 4, servers, memory)
     async with running(max_lanes=2) as (engine, ends):
         for lane in lanes:
             engine.start(lane)
         await until(lambda: len(servers.called) == 2, pause=0)
-        await stop(engine, lanes[2].key)
+        async with patience():
+            await stop(engine, lanes[2].key, cancel=by)
         assert ends == {lanes[2].key: (LaneEnd.PAUSED, None)}
         await stop(engine, lanes[0].key, cancel="the team")
     assert "s2" not in servers.called

@@ -19,6 +19,7 @@ from metaserver.tasks.plugin import (
     OfflineTask,
     RewritableTask,
     RunFile,
+    answered_tasks,
     installed_tasks,
     offline_tasks,
 )
@@ -87,6 +88,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object) -> Mapping[str, 
 def test_they_are_installed_apart_from_those_of_servers() -> None:
     names = ["BB-cat", "BB-cat+ner", "BB-event", "BB-event+ner", "BB-kb", "BB-kb+ner"]
     assert list(offline_tasks()) == [*names, "DDI-NER", "PPI-3D"]
+    assert list(answered_tasks()) == ["ACT", "INT", "IPT", "NER"]
     found = [name for name, task in installed_tasks().items() if isinstance(task, OfflineTask)]
     assert found == [*offline_tasks()]
     for name, task in offline_tasks().items():
@@ -165,15 +167,9 @@ def test_every_fault_of_a_bb_upload_has_its_place(tmp_path: Path) -> None:
         (zipped({"readme.md": "x"}), "the file: no .a2 file"),
         (zipped({"../doc1.a2": ""}), "the file: '../doc1.a2': not a plain name: expected"),
         (zipped({"a/doc1.a2": "", "b/doc1.a2": ""}), "b/doc1.a2: doc1.a2 comes twice, first as a"),
-        (
-            zipped({"doc1.a2": "*" * 2**20 + "*"}),
-            "the file: 'doc1.a2': larger than 1,048,576 bytes",
-        ),
+        (zipped({"doc1.a2": "*" * 2**20 + "*"}), "the file: 'doc1.a2': larger than 1,048,576"),
         (zipped({"doc1.a2": "*" * 2**19}), "the file: doc1.a2: the files are larger than an hone"),
-        (
-            zipped({"x/" * 20 + "doc1.a2": ""}),
-            "the file: 'x/x/x/x/x/x/x/x/x/x/x/x/x/x/x/x/x': more than 16",
-        ),
+        (zipped({"x/" * 20 + "doc1.a2": ""}), f"the file: '{'x/' * 16}x': more than 16"),
         (zipped({"doc1.a2": zipped(RUN)}), "the file: doc1.a2: an archive within the archive"),
     ],
     ids=["plain", "broken", "empty", "outside", "twice", "large", "bomb", "deep", "nested"],

@@ -70,18 +70,18 @@ async def test_a_page_is_refused_what_programs_are(operation: Operation, caller:
     assert by_page.value.refusal in (Refusal.TOKEN, Refusal.NOT_YOURS)
 
 
-async def test_the_fields_of_a_pages_request_are_checked() -> None:
-    asking = request_of(CALLERS[Role.TEAM])
+@pytest.mark.parametrize(
+    ("operation", "given", "refusal", "field"),
+    [
+        (servers.get, OneServer(server="no name!"), Refusal.INVALID, "server"),
+        (teams.get, teams.OneTeam(team="red"), Refusal.UNKNOWN, "team"),
+    ],
+    ids=["a field", "another team's"],
+)
+async def test_a_page_is_refused_before_the_hub_is_asked(operation, given, refusal, field):
     with pytest.raises(RefusedError) as refused:
-        await console().ask(asking, servers.get, OneServer(server="no name!"))
-    assert (refused.value.refusal, refused.value.field) == (Refusal.INVALID, "server")
-
-
-async def test_another_teams_page_is_refused_before_the_hub_is_asked() -> None:
-    asking = request_of(CALLERS[Role.TEAM])
-    with pytest.raises(RefusedError) as refused:
-        await console().ask(asking, teams.get, teams.OneTeam(team="red"))
-    assert refused.value.refusal is Refusal.UNKNOWN
+        await console().ask(request_of(CALLERS[Role.TEAM]), operation, given)
+    assert (refused.value.refusal, refused.value.field) == (refusal, field)
 
 
 def test_each_operation_is_found_by_its_function() -> None:

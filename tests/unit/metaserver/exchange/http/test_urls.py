@@ -50,7 +50,7 @@ def test_secrets_are_not_shown(url: str, seen: str) -> None:
 def test_secrets_are_masked_in_whatever_is_given_as_a_url(text: str, seen: str) -> None:
     assert masked(text) == masked(seen) == seen
     found = without_secrets(f"no answer of {text} yet").count("secret")
-    assert found == text.count("secret") if "//" not in text else 0
+    assert found == (text.count("secret") if "//" not in text else 0)
 
 
 def test_secrets_are_masked_in_the_urls_of_a_text() -> None:

@@ -52,19 +52,19 @@ def test_deflate_is_read_with_and_without_its_header(text: bytes, level: int, si
         assert opened(data, size, "deflate") == text
 
 
+XML = b"<?xml version='1.0'?>"
+NO_GZIP = [raw(TEXT), XML, b"<methodResponse/>", b"\xff"]
+BROKEN = [b"\x4b", raw(TEXT)[:1], raw(TEXT)[:-1], XML]
+
+
 @pytest.mark.parametrize(
-    "data", [raw(TEXT), b"<?xml version='1.0'?>", b"<methodResponse/>", b"\xff"]
+    ("data", "encoding"),
+    [*((data, "gzip") for data in NO_GZIP), *((data, "deflate") for data in BROKEN)],
 )
-def test_nothing_else_passes_for_gzip(data: bytes) -> None:
-    with pytest.raises(WireError):
-        opened(data, encoding="gzip")
-
-
-@pytest.mark.parametrize("data", [b"\x4b", raw(TEXT)[:1], raw(TEXT)[:-1], b"<?xml version='1.0'?>"])
-@pytest.mark.parametrize("size", [1, 100])
-def test_deflate_that_is_broken_is_refused(data: bytes, size: int) -> None:
+@pytest.mark.parametrize("size", [1, 100, 10_000])
+def test_what_is_of_another_form_or_broken_is_refused(data, encoding, size):
     with pytest.raises(WireError) as caught:
-        opened(data, size, "deflate")
+        opened(data, size, encoding)
     assert caught.value.outcome is Outcome.SYNTAX
 
 
