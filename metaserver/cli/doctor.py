@@ -11,8 +11,9 @@ import shutil
 import socket
 import stat
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import datetime
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -32,14 +33,14 @@ from metaserver.config import (
 )
 from metaserver.corpus import read_articles
 from metaserver.exchange.http.client import trusted
-from metaserver.exchange.http.credentials import read_key
+from metaserver.exchange.http.credentials import Keyring, read_key
 from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations.planning import takes_uploads_only
 from metaserver.operations.rounded import warning
 from metaserver.phases.mail import smtp_context
 from metaserver.phases.verification import verify
 from metaserver.store import logs
-from metaserver.store.copies import called_back, sealed_secrets
+from metaserver.store.copies import called_back, faults, keys_elsewhere, sealed_secrets
 from metaserver.store.place import STORE_FILE, StorePlace
 from metaserver.store.reader import open_reader
 from metaserver.store.store import open_store
@@ -47,6 +48,8 @@ from metaserver.tasks.plugin import LabelledTask, OfflineTask, installed_tasks
 from metaserver.uniprot import Release
 
 ROOM = 2**30  # bytes free that a hub should have to begin with
+ANSWER_SECONDS = 2.0
+ALIVE = b'{"status": "ok"}'  # at `/healthz`
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 FOUND, FINE = 1, 0  # exit statuses
 
@@ -70,6 +73,13 @@ async def _deep(settings: Settings, *, repair: bool) -> int:
     """Compare the checkpoints with the stored answers, and delete those that differ on request."""
     place_of_store = settings.place()
     checked, covered, differing = 0, 0, []
+    if isinstance(place_of_store, Path) and place_of_store.is_file():
+        found = await asyncio.to_thread(faults, place_of_store, deep=True)
+        for fault in found:
+            print(Finding(FindingSeverity.ERROR, "folder", f"{place_of_store}: {fault}"))
+        if found:
+            print("to repair: stop the hub, and restore its last backup (metaserver restore)")
+            return FOUND
     async with open_reader(place_of_store) as reader:
         async for lane in verify(reader, settings, time.time()):
             checked, covered = checked + 1, covered + lane.covered.serial
@@ -135,9 +145,11 @@ def _web(settings: Settings) -> Iterator[Finding]:
         with socket.create_server((web.host, web.port), reuse_port=False):
             yield Finding(FindingSeverity.OK, place, "free")
     except OSError as error:
-        yield Finding(
-            FindingSeverity.ERROR, place, f"cannot be served at: {error.strerror or error}"
-        )
+        if _answers(web.host, web.port):
+            yield Finding(FindingSeverity.OK, place, "a hub is at work there")
+        else:
+            message = f"cannot be served at: {error.strerror or error}"
+            yield Finding(FindingSeverity.ERROR, place, message)
     if web.host not in LOOPBACK:
         message = "reachable from other machines by http: tokens would travel in the clear;"
         yield Finding(
@@ -154,6 +166,18 @@ def _web(settings: Settings) -> Iterator[Finding]:
     for network in settings.security.allow_networks:
         message = f"articles may be sent to {network}, and so to what else listens there"
         yield Finding(FindingSeverity.WARNING, "security.allow_networks", message)
+
+
+def _answers(host: str, port: int) -> bool:
+    """Return whether a hub answers at an address."""
+    client = HTTPConnection(host, port, timeout=ANSWER_SECONDS)
+    try:
+        client.request("GET", "/healthz")
+        return client.getresponse().read(len(ALIVE) + 1) == ALIVE
+    except (OSError, HTTPException):
+        return False
+    finally:
+        client.close()
 
 
 def _mail(notices: NoticeSettings) -> Iterator[Finding]:
@@ -173,12 +197,14 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
     """Yield findings on the key for server credentials, and on further certificates."""
     path, place = settings.key_file(), "security.key_file"
     sealed = sealed_secrets(_store(settings))
+    digest = Keyring(path).digest()
+    others = sorted(host for host, key in keys_elsewhere(_store(settings)).items() if key != digest)
     try:
         key = read_key(path)
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
         if sealed:
-            message = f"{path} is missing: {len(sealed)} servers need their credentials again"
+            message = f"{path} is missing: {_remedy(others, sealed)}"
             yield Finding(FindingSeverity.ERROR, place, message)
         else:
             yield Finding(FindingSeverity.OK, place, f"{path}: made with the first secret")
@@ -190,7 +216,7 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
             yield Finding(FindingSeverity.ERROR, place, message)
         lost = [name for name, secret in sealed.items() if not _opens(key, secret)]
         if lost:
-            message = f"another key sealed the credentials of {', '.join(lost)}: enter them again"
+            message = f"another key than {path} sealed: {_remedy(others, lost)}"
             yield Finding(FindingSeverity.ERROR, place, message)
         elif not mode & OTHERS:
             message = f"{path} opens the credentials of {len(sealed)} servers; no backup has it"
@@ -199,6 +225,13 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
         trusted(settings.ca_file())
     except InputError as error:
         yield Finding(FindingSeverity.ERROR, error.place, error.message)
+
+
+def _remedy(others: Sequence[str], servers: Iterable[str]) -> str:
+    """Return what to do about a key that does not open some servers' credentials."""
+    if others:
+        return f"copy it from {', '.join(others)}, whose key is another"
+    return f"enter the credentials of {', '.join(servers)} again"
 
 
 def _callbacks(settings: Settings) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from metaserver.base.errors import InputError
 from metaserver.base.states import PhaseState
 from metaserver.config import Settings
+from metaserver.store.copies import faults
 from metaserver.store.leases import ALONE, LEASE_SECONDS
 from metaserver.store.place import PostgresUrl
 from metaserver.uniprot.vocabulary import Policies, split_name
@@ -251,8 +252,17 @@ def _url_file(path: Path) -> Iterator[Finding]:
 
 
 def _file(store: Path) -> Iterator[Finding]:
-    state = "the store is there" if store.exists() else "the store will be made"
-    yield Finding(FindingSeverity.OK, "folder", f"{store}: {state}")
+    if not store.exists():
+        yield Finding(FindingSeverity.OK, "folder", f"{store}: the store will be made")
+    elif not store.stat().st_size:
+        message = f"{store}: is empty: if there was a store, restore it; else it will be made"
+        yield Finding(FindingSeverity.WARNING, "folder", message)
+    elif found := faults(store):
+        yield from (
+            Finding(FindingSeverity.ERROR, "folder", f"{store}: {fault}") for fault in found
+        )
+    else:
+        yield Finding(FindingSeverity.OK, "folder", f"{store}: the store is there")
     if store.exists() and (mode := stat.S_IMODE(store.stat().st_mode)) & OTHERS:
         message = f"{store}: others may open it (mode {mode:04o}), and gold is in it: chmod 600"
         yield Finding(FindingSeverity.WARNING, "folder", message)

@@ -25,7 +25,7 @@ from metaserver.store.database import said
 from metaserver.store.place import PostgresUrl, StorePlace
 from metaserver.store.postgres import ALONE, PgConnection, open_postgres, require_connection
 from metaserver.store.rows import storable
-from metaserver.store.schema import newest_schema, unread
+from metaserver.store.schema import newest_schema, refusal, unread
 from metaserver.store.tables import hub_keys, jobs, kept_files, kept_parts, metadata
 
 BUSY_SECONDS = 30.0
@@ -67,6 +67,36 @@ def _check(store: Path, copy: Path) -> None:
         raise HubError(f"{store}: the copy is damaged: {damage}")
 
 
+def faults(store: Path, *, deep: bool = False) -> Sequence[str]:
+    """Return why a hub would not start on a file, or (`deep`) what is damaged anywhere in it.
+
+    Empty if there is nothing. A hub may be at work on it. `deep` reads the whole file.
+    """
+    try:
+        with closing(_reading(store)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            schema = None
+            if "alembic_version" in tables:
+                row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+                schema = None if row is None else str(row[0])
+            if (fault := refusal(schema)) is not None:
+                return [fault]
+            checked = connection.execute("PRAGMA quick_check(5)").fetchall() if deep else []
+    except sqlite3.Error as error:
+        return [f"not a hub's SQLite store: {error}"]
+    return [text for (text,) in checked if text != "ok"]
+
+
+def _reading(store: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def keys_elsewhere(store: StorePlace) -> Mapping[str, str]:
+    """Return the digests of keys by machine, of the processes that were seen within a minute."""
+    query = "SELECT host, key FROM workers WHERE key <> ''"
+    return dict(_found(store, f"{query} AND seen > extract(epoch FROM clock_timestamp()) - 60"))
+
+
 def sealed_secrets(store: StorePlace) -> Mapping[str, str]:
     """Return the encrypted secrets in a store by server; empty if it has none, or is older."""
     return dict(_found(store, "SELECT name, secret FROM servers WHERE secret IS NOT NULL"))
@@ -93,9 +123,7 @@ def _found(store: StorePlace, query: str) -> Sequence[tuple[Any, ...]]:
     if not store.is_file():
         return []
     try:
-        with closing(
-            sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)
-        ) as connection:
+        with closing(_reading(store)) as connection:
             return connection.execute(query).fetchall()
     except sqlite3.Error:
         return []

@@ -103,6 +103,11 @@ async def require_newest_schema(engine: AsyncEngine, place: StorePlace) -> None:
         raise InputError(str(place), unread(str(stored)))
 
 
+def refusal(schema: str | None) -> str | None:
+    """Return why a hub would not start on a store of a schema; None if it would, as on no store."""
+    return None if schema is None or knows(schema) else _unreadable(schema)
+
+
 def unread(schema: str) -> str:
     """Return why a command does not read a store of another schema than the newest."""
     if knows(schema):

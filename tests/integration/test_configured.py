@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,12 @@ import pytest
 
 from metaserver.base.errors import InputError
 from metaserver.base.states import PhaseState
-from metaserver.config import ChallengeSettings, PhaseSettings, Settings
+from metaserver.cli.doctor import examine
+from metaserver.cli.findings import FindingSeverity
+from metaserver.config import ChallengeSettings, PhaseSettings, Settings, WebSettings
+from metaserver.store.store import open_store
+from metaserver.web.public.open_pages import health_app
+from metaserver.web.server import serve_app
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.inside import at_work, settings
 
@@ -99,6 +107,62 @@ challenges:
         "challenges[0].phases[0].release",
         "challenges[0].phases[0].gold.INT",
     ]
+
+
+def random_header(content: bytes) -> bytes:
+    return bytes(range(100)) + content[100:]
+
+
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def overwritten(content: bytes) -> bytes:
+    return content[: 8 * 4096] + b"\xa5" * (len(content) - 8 * 4096)
+
+
+@pytest.mark.parametrize(
+    ("damage", "arguments", "fault"),
+    [
+        (random_header, (), "not a hub's SQLite store: file is not a database"),
+        (half, (), "not a hub's SQLite store: database disk image is malformed"),
+        (lambda _: b"", (), "is empty: if there was a store, restore it"),
+        (overwritten, ("--deep",), "to repair: stop the hub, and restore its last backup"),
+    ],
+    ids=["header", "half", "empty", "overwritten"],
+)
+async def test_the_doctor_finds_a_store_that_is_damaged(
+    tmp_path: Path, damage: Callable[[bytes], bytes], arguments: Sequence[str], fault: str
+) -> None:
+    store = tmp_path / "hub" / "metaserver.sqlite"
+    store.parent.mkdir()
+    async with open_store(store):
+        pass
+    store.write_bytes(damage(store.read_bytes()))
+    config = tmp_path / "config.yaml"
+    config.write_text(f"folder: {store.parent}\nstore: ''\nweb: {{port: 0}}\n")
+    ended = await metaserver("doctor", *arguments, "--config", config)
+    assert fault in ended.stdout
+    assert ended.status == ("is empty" not in fault)
+    assert ended.stderr == ""
+
+
+async def test_the_doctor_knows_a_hub_from_others_at_its_address(tmp_path: Path) -> None:
+    async def found(port: int) -> tuple[FindingSeverity, str]:
+        given = Settings(folder=str(tmp_path), web=WebSettings(port=port))
+        findings = await asyncio.to_thread(lambda: list(examine(given)))
+        [one] = [one for one in findings if one.place.startswith("web: ")]
+        return one.severity, one.message
+
+    async with serve_app(health_app(lambda: True), WebSettings(port=0)) as address:
+        assert await found(int(address.strip("/").split(":")[-1])) == (
+            FindingSeverity.OK,
+            "a hub is at work there",
+        )
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        severity, message = await found(other.getsockname()[1])
+    assert severity is FindingSeverity.ERROR
+    assert message.startswith("cannot be served at: Address already in use")
 
 
 async def test_the_doctor_needs_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

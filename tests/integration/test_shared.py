@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -23,6 +24,7 @@ from metaserver.base.states import Control, ProcessRole, ServerState
 from metaserver.boards.forecast import KEPT, MeasuredPace
 from metaserver.boards.metrics import Metrics
 from metaserver.boards.windows import ServerWindow, Window
+from metaserver.cli.doctor import examine
 from metaserver.cli.serve import work_lanes
 from metaserver.operations.monitoring import MachinesDetail
 from metaserver.phases import follower, shared_dealing
@@ -344,6 +346,9 @@ async def test_a_server_is_left_to_processes_that_have_the_key(
             assert f"{other} does not open the credentials of {NAME}" in lacking[0]
             assert "another key is on" in lacking[0]
             assert not counted(first)["metaserver_attempts_total"]  # nothing is charged
+            given = msgspec.structs.replace(first.service.settings, folder=str(other.parent))
+            found = await asyncio.to_thread(lambda: list(examine(given)))
+            assert f"{other} is missing: copy it from {socket.gethostname()}" in str(found)
             other.parent.mkdir(exist_ok=True)
             shutil.copy(key, other)
             await all_in(ServerState.FINISHED, first)
