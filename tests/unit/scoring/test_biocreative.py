@@ -47,23 +47,6 @@ def test_options_that_do_not_apply() -> None:
         RunScorer("INT", GOLD, articles="some")  # type: ignore[arg-type]
 
 
-def test_online_classifications_are_ranked_by_confidence(tmp_path: Path) -> None:
-    gold = ActGold(relevant={article: article in "abc" for article in "abcdef"})
-    answers = {
-        "b": Classification(True, 0.7), "a": Classification(True, 0.9),
-        "d": Classification(True, 0.8), "c": Classification(False, 0.4),
-        "e": Classification(False, 0.9), "f": Classification(False, 0.2),
-    }  # fmt: skip
-    scorer = RunScorer("ACT", gold, run="run")
-    for article, answer in answers.items():
-        scorer.put(article, answer)
-    assert scorer.scorecard().to_dict()["auc_ipr"] == pytest.approx(0.75556, abs=5e-6)
-    run = tmp_path / "run.tsv"
-    run.write_text("".join(result_lines("ACT", answers.items())))
-    assert run.read_text().splitlines()[-1] == "f\t0\t3\t0.2"
-    assert evaluate_files("ACT", gold, run) == scorer.scorecard()
-
-
 def test_equal_positives_come_by_rising_and_equal_negatives_by_falling_id(tmp_path: Path) -> None:
     gold = ActGold(relevant=dict.fromkeys("abcd", True))
     answers = {article: Classification(article in "bc", 0.5) for article in "dbca"}

@@ -66,14 +66,6 @@ def test_gold_that_cannot_be_read_is_named(tmp_path: Path, release: Release) -> 
         assert told.value.place == str(path)
 
 
-def test_a_gold_line_of_another_format_is_named(tmp_path: Path, release: Release) -> None:
-    path = tmp_path / "gold.tsv"
-    path.write_text("100\tP04637\n200\tP04637\tQ00987\n")
-    with pytest.raises(InputError) as told:
-        read_gold({TaskName("INT"): path}, release)
-    assert told.value.place == f"{path}:2"
-
-
 @pytest.mark.parametrize(("task", "line"), [("INT", "100\tTP53"), ("IPT", "100\tMDM2\tTP53")])
 def test_a_gold_without_any_accession_is_that_of_another_task(tmp_path, release, task, line):
     path = tmp_path / "gold.tsv"

@@ -91,24 +91,13 @@ async def test_articles_are_kept_as_they_are_in_order(store: Store) -> None:
     assert (await store.add_corpus(ARTICLES[:2])).id != corpus.id
 
 
-async def test_a_lane_taken_again_goes_on_behind_what_is_stored(store: Store) -> None:
-    key, _ = await a_lane(store)
-    await store.record(entry(key, 0, cursor=1))
-    await store.record(entry(key, 1, outcome=Outcome.FAULT, final=False, cursor=1))
-    await store.record(entry(key, 1, number=2, outcome=Outcome.CANCELLED, final=False, cursor=1))
-    await store.record(entry(key, 2, cursor=1, outcome=Outcome.FAULT))
-    state = await take_lane(store, key)
-    assert (state.epoch, state.cursor) == (2, 1)
-    assert state.finished == {2}  # given up
-    assert state.tries == {1: Tries(made=2, charged=1)}
-
-
 async def test_lanes_taken_together_go_on_each_behind_its_own(store: Store) -> None:
     one, _ = await a_lane(store)
     two = await a_second_lane(store, one)
     await store.record(entry(one, 0, cursor=1))
-    await store.record(entry(one, 2, cursor=1))
+    await store.record(entry(one, 2, cursor=1, outcome=Outcome.FAULT))  # given up
     await store.record(entry(two, 0, outcome=Outcome.FAULT, final=False, cursor=0))
+    await store.record(entry(two, 0, number=2, outcome=Outcome.CANCELLED, final=False, cursor=0))
     async with store.writing() as connection:
         server = Server(name=ServerName("third"), url="http://127.0.0.1/")
         new = await servers.add(connection, server, None)
@@ -123,7 +112,7 @@ async def test_lanes_taken_together_go_on_each_behind_its_own(store: Store) -> N
     first, second, third = (taken[at] for at in (one.server_id, two.server_id, new))
     assert (first.epoch, first.cursor, first.finished, first.tries) == (2, 1, {2}, {})
     assert (second.epoch, second.cursor, second.finished) == (2, 0, frozenset())
-    assert second.tries == {0: Tries(made=1, charged=1)}
+    assert second.tries == {0: Tries(made=2, charged=1)}
     assert (third.epoch, third.cursor, third.finished, third.tries) == (1, 0, frozenset(), {})
     assert await store.take_lanes([], "a") == []
     assert await store.take_lanes(tickets, "b") == []  # they are of earlier epochs
