@@ -32,11 +32,8 @@ def copy_tree(folder: Path, name: str) -> Path:
         link.symlink_to(SHARED)
     # By the hash of the source: a mutant may have the size and the time of the file it replaces.
     for package in PACKAGES:
-        compileall.compile_dir(
-            tree / package,
-            quiet=2,
-            invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH,
-        )
+        invalidation_mode = py_compile.PycInvalidationMode.CHECKED_HASH
+        compileall.compile_dir(tree / package, quiet=2, invalidation_mode=invalidation_mode)
     return tree
 
 

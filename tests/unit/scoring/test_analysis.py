@@ -56,10 +56,8 @@ def test_articles_no_run_lists_are_left_out() -> None:
 
 
 def test_difficulty_of_articles_with_items() -> None:
-    gold = ItemGold(
-        task=Task.INT,
-        items={"hard": frozenset({"P1"}), "easy": frozenset({"P2"}), "none": frozenset({"P3"})},
-    )
+    items = {"hard": frozenset({"P1"}), "easy": frozenset({"P2"}), "none": frozenset({"P3"})}
+    gold = ItemGold(task=Task.INT, items=items)
     cards = []
     for hard_rank in (2, 4):
         scorer = RunScorer("INT", gold)

@@ -13,11 +13,6 @@ TIMES = st.lists(st.floats(0.0, 1e4), min_size=1, max_size=50)
 BAR = 10 ** (1 / BARS_A_DECADE)
 
 
-def near(true: float) -> float:
-    """Return the greatest error of the histogram for a duration, in seconds."""
-    return max(true * ACCURACY, UNIT / 2) * (1 + 1e-9)
-
-
 def counted(times: list[float]) -> TimeHistogram:
     histogram = TimeHistogram()
     for seconds in times:
@@ -34,7 +29,7 @@ def test_nothing_counted_has_no_percentile_and_no_picture() -> None:
 def test_a_percentile_is_as_near_to_the_true_one_as_stated(times, percent):
     true = sorted(times)[max(0, math.ceil(len(times) * percent / 100) - 1)]
     found = counted(times).percentile(percent)
-    assert abs(found - max(true, UNIT)) <= near(true)
+    assert abs(found - max(true, UNIT)) <= max(true * ACCURACY, UNIT / 2) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("seconds", "same"), [(0.0, UNIT), (1e9, LONGEST)])
@@ -42,7 +37,7 @@ def test_durations_out_of_range_count_as_its_ends(seconds: float, same: float) -
     assert counted([seconds]).percentile(50) == counted([same]).percentile(50)
 
 
-@given(times=TIMES)
+@given(times=TIMES | st.just([]))
 def test_bytes_bring_the_histogram_back(times: list[float]) -> None:
     histogram = counted(times)
     back = TimeHistogram.from_bytes(histogram.to_bytes())
@@ -50,10 +45,6 @@ def test_bytes_bring_the_histogram_back(times: list[float]) -> None:
     assert back.to_bytes() == histogram.to_bytes()
     back.add_bytes(histogram.to_bytes())
     assert back.total == 2 * len(times)
-
-
-def test_an_empty_histogram_is_kept_too() -> None:
-    assert TimeHistogram.from_bytes(TimeHistogram().to_bytes()).percentile(50) is None
 
 
 @given(one=TIMES, other=TIMES)

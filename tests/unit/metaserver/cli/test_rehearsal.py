@@ -133,12 +133,8 @@ def test_a_phase_that_cannot_be_rehearsed_is_refused(phase: dict[str, Any], said
 
 def stored(*answers: tuple[str, str], ended: int = 4) -> Stored:
     pairs = [(server, article) for server in "ab" for article in "12"]
-    return Stored(
-        articles=2,
-        outcomes=Counter({Outcome.OK: len(answers), Outcome.TIMEOUT: 1}),
-        answers=Counter(answers),
-        ended=set(pairs[:ended]),
-    )
+    outcomes = Counter({Outcome.OK: len(answers), Outcome.TIMEOUT: 1})
+    return Stored(articles=2, outcomes=outcomes, answers=Counter(answers), ended=set(pairs[:ended]))
 
 
 ALL = (("a", "1"), ("a", "2"), ("b", "1"), ("b", "2"))

@@ -100,10 +100,8 @@ def test_gold_is_what_two_seats_agree_on_or_an_adjudicator_ruled() -> None:
     )
     assert found.source == "set round, a + b + c adjudicated by eve"
     assert (found.agreed, found.ruled, found.empty, found.missing) == (2, 1, ["4"], ["3"])
-    present = ItemGold(
-        task=Task.INT,
-        items={"1": frozenset({SHC1}), "4": frozenset({SHC1}), "8": frozenset({SHC1})},
-    )
+    items = {"1": frozenset({SHC1}), "4": frozenset({SHC1}), "8": frozenset({SHC1})}
+    present = ItemGold(task=Task.INT, items=items)
     assert found.content(present) == (f"8\t{SHC1}\n1\t{EGFR}\n1\t{GRB2}\n2\t{EGFR}\n".encode())
     assert found.content(None) == f"1\t{EGFR}\n1\t{GRB2}\n2\t{EGFR}\n".encode()
     report = bias_report(found, {"1": {(EGFR,): ["x", "y"]}, "2": {(EGFR,): ["x"]}})

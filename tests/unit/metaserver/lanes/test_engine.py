@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 
@@ -82,15 +83,11 @@ async def test_lanes_that_have_ended_leave_no_task_and_no_timer() -> None:
     await until(lambda: len(ends) == 40, pause=0)
     assert set(ends) == {LaneEnd.FINISHED, LaneEnd.PAUSED}
     await until(lambda: len(asyncio.all_tasks()) < 20)  # fewer than lanes: the engine's own
-    await until(lambda: _timers() < 20)
+    loop: Any = asyncio.get_running_loop()
+    await until(lambda: sum(not timer.cancelled() for timer in loop._scheduled) < 20)
     working.cancel()
     with suppress(asyncio.CancelledError):
         await working
-
-
-def _timers() -> int:
-    """Return the number of timers that the event loop waits for."""
-    return sum(not timer.cancelled() for timer in asyncio.get_running_loop()._scheduled)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])

@@ -14,7 +14,6 @@ from metaserver.base.records import Article, ArticleId, Server, ServerName
 from metaserver.base.states import Control
 from metaserver.store import leases, postgres, servers
 from metaserver.store.leases import GONE_SECONDS, LEASE_SECONDS, LeaseCounts, Process
-from metaserver.store.place import PostgresUrl
 from metaserver.store.store import Store, open_store
 from metaserver.store.tables import lanes, workers
 from tests.kept import keep_lane, keep_phase
@@ -110,41 +109,26 @@ async def test_a_process_is_forgotten_a_while_after_it_was_seen(store: Store) ->
         assert await leases.processes(connection) == []
 
 
-def leave(connection: AsyncConnection, _keys: Sequence[LaneKey]) -> Awaitable[object]:
-    return leases.leave(connection, "w")
+def rest(key: LaneKey) -> LaneRest:
+    return LaneRest(key=key, epoch=1, order=1, end="", goes_on=True)
 
 
-def forget_gone(connection: AsyncConnection, _keys: Sequence[LaneKey]) -> Awaitable[object]:
-    return leases.forget_gone(connection)
+Change = Callable[[AsyncConnection, Sequence[LaneKey]], Awaitable[object]]
+CHANGES: dict[str, Change] = {
+    "leave": lambda one, keys: leases.leave(one, "w"),
+    "forget gone": lambda one, keys: leases.forget_gone(one),
+    "make none due": lambda one, keys: leases.make_none_due(one),
+    "make running due": lambda one, keys: leases.make_running_due(one, keys[0].phase_id),
+    "take": lambda one, keys: leases.take(one, [Ticket(key, 1) for key in keys], "another"),
+    "report": lambda one, keys: leases.report(
+        one, "w", [LaneReport(key, 1, "") for key in reversed(keys)]
+    ),
+    "release": lambda one, keys: leases.release(one, "w", [*map(rest, reversed(keys))]),
+}
 
 
-def make_none_due(connection: AsyncConnection, _keys: Sequence[LaneKey]) -> Awaitable[object]:
-    return leases.make_none_due(connection)
-
-
-def make_running_due(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
-    return leases.make_running_due(connection, keys[0].phase_id)
-
-
-def take(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
-    return leases.take(connection, [Ticket(key, 1) for key in keys], "another")
-
-
-def report(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
-    return leases.report(connection, "w", [LaneReport(key, 1, "") for key in reversed(keys)])
-
-
-def release(connection: AsyncConnection, keys: Sequence[LaneKey]) -> Awaitable[object]:
-    rests = [LaneRest(key=key, epoch=1, order=1, end="", goes_on=True) for key in reversed(keys)]
-    return leases.release(connection, "w", rests)
-
-
-@pytest.mark.parametrize(
-    "change", [leave, forget_gone, make_none_due, make_running_due, take, report, release]
-)
-async def test_lanes_are_locked_in_the_order_of_their_keys(
-    url: PostgresUrl, change: Callable[..., Awaitable[object]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+async def test_lanes_are_locked_in_the_order_of_their_keys(url, change, monkeypatch):
     """Else a change of several lanes and the writer may wait for each other."""
     monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", f"{PATIENCE:g}s")
     rows = "FROM lanes WHERE phase_id = $1 AND server_id = $2 FOR NO KEY UPDATE"
@@ -157,7 +141,7 @@ async def test_lanes_are_locked_in_the_order_of_their_keys(
             # In the table, the first lane stands last.
             first = f"phase_id = {keys[0].phase_id} AND server_id = {keys[0].server_id}"
             await other.execute(f"UPDATE lanes SET epoch = epoch, down = 'moved' WHERE {first}")
-            if change is forget_gone:
+            if change == "forget gone":
                 await other.execute("UPDATE lanes SET due = false")
             locking = other.transaction()
             await locking.start()
@@ -165,7 +149,7 @@ async def test_lanes_are_locked_in_the_order_of_their_keys(
 
             async def changed() -> None:
                 async with store.writing() as connection:
-                    await change(connection, keys)
+                    await CHANGES[change](connection, keys)
 
             changing = asyncio.create_task(changed())
 

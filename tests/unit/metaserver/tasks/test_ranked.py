@@ -22,10 +22,6 @@ def pairs(*sent: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=False)) for values in sent]
 
 
-def messages(report: Report) -> list[str]:
-    return [str(problem) for problem in report.problems]
-
-
 RELEASE = FakeVocabulary.ruling(
     {
         "Q1": Ruling("P1", "Q1 was merged into P1"),
@@ -78,7 +74,7 @@ def test_hits_are_ranked_once_each_and_what_is_dropped_is_named(sent, kept, told
     task = IPT if "dbid_a" in sent[0] else INT
     report = Report()
     assert task.check(sent, report, RELEASE) == kept
-    assert messages(report) == [f"{task.key}{one}" for one in told]
+    assert [str(problem) for problem in report.problems] == [f"{task.key}{one}" for one in told]
     assert report.hits_sent == len(sent)
 
 

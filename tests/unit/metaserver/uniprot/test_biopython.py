@@ -43,7 +43,8 @@ def test_every_entry_is_read_as_biopython_reads_it(records):
         assert [entry.accession, *entry.secondaries] == record.accessions
         assert [str(entry.taxon)] == record.taxonomy_id
         genes = {name for gene in record.gene_name for name in named(gene)}
-        full = re.findall(r"(?:Full|Short|INN|CD_antigen)=([^;]+)", own_part(record.description))
+        own_part = re.split(r"(?:Contains|Includes):", record.description)[0]
+        full = re.findall(r"(?:Full|Short|INN|CD_antigen)=([^;]+)", own_part)
         described = {re.sub(r"\s*\{[^}]*\}", "", name) for name in full}
         assert set(entry.names) == genes | described
 
@@ -51,10 +52,6 @@ def test_every_entry_is_read_as_biopython_reads_it(records):
 def named(gene: dict) -> list[str]:
     names = [gene.get("Name", ""), *gene.get("Synonyms", [])]
     return [re.sub(r"\s*\{[^}]*\}", "", name).strip() for name in names if name]
-
-
-def own_part(description: str) -> str:
-    return re.split(r"(?:Contains|Includes):", description)[0]
 
 
 def test_every_accession_gets_the_verdict_that_its_entries_imply(records, release):

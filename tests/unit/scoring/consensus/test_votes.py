@@ -36,11 +36,8 @@ def test_servers_left_out_might_as_well_not_have_answered(given: Answers, kept: 
 
 def test_articles_and_cutoffs() -> None:
     hits = {"x": [Hit("P2", 5, 0.2), Hit("P1", 2, 0.6)], "y": []}
-    votes = Votes.of(
-        {"b": hits, "a": {"y": [Hit("P9", 1, 0.5)]}},
-        ["x", "y", "z"],
-        gold={"x": frozenset({"P2"}), "y": frozenset({"P1"})},
-    )
+    gold = {"x": frozenset({"P2"}), "y": frozenset({"P1"})}
+    votes = Votes.of({"b": hits, "a": {"y": [Hit("P9", 1, 0.5)]}}, ["x", "y", "z"], gold=gold)
     assert votes.answered.tolist() == [[False, True], [True, True], [False, False]]
     assert [votes.place.tolist(), votes.scaled.tolist()] == [[1, 2, 1], [1, 0, 1]]
     assert votes.items == ["P1", "P2", "P9"]

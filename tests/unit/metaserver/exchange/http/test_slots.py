@@ -14,16 +14,12 @@ from metaserver.exchange.http.slots import ServerSlots, SlotUse
 LANE, TEST, REQUEST = SlotUse
 
 
-def server(concurrency: int = 1) -> Server:
-    return Server(name=ServerName("a"), url="http://a/", concurrency=concurrency)
-
-
 class Line:
     """Calls that wait for slots, in order, and leave them when they are let go."""
 
     def __init__(self, concurrency: int = 1) -> None:
         self.slots = ServerSlots()
-        self.server = server(concurrency)
+        self.server = Server(name=ServerName("a"), url="http://a/", concurrency=concurrency)
         self.begun: list[SlotUse] = []
         self.calls: list[tuple[SlotUse, asyncio.Task[None], asyncio.Event]] = []
 

@@ -149,11 +149,8 @@ def test_figures_go_to_those_who_see_the_row_and_the_brief_slots_to_all():
     page.rows = {"s-a": row("1", log=made), "s-b": row("1", log=made)}
     channel = Channel(page.render)
     first = data(channel.frame.event(0, frozenset({"s-a", "s-none"}), first=True))
-    assert first == news(
-        lists={"rows": ["a"]},
-        brief={"s-a": {"state": "up"}, "s-b": {"state": "up"}},
-        drawn={"s-a": "<tr>up 1"},
-    )
+    brief = {"s-a": {"state": "up"}, "s-b": {"state": "up"}}
+    assert first == news(lists={"rows": ["a"]}, brief=brief, drawn={"s-a": "<tr>up 1"})
     assert made == [("1", "drawn")]
     page.rows |= {"s-a": row("2", log=made), "s-b": row("2", "down", log=made)}
     channel.refresh()
