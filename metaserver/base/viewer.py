@@ -7,6 +7,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
@@ -35,10 +36,28 @@ ANYBODY = Viewer()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Person:
+    """A person with an account. `email` was verified; empty: its provider says none."""
+
+    id: int
+    email: str = ""
+    name: str = ""
+    orcid: str = ""
+    created_at: float = 0.0
+
+    @property
+    def shown(self) -> str:
+        """The name on pages."""
+        return self.name or self.email or f"person {self.id}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Token:
     """A stored token, without the token itself. Times are Unix seconds.
 
-    `parent` is the issuing token's id; None if issued at the command line.
+    `parent` is the issuing token's id; None if issued at the command line. A token with a `person`
+    is a membership: its secret is nobody's, and only the sessions of that person use it. `owner`:
+    the person also decides who belongs to the team.
     """
 
     id: int
@@ -51,10 +70,17 @@ class Token:
     used_at: float | None = None
     revoked_at: float | None = None
     parent: int | None = None
+    person: int | None = None
+    owner: bool = False
 
     @property
     def bearer(self) -> str:
-        """The token holder's name in the audit log: "team blue", "organiser ana"."""
+        """The token holder's name in the audit log: "team blue", "organiser ana", "person 7 Ana,
+        team blue".
+        """
+        if self.person is not None:
+            capacity = f"team {self.team}" if self.role is Role.TEAM else self.role.value
+            return f"{person_name(self.person, self.label)}, {capacity}"
         if self.role is Role.TEAM:
             return f"team {self.team}"
         return f"{self.role} {self.label}".strip()
@@ -62,12 +88,57 @@ class Token:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
-    """A signed-in browser; its forms carry `csrf`, its cookie is not stored."""
+    """A signed-in browser; its forms carry `csrf`, its cookie is not stored.
 
-    token: Token
+    A person's session has the token of the membership that the person acts by, or none.
+    """
+
+    token: Token | None
     csrf: str
     created_at: float
     expires_at: float
+    person: Person | None = None
+
+
+def person_name(id_: int, name: str) -> str:
+    """Return a person's name in the audit log: it begins with an id, which outlives the name."""
+    return f"person {id_} {name}".rstrip()
+
+
+class PersonLinkKind(StrEnum):
+    """The purpose of a person's one-time link."""
+
+    SIGN_IN = "sign-in"  # from a mail, in the browser that asked for it
+    PROVIDER = "provider"  # the way to an OpenID Connect provider and back
+    INVITATION = "invitation"  # to a team, or to a role
+
+
+PERSON_LINK_SECONDS: Mapping[PersonLinkKind, float] = {
+    PersonLinkKind.SIGN_IN: 900.0,
+    PersonLinkKind.PROVIDER: 900.0,
+    PersonLinkKind.INVITATION: 14 * 86_400.0,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PersonLink:
+    """A person's one-time link, without its secret. Times are Unix seconds.
+
+    `role`, `team` and `owner` are what an invitation gives.
+    """
+
+    id: int
+    kind: PersonLinkKind
+    email: str
+    created_at: float
+    expires_at: float
+    role: Role | None = None
+    team: TeamName | None = None
+    team_id: int | None = None
+    owner: bool = False
+    tries: int = 0
+    mail_due: bool = False
+    failures: int = 0
 
 
 # -- anonymous names for a phase's teams and runs --------------------------------------------------

@@ -25,6 +25,7 @@ from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import Keyring
 from metaserver.exchange.http.guard import AddressGuard
 from metaserver.operations.context import HubContext, JobParts, NoticeParts, PhaseParts, ServerParts
+from metaserver.operations.sign_ins import SignInCounts
 from metaserver.operations.sign_ups import SignUpCounts
 from metaserver.operations.uploads import FileReads
 from metaserver.phases.alerting import AlertSender
@@ -138,6 +139,7 @@ async def open_hub(
             AggregateKeeper(scheduler.phases.values, writes=lambda: leader.leads),
             ScoreCurves(store),
             SignUpCounts(clock),
+            SignInCounts(clock),
             FileReads(clock),
         ):
             hub.add(part)

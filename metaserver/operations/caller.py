@@ -10,7 +10,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import TeamName
 from metaserver.base.states import ALLOWED, Role
-from metaserver.base.viewer import Viewer
+from metaserver.base.viewer import Person, Viewer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class Caller:
 
     `role` None is a caller without a token. `team` is set only for teams. `name` is the caller's
     name in the audit log: "team blue", "organiser ana", "clock". `workbench` None: work in threads
-    is not bounded.
+    is not bounded. `person` is set in the sessions of a person; `owner`: the person owns the team.
     """
 
     role: Role | None = None
@@ -40,6 +40,8 @@ class Caller:
     request_id: str = ""
     origin: Hashable = ""  # the network address that counts for limits
     site: str = ""  # https://HOST as its request names the hub: for what it alone is shown
+    person: Person | None = None
+    owner: bool = False
     workbench: Workbench | None = field(default=None, compare=False, repr=False)
 
     async def aside(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -71,10 +73,21 @@ class Caller:
         if role is None or self.may_act_as(role):
             return
         if self.role is None:
+            if self.person is not None:
+                raise RefusedError(
+                    Refusal.NOT_YOURS, "choose first which of your teams you act for"
+                )
             raise RefusedError(Refusal.TOKEN, "an API token is needed: ask an organiser for one")
         raise RefusedError(
             Refusal.NOT_YOURS, f"needs a token of role {role}; this one has role {self.role}"
         )
+
+    def require_person(self) -> Person:
+        """Return the person who asks; `RefusedError` for a program or a stranger."""
+        if self.person is None:
+            message = "sign in as a person, by mail or a provider: a token is no person"
+            raise RefusedError(Refusal.TOKEN if self.role is None else Refusal.NOT_YOURS, message)
+        return self.person
 
     def require_team(self, team: TeamName | None) -> None:
         """Raise `RefusedError` unless the caller is an organiser or of this team.

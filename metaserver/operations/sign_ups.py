@@ -43,7 +43,7 @@ from metaserver.operations.fields import (
 from metaserver.operations.recent import RecentCounts
 from metaserver.operations.table import operation
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS, canonical
-from metaserver.store import sign_ups, teams
+from metaserver.store import people, sign_ups, teams
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tokens import digest
 
@@ -103,9 +103,13 @@ class NewSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class SignUpAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a sign-up: the same for every address."""
+    """The answer to a sign-up: the same for every address.
+
+    A person who is signed in with the address has confirmed it: `secret` is that of the link.
+    """
 
     message: str
+    secret: str = ""
 
 
 class OneSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -154,12 +158,14 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
     The answer is the same for every address.
     """
     challenge = await seen_challenge(hub, caller, request.challenge)
-    site = _site(caller.origin)
+    site = network_of(caller.origin)
     if wait := hub.part(SignUpCounts).take(site):
         message = f"too many sign-ups from here: try again in {wait / 60:.0f} min"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
     _require_open(challenge, request)
     now, mailbox = hub.clock(), canonical(request.email)
+    person, secret = caller.person, ""
+    own = person is not None and bool(person.email) and person.email == request.email
     async with hub.store.writing() as connection:
         await sign_ups.purge(connection, now, KEPT)
         key = await digest_key(connection)
@@ -169,7 +175,7 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
             connection, tuple(SignUpState), mailbox=mailbox, since=now - DAY
         )
         if count < OF_ADDRESS:
-            await sign_ups.add(
+            sign_up = await sign_ups.add(
                 connection,
                 challenge.id,
                 now,
@@ -181,13 +187,16 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
                 terms_version=challenge.page.terms_version,
                 origin=origin,
                 code=digest(request.code) if request.code else None,
-                mail_due=hub.notices.sign_ups.able,
+                mail_due=hub.notices.sign_ups.able and not own,
             )
+            if own:
+                new = await sign_ups.make_link(connection, sign_up, LinkKind.CONFIRM, now)
+                secret = new.secret
     hub.notices.sign_ups.wake()
-    return SignUpAnswer(message=_words(able=hub.notices.sign_ups.able))
+    return SignUpAnswer(message=_words(able=hub.notices.sign_ups.able), secret=secret)
 
 
-def _site(origin: Hashable) -> str:
+def network_of(origin: Hashable) -> str:
     """Return an origin's network that one party may have: for IPv6 a /48 (RFC 6177)."""
     try:
         network = ip_network(str(origin))
@@ -389,6 +398,9 @@ async def let_in(
         mail_at=None,
         failures=0,
     )
+    person = await people.of_address(connection, sign_up.email)
+    if person is not None:
+        await people.claim(connection, person, now)
 
 
 async def _known(connection: AsyncConnection, sign_up: int) -> SignUp:

@@ -79,7 +79,8 @@ class TokenQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A token without its secret; times are Unix seconds.
 
-    `parent` is the id of the token that it was created with, if the caller may see that.
+    `parent` is the id of the token that it was created with, if the caller may see that. `person`
+    is the id of the person whose membership it is: `memberships` changes and ends it.
     """
 
     id: int
@@ -91,6 +92,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     used_at: float | None
     revoked_at: float | None
     parent: int | None
+    person: int | None = None
 
     @classmethod
     def of(cls, token: Token, ids: Container[int | None]) -> TokenDetail:
@@ -105,6 +107,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
             used_at=token.used_at,
             revoked_at=token.revoked_at,
             parent=token.parent if token.parent in ids else None,
+            person=token.person,
         )
 
 
@@ -201,6 +204,9 @@ async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None
         token = await tokens.get(connection, request.id)
         if token is None or not caller.viewer.owns(token.team):
             raise RefusedError(Refusal.UNKNOWN, f"there is no token {request.id}", field="id")
+        if token.person is not None:
+            message = f"token {request.id} is a person's membership: end that"
+            raise RefusedError(Refusal.STATE, message, field="id")
         revoked = await tokens.revoke(
             connection, request.id, hub.clock(), made_with_it=request.made_with_it
         )

@@ -1,4 +1,4 @@
-"""E-mail by SMTP and signed webhooks: the senders, and the one-time links of sign-ups.
+"""E-mail by SMTP and signed webhooks: the senders, and the one-time links in mail.
 
 The words of a message may be anybody's, and so may be the address that it goes to. So nothing here
 reads them as headers: an address is plain, a subject always encoded, the recipient an argument.
@@ -30,9 +30,10 @@ import msgspec
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import UnavailableError
 from metaserver.base.phases import DAY, LINK_SECONDS, NEXT_LINK, LinkKind, SignUp, link_path
+from metaserver.base.viewer import PersonLink, PersonLinkKind
 from metaserver.config import NoticeSettings, Settings
 from metaserver.exchange.http.client import HttpClient
-from metaserver.store import sign_ups
+from metaserver.store import people, sign_ups
 from metaserver.store.store import Store
 
 SMTP_SECONDS = 30.0
@@ -155,6 +156,35 @@ Whoever opens it acts for your team: do not pass it on.
 """,
 }
 
+PERSON_PATHS = {
+    PersonLinkKind.SIGN_IN: "/signin/link/",
+    PersonLinkKind.INVITATION: "/invitations/",
+}
+PERSON_SUBJECTS = {
+    PersonLinkKind.SIGN_IN: "Sign in to the Meta-Server",
+    PersonLinkKind.INVITATION: "An invitation {to}",
+}
+PERSON_TEXTS = {
+    PersonLinkKind.SIGN_IN: """Somebody, we hope you, wants to sign in with this address.
+Open this in the browser that asked:
+
+{link}
+
+Or type this code there: {code}
+
+Both are good for 15 minutes, and once.
+If it was not you, ignore this message, and give the code to nobody.
+""",
+    PersonLinkKind.INVITATION: """You are invited {to}.
+Accept it here:
+
+{link}
+
+The link is good for 14 days, and once. Whoever opens it can accept: do not pass it on.
+If you do not want to, ignore this message.
+""",
+}
+
 log = logging.getLogger(__name__)
 
 
@@ -202,9 +232,45 @@ class SignUpMailer:
         at = self._clock() if at is None else at
         async with self._store.reading() as connection:
             due = await sign_ups.due(connection, at)
+            people_due = await people.due(connection, self._clock(), at)
+        for link in people_due:  # somebody is waiting
+            if not await run_uncancelled(self._send_person(link)):
+                return
         for sign_up in due:
             if not await run_uncancelled(self._send(sign_up, at)):
                 break
+
+    async def _send_person(self, link: PersonLink) -> bool:
+        """Send a person's link; return whether the SMTP server could be reached."""
+        async with self._store.writing() as connection:
+            new = await people.make_secret(connection, link.id)
+        to = f"to team {link.team}" if link.team else f"to be {link.role} of this hub"
+        values = {
+            "link": self._settings.web.url.rstrip("/") + PERSON_PATHS[link.kind] + new.secret,
+            "code": f"{new.code[:4]} {new.code[4:]}",
+            "to": to,
+        }
+        subject = PERSON_SUBJECTS[link.kind].format(**values)
+        text = PERSON_TEXTS[link.kind].format(**values)
+        what = f"{link.kind} {link.id}"
+        reached, wait = await self._deliver(link.email, subject, text, what, link.failures)
+        later = {} if wait is None else {"mail_at": wait, "failures": link.failures + 1}
+        async with self._store.writing() as connection:
+            await people.mailed(connection, link.id, **later or {"mail_due": False})
+        return reached
+
+    async def _deliver(
+        self, to: str, subject: str, text: str, what: str, failures: int
+    ) -> tuple[bool, float | None]:
+        """Send an e-mail; return whether the server could be reached, and when to try again."""
+        try:
+            await asyncio.to_thread(send_mail, self._settings.notices, to, subject, text)
+        except Exception as error:  # anybody may have written it: the others are sent all the same
+            log.warning("the mail of %s could not be sent: %r", what, error)
+            reached = isinstance(error, smtplib.SMTPException) or not isinstance(error, OSError)
+            wait = min(MOST_SECONDS, AGAIN_SECONDS * 2.0 ** min(failures, 10))
+            return reached, self._clock() + wait
+        return True, None
 
     async def _send(self, sign_up: SignUp, at: float) -> bool:
         """Send an e-mail; return whether the SMTP server could be reached."""
@@ -213,25 +279,18 @@ class SignUpMailer:
             if not await sign_ups.is_due(connection, sign_up.id, at):
                 return True  # an organiser has handed a link out meanwhile
             link = await sign_ups.make_link(connection, sign_up.id, kind, self._clock())
-        reached = True
-        try:
-            subject, text = self._message(sign_up, kind, link.secret)
-            await asyncio.to_thread(send_mail, self._settings.notices, sign_up.email, subject, text)
-        except Exception as error:  # anybody may have written it: the others are sent all the same
-            log.warning("the mail of sign-up %d could not be sent: %r", sign_up.id, error)
-            reached = isinstance(error, smtplib.SMTPException) or not isinstance(error, OSError)
-            wait = min(MOST_SECONDS, AGAIN_SECONDS * 2.0 ** min(sign_up.failures, 10))
-            values: dict[str, object] = {
-                "failures": sign_up.failures + 1,
-                "mail_at": self._clock() + wait,
-            }
-        else:
-            values = {
-                "mail_due": False,
-                "mailed_at": self._clock(),
-                "mail_at": None,
-                "failures": 0,
-            }
+        subject, text = self._message(sign_up, kind, link.secret)
+        reached, wait = await self._deliver(
+            sign_up.email, subject, text, f"sign-up {sign_up.id}", sign_up.failures
+        )
+        values: dict[str, object] = {
+            "mail_due": False,
+            "mailed_at": self._clock(),
+            "mail_at": None,
+            "failures": 0,
+        }
+        if wait is not None:
+            values = {"failures": sign_up.failures + 1, "mail_at": wait}
         async with self._store.writing() as connection:
             await sign_ups.mailed(connection, sign_up, **values)
         return reached

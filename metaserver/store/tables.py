@@ -161,6 +161,48 @@ one_time_links = sa.Table(
     sa.Column("tries", sa.Integer, nullable=False, server_default=sa.text("0")),
 )
 
+persons = sa.Table(
+    "persons",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("email", sa.String, nullable=False),  # verified, as it was written; empty: none
+    sa.Column("address", sa.String, unique=True),  # the same in small letters
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("orcid", sa.String(19), nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
+identities = sa.Table(
+    "identities",
+    metadata,
+    sa.Column("issuer", sa.String, primary_key=True),  # an OpenID Connect provider
+    sa.Column("subject", sa.String, primary_key=True),
+    sa.Column("person_id", sa.ForeignKey("persons.id"), nullable=False, index=True),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
+person_links = sa.Table(
+    "person_links",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.String(16), nullable=False),  # `people.PersonLinkKind`
+    sa.Column("email", sa.String, nullable=False),  # empty: the link is handed out
+    sa.Column("mailbox", sa.String, nullable=False, index=True),  # `mail.canonical` of it
+    sa.Column("digest", sa.String(64), unique=True),  # SHA-256; none: not made yet
+    sa.Column("code", sa.String(64)),  # SHA-256 of the code that may be typed instead
+    sa.Column("browser", sa.String(64), index=True),  # SHA-256 of the cookie that it is bound to
+    sa.Column("role", sa.String(16)),  # that an invitation gives
+    sa.Column("team_id", sa.ForeignKey("teams.id"), index=True),
+    sa.Column("owner", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False),
+    sa.Column("used_at", sa.Double),
+    sa.Column("tries", sa.Integer, nullable=False, server_default=sa.text("0")),  # wrong codes
+    sa.Column("mail_due", sa.Boolean, nullable=False),
+    sa.Column("mail_at", sa.Double),  # not before then: an earlier delivery failed
+    sa.Column("failures", sa.Integer, nullable=False, server_default=sa.text("0")),
+)
+
 tokens = sa.Table(
     "tokens",
     metadata,
@@ -176,6 +218,8 @@ tokens = sa.Table(
     sa.Column("used_at", sa.Double),
     sa.Column("revoked_at", sa.Double),
     sa.Column("parent_id", sa.ForeignKey("tokens.id"), index=True),  # it was made with this one
+    sa.Column("person_id", sa.ForeignKey("persons.id"), index=True),  # whose membership it is
+    sa.Column("owner", sa.Boolean, nullable=False, server_default=sa.false()),  # of its team
 )
 
 hub_keys = sa.Table(
@@ -215,7 +259,9 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("digest", sa.String(64), primary_key=True),  # SHA-256 of the cookie's value
-    sa.Column("token_id", sa.ForeignKey("tokens.id"), nullable=False),
+    # None: a person who acts by no membership.
+    sa.Column("token_id", sa.ForeignKey("tokens.id")),
+    sa.Column("person_id", sa.ForeignKey("persons.id"), index=True),
     sa.Column("csrf", sa.String(64), nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("expires_at", sa.Double, nullable=False),

@@ -18,9 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
-from metaserver.base.viewer import Session, Token
+from metaserver.base.viewer import Person, Session, Token
 from metaserver.store.database import insert
-from metaserver.store.tables import sessions, teams, tokens
+from metaserver.store.tables import persons, sessions, teams, tokens
 
 PREFIX = "bcms_"
 FORM = re.compile(rf"{PREFIX}[{''.join(role[0] for role in Role)}][A-Za-z0-9_-]{{43}}")
@@ -43,6 +43,8 @@ async def issue(
     team_id: int | None = None,
     expires_at: float | None = None,
     parent: int | None = None,
+    person: int | None = None,
+    owner: bool = False,
 ) -> tuple[int, str]:
     """Issue a token; return its id and the token itself, which cannot be shown again.
 
@@ -57,6 +59,8 @@ async def issue(
         "created_at": time.time(),
         "expires_at": expires_at,
         "parent_id": parent,
+        "person_id": person,
+        "owner": owner,
     }
     return await insert(connection, tokens, row), secret
 
@@ -110,8 +114,9 @@ async def list_valid(
 
 
 async def count(connection: AsyncConnection, team_id: int | None, now: float) -> int:
-    """Return the number of a team's valid tokens (None: without a team)."""
-    query = _tokens().where(tokens.c.team_id.is_not_distinct_from(team_id), _is_valid(now))
+    """Return the number of a team's valid tokens (None: without a team), without memberships."""
+    of_team = tokens.c.team_id.is_not_distinct_from(team_id)
+    query = _tokens().where(of_team, tokens.c.person_id.is_(None), _is_valid(now))
     counted = sa.select(sa.func.count()).select_from(query.subquery())
     return int((await connection.execute(counted)).scalar_one())
 
@@ -132,7 +137,7 @@ async def revoke(
     """Revoke a token and end the sessions that began with it; return the ids revoked.
 
     `made_with_it` also revokes all tokens issued with it, directly or not, even if it is revoked
-    already.
+    already. A person stays signed in, and acts by no membership.
     """
     ids = _family(token_id) if made_with_it else [token_id]
     revoked = await connection.execute(
@@ -142,7 +147,10 @@ async def revoke(
         .returning(tokens.c.id)
     )
     revoked_ids = sorted(revoked.scalars())
-    await connection.execute(sa.delete(sessions).where(sessions.c.token_id.in_(ids)))
+    theirs = sessions.c.token_id.in_(ids)
+    alone = sa.and_(theirs, sessions.c.person_id.is_(None))
+    await connection.execute(sa.delete(sessions).where(alone))
+    await connection.execute(sa.update(sessions).where(theirs).values(token_id=None))
     return revoked_ids
 
 
@@ -157,21 +165,28 @@ def _family(token_id: int) -> sa.Select[Any]:
 
 
 async def begin_session(
-    connection: AsyncConnection, token: Token, now: float, seconds: float
+    connection: AsyncConnection,
+    token: Token | None,
+    now: float,
+    seconds: float,
+    person: Person | None = None,
 ) -> tuple[str, Session]:
     """Begin a session; return its cookie's value, which is always new, and the session."""
     cookie = secrets.token_urlsafe(32)
-    ends = now + seconds
+    ends = last_moment(token, now + seconds)
+    assert ends is not None
     session = Session(
         token=token,
         csrf=secrets.token_urlsafe(32),
         created_at=now,
-        expires_at=ends if token.expires_at is None else min(ends, token.expires_at),
+        expires_at=ends,
+        person=person,
     )
     await connection.execute(
         sa.insert(sessions).values(
             digest=digest(cookie),
-            token_id=token.id,
+            token_id=None if token is None else token.id,
+            person_id=None if person is None else person.id,
             csrf=session.csrf,
             created_at=now,
             expires_at=session.expires_at,
@@ -181,19 +196,50 @@ async def begin_session(
 
 
 async def find_session(connection: AsyncConnection, cookie: str, now: float) -> Session | None:
-    """Return a cookie's session; None unless it and its token are valid."""
+    """Return a cookie's session; None unless it and its token are valid.
+
+    A person's session holds without a valid membership too; it then has no token.
+    """
     query = (
-        _tokens()
-        .join(sessions, sessions.c.token_id == tokens.c.id)
-        .add_columns(
-            sessions.c.csrf, sessions.c.created_at.label("begun"), sessions.c.expires_at.label("to")
+        sa.select(
+            tokens,
+            teams.c.name.label("team"),
+            sessions.c.csrf,
+            sessions.c.created_at.label("begun"),
+            sessions.c.expires_at.label("to"),
+            *(column.label(f"of_{column.name}") for column in persons.c),
+            _is_valid(now).label("valid"),
         )
-        .where(sessions.c.digest == digest(cookie), sessions.c.expires_at > now, _is_valid(now))
+        .select_from(
+            sessions.outerjoin(tokens, tokens.c.id == sessions.c.token_id)
+            .outerjoin(teams, teams.c.id == tokens.c.team_id)
+            .outerjoin(persons, persons.c.id == sessions.c.person_id)
+        )
+        .where(
+            sessions.c.digest == digest(cookie),
+            sessions.c.expires_at > now,
+            sa.or_(sa.and_(tokens.c.id.is_not(None), _is_valid(now)), persons.c.id.is_not(None)),
+        )
     )
     row = (await connection.execute(query)).first()
     if row is None:
         return None
-    return Session(token=_token(row), csrf=row.csrf, created_at=row.begun, expires_at=row.to)
+    person = None
+    if row.of_id is not None:
+        person = Person(
+            id=row.of_id,
+            email=row.of_email,
+            name=row.of_name,
+            orcid=row.of_orcid,
+            created_at=row.of_created_at,
+        )
+    return Session(
+        token=_token(row) if row.id is not None and row.valid else None,
+        csrf=row.csrf,
+        created_at=row.begun,
+        expires_at=row.to,
+        person=person,
+    )
 
 
 async def end_session(connection: AsyncConnection, cookie: str) -> None:
@@ -204,6 +250,25 @@ async def end_session(connection: AsyncConnection, cookie: str) -> None:
 async def purge_sessions(connection: AsyncConnection, now: float) -> None:
     """Delete the expired sessions."""
     await connection.execute(sa.delete(sessions).where(sessions.c.expires_at <= now))
+
+
+async def memberships(
+    connection: AsyncConnection,
+    now: float,
+    *,
+    person_id: int | None = None,
+    team_id: int | None = None,
+) -> Sequence[Token]:
+    """Return the valid memberships of a person, of a team, or all, the last used first."""
+    query = _tokens().where(tokens.c.person_id.is_not(None), _is_valid(now))
+    if person_id is not None:
+        query = query.where(tokens.c.person_id == person_id)
+    if team_id is not None:
+        query = query.where(tokens.c.team_id == team_id)
+    used = sa.func.coalesce(tokens.c.used_at, 0.0)
+    return [
+        _token(row) for row in await connection.execute(query.order_by(used.desc(), tokens.c.id))
+    ]
 
 
 def _tokens() -> sa.Select[Any]:
@@ -232,4 +297,6 @@ def _token(row: sa.Row[Any]) -> Token:
         used_at=row.used_at,
         revoked_at=row.revoked_at,
         parent=row.parent_id,
+        person=row.person_id,
+        owner=row.owner,
     )

@@ -10,11 +10,13 @@ from aiohttp.typedefs import Handler, Middleware
 from metaserver.operations.callbacks import Callbacks
 from metaserver.operations.context import HubContext
 from metaserver.operations.sessions import Sessions
+from metaserver.operations.sign_ins import SignIns
 from metaserver.operations.table import Operation
 from metaserver.web.access import auth
 from metaserver.web.access.auth import UNCOUNTED
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import error_pages, without_slash
+from metaserver.web.access.person_signin import PersonSignIn
 from metaserver.web.access.signin import SignIn
 from metaserver.web.api.callbacks_api import CallbackApi, callback_errors
 from metaserver.web.api.json_api import Api, api_errors
@@ -22,6 +24,7 @@ from metaserver.web.api.openapi import Document
 from metaserver.web.api.reference import ReferencePages
 from metaserver.web.api.xmlrpc_api import Rpc, rpc_faults
 from metaserver.web.organise import OrganiserPages
+from metaserver.web.public.account import AccountPages
 from metaserver.web.public.open_pages import mount_open_pages
 from metaserver.web.public.sign_up import SignUpPages
 from metaserver.web.team import TeamConsole
@@ -67,10 +70,13 @@ def make_service_app(
     app.add_routes(CallbackApi(callbacks=Callbacks.of(hub)).routes())
     app.add_routes(ReferencePages(operations=operations, rpc=rpc, templates=templates).routes())
     sign_in = SignIn(gate=gate, templates=templates)
-    app.add_routes(sign_in.routes())
+    entrance = PersonSignIn(sign_in=sign_in, people=SignIns(hub))
+    gate.ways = entrance.ways()
+    app.add_routes([*sign_in.routes(), *entrance.routes()])
     mount_open_pages(app, hub, templates, assets, slices)
     console = open_console(app, hub, templates)
-    app.add_routes(SignUpPages(console=console, sign_in=sign_in).routes())
+    app.add_routes(SignUpPages(console=console, sign_in=sign_in, entrance=entrance).routes())
+    app.add_routes(AccountPages(console=console, entrance=entrance).routes())
     app.add_routes(TeamConsole(console=console).routes())
     OrganiserPages(console=console).mount(app)
     for one in slices:

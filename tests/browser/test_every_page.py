@@ -43,7 +43,8 @@ OPEN = {
 }  # fmt: skip
 TEAM = {
     "results": "/team", "servers": "/team/servers", "upload": "/team/upload",
-    "registration": "/team/register", "tokens": "/team/tokens", "settings": "/team/settings",
+    "registration": "/team/register", "members": "/team/members",
+    "tokens": "/team/tokens", "settings": "/team/settings",
     "snippets": "/team/snippets", "methods": "/team/methods",
     "method": "/team/methods/test/blue-1", "method, over": "/team/methods/over/blue-1",
     "server": "/team/servers/blue-1", "server, long name": f"/team/servers/{LONG}",
@@ -69,7 +70,7 @@ ORGANISER = {
     "gold": "/organise/phases/test/gold/ACT", "corpora": "/organise/corpora",
     "corpus": "/organise/corpora/demo", "teams": "/organise/teams",
     "team": "/organise/teams/blue", "team, retired": "/organise/teams/blue/retire",
-    "tokens": "/organise/tokens", "servers": "/organise/servers",
+    "people": "/organise/people", "tokens": "/organise/tokens", "servers": "/organise/servers",
     "servers, none": "/organise/servers?state=down",
     "suspension": "/organise/servers/blue-1/suspend?phase=test",
     "requeue": "/organise/servers/blue-1/requeue?phase=test", "uploads": "/organise/uploads",

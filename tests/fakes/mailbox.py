@@ -52,7 +52,7 @@ class Mailbox:
 
     def link(self, number: int = -1) -> str:
         """Return the path of the link in a message."""
-        found = re.search(r"https?://[^/]+(/sign-up/link/\S+)", self.text(number))
+        found = re.search(r"https?://[^/]+(/(?:sign|inv)\S+/\S+)", self.text(number))
         assert found, self.text(number)
         return found[1]
 

@@ -29,7 +29,7 @@ from aiohttp.typedefs import Handler, Middleware
 from metaserver.base.communications import CallingServer
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
-from metaserver.base.viewer import Session, Token
+from metaserver.base.viewer import Person, Session, Token, person_name
 from metaserver.config import WebSettings
 from metaserver.operations.caller import Caller
 from metaserver.operations.sessions import Sessions
@@ -54,7 +54,7 @@ from metaserver.web.access.throttle import (
     Slot,
     Slots,
 )
-from metaserver.web.access.visitor import VISITOR, Visitor, caller_of, remember
+from metaserver.web.access.visitor import VISITOR, Visitor, Ways, caller_of, remember
 
 log = logging.getLogger(__name__)
 
@@ -128,6 +128,7 @@ class Gate:
         self.settings = settings
         self.now = now
         self.work = work
+        self.ways = Ways()
         self.proxies = Proxies(settings.trusted_proxies)
         self._tokens = Allowances(settings.requests_a_minute, clock=clock, sharers=sharers)
         anonymous = settings.anonymous_requests_a_minute
@@ -374,6 +375,9 @@ async def _answered(request: web.Request, handler: Handler, visitor: Visitor) ->
             await _check_sent_by_page(request, visitor.session)
         return await handler(request)
     except RefusedError as error:
+        undecided = visitor.caller.person is not None and visitor.caller.role is None
+        if undecided and error.refusal is Refusal.NOT_YOURS and _is_read(request):
+            raise web.HTTPSeeOther("/account") from error
         if not _is_page(request) or not (
             error.refusal is Refusal.TOKEN or isinstance(error, _OtherSessionError)
         ):
@@ -426,9 +430,25 @@ async def _recognised(request: web.Request, gate: Gate) -> Visitor:
     session = await gate.session(request, origin)
     if session is None:
         caller = Caller(request_id=request.get(REQUEST_ID, ""), origin=origin.key)
-        return Visitor(caller=caller, origin=origin, path=path)
-    caller = _caller(session.token, request, origin)
-    payer = _payer(session.token)
+        return Visitor(caller=caller, origin=origin, path=path, ways=gate.ways)
+    return visitor_of(session, request, origin, path)
+
+
+def visitor_of(session: Session, request: web.Request, origin: Origin, path: str = "/") -> Visitor:
+    """Return the visitor of a session."""
+    token, person = session.token, session.person
+    if token is not None:
+        caller, payer = _caller(token, request, origin, person), _payer(token)
+    else:
+        assert person is not None
+        caller = Caller(
+            name=person_name(person.id, person.name),
+            person=person,
+            site=site_of(request.host, secure=origin.secure),
+            request_id=request.get(REQUEST_ID, ""),
+            origin=origin.key,
+        )
+        payer = ("person", person.id)
     return Visitor(caller=caller, origin=origin, session=session, path=path, payer=payer)
 
 
@@ -437,7 +457,9 @@ def _payer(token: Token) -> Hashable:
     return ("token", token.id) if token.team_id is None else ("team", token.team_id)
 
 
-def _caller(token: Token, request: web.Request, origin: Origin) -> Caller:
+def _caller(
+    token: Token, request: web.Request, origin: Origin, person: Person | None = None
+) -> Caller:
     of_team = token.role is Role.TEAM
     return Caller(
         role=token.role,
@@ -448,6 +470,8 @@ def _caller(token: Token, request: web.Request, origin: Origin) -> Caller:
         site=site_of(request.host, secure=origin.secure),
         request_id=request.get(REQUEST_ID, ""),
         origin=origin.key,
+        person=person,
+        owner=person is not None and token.owner,
     )
 
 
@@ -491,6 +515,10 @@ def check_same_site(request: web.Request) -> None:
         raise RefusedError(Refusal.NOT_YOURS, "sent from a page of another site")
 
 
+def _is_read(request: web.Request) -> bool:
+    return request.method in SAFE and _is_page(request)
+
+
 def _is_page(request: web.Request) -> bool:
     accepted = request.headers.get(hdrs.ACCEPT, "")
     return not request.path.startswith(PROGRAMS) and "text/html" in accepted
@@ -498,5 +526,6 @@ def _is_page(request: web.Request) -> bool:
 
 async def _mark(request: web.Request, response: web.StreamResponse) -> None:
     response.headers[REQUEST_ID_HEADER] = request.get(REQUEST_ID, "")
-    if caller_of(request).role is not None:
+    caller = caller_of(request)
+    if caller.role is not None or caller.person is not None:
         response.headers[hdrs.CACHE_CONTROL] = "private, no-store"

@@ -84,7 +84,7 @@ def error_pages(templates: Templates) -> Middleware:
             if current and current.session:
                 return unsent_page(templates, error.unsent, error.message, error.refusal)
             headers = refusal_headers(error)
-            return sign_in_page(templates, "/", error.unsent, "", error.refusal, headers)
+            return sign_in_page(templates, "/", error.unsent, {}, error.refusal, headers)
         except RefusedError as error:
             response = _error_page(templates, request, error.refusal, str(error))
             response.headers.update(refusal_headers(error))
@@ -104,11 +104,14 @@ def sign_in_page(
     templates: Templates,
     after: str,
     unsent: Unsent | None = None,
-    wrong: str = "",
+    wrong: Mapping[str, str] = MappingProxyType({}),
     status: int = 200,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> web.Response:
-    """Answer with the form of a sign-in, which keeps another that was not sent."""
+    """Answer with the forms of a sign-in; that of tokens keeps another that was not sent.
+
+    `wrong` is what is wrong with a field, by its name.
+    """
     page = templates.page("signin.html", after=after, unsent=unsent, wrong=wrong)
     all_headers = {hdrs.CACHE_CONTROL: "no-store", **headers}
     return web.Response(text=page, status=status, content_type="text/html", headers=all_headers)

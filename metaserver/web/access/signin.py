@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from aiohttp import hdrs, web
 
 from metaserver.base.errors import RefusedError, UnavailableError
 from metaserver.base.viewer import Session, Token
-from metaserver.web.access.auth import Gate, check_same_site
+from metaserver.web.access.auth import Gate, check_same_site, visitor_of
 from metaserver.web.access.form_bodies import Form
 from metaserver.web.access.headers import refusal_headers, sign_in_page, unsent_page
 from metaserver.web.access.posted import KEPT_BYTES, Unsent, fields
@@ -44,8 +44,10 @@ class SignIn:
     async def ask(self, request: web.Request) -> web.Response:
         """Answer with the form, or redirect a viewer who is signed in already."""
         after = own_path(request.query.get("next", HOME))
-        if request[VISITOR].session is not None:
-            raise web.HTTPSeeOther(after)
+        visitor = request[VISITOR]
+        if visitor.session is not None:
+            undecided = visitor.caller.role is None and not after.startswith("/invitations/")
+            raise web.HTTPSeeOther("/account" if undecided else after)
         return sign_in_page(self.templates, after)
 
     async def begin(self, request: web.Request) -> web.Response:
@@ -59,21 +61,22 @@ class SignIn:
         secret = str(submitted.get("token", "")).strip()
         form = partial(sign_in_page, self.templates, after, unsent)
         if not secret:
-            return form(wrong="Enter your token.", status=422)
+            return form(wrong={"token": "Enter your token."}, status=422)
         try:
             token = await self.gate.signing_in(secret, request[VISITOR].origin)
         except RefusedError as error:
-            return form(in_words(error), error.refusal, refusal_headers(error))
+            wrong = {"token": in_words(error)}
+            return form(wrong, error.refusal, refusal_headers(error))
         try:
             cookie, session = await self._begin(request, token)
         except UnavailableError:
-            return form("The hub cannot keep sessions now: try again.", 503)
+            return form({"token": "The hub cannot keep sessions now: try again."}, 503)
         if unsent is None:
             response = web.Response(status=303, headers={hdrs.LOCATION: after})
         else:
-            remember(request, replace(request[VISITOR], session=session))
+            remember(request, visitor_of(session, request, request[VISITOR].origin))
             response = unsent_page(self.templates, unsent, "you are signed in now")
-        self._set_cookie(request, response, cookie)
+        self.set_cookie(request, response, cookie)
         return response
 
     async def enter(self, request: web.Request, secret: str) -> Callable[[web.Response], None]:
@@ -89,8 +92,8 @@ class SignIn:
             cookie, session = await self._begin(request, token)
         except (RefusedError, UnavailableError):
             return lambda _: None  # the page has the token, and a link to sign in with it
-        remember(request, replace(known, session=session))
-        return partial(self._set_cookie, request, cookie=cookie)
+        remember(request, visitor_of(session, request, known.origin))
+        return partial(self.set_cookie, request, cookie=cookie)
 
     async def end(self, request: web.Request) -> web.Response:
         """End the session. Without one there is nothing to do."""
@@ -113,7 +116,8 @@ class SignIn:
             request_id=visitor.caller.request_id,
         )
 
-    def _set_cookie(self, request: web.Request, response: web.Response, cookie: str) -> None:
+    def set_cookie(self, request: web.Request, response: web.Response, cookie: str) -> None:
+        """Give a browser the cookie of its new session."""
         origin = request[VISITOR].origin
         response.set_cookie(
             self.gate.cookie_name(origin),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiohttp import web
 
@@ -13,6 +13,17 @@ from metaserver.operations.caller import Caller
 from metaserver.web.access import csrf
 from metaserver.web.access.addresses import Origin
 from metaserver.web.public.source import VIEWER
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ways:
+    """The ways in which people sign in, beside tokens.
+
+    `providers` are pairs of a path and a label; `mail`: by a one-time link.
+    """
+
+    mail: bool = False
+    providers: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +40,7 @@ class Visitor:
     path: str = "/"  # to come back to after signing in
     payer: Hashable | None = None
     calls_back: bool = False
+    ways: Ways = field(default_factory=Ways)
 
     @property
     def csrf(self) -> str:

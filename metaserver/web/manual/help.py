@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 from metaserver.web.manual.library import PREFIX
 
 PAGES = {
+    "account": "security#people",
     "api": "interfaces",
     "articles": "web#articles",
     "challenge": "organisers#the-front-door",
@@ -21,6 +22,7 @@ PAGES = {
     "data": "organisers#data-for-teams",
     "error": "interfaces#errors",
     "home": "web#open-pages",
+    "invitation": "security#people",
     "leaderboard": "scoring#scores",
     "manual": "",
     "methods": "organisers#methods",
@@ -45,6 +47,7 @@ PAGES = {
     "organise_jobs": "organisers#jobs",
     "organise_machines": "machines#several-processes",
     "organise_new_phase": "organisers#plan-a-phase-delete-one",
+    "organise_people": "security#people",
     "organise_phase": "organisers#the-console",
     "organise_phase_edit": "organisers#plan-a-phase-delete-one",
     "organise_publish": "organisers#publish-the-results",
@@ -68,7 +71,9 @@ PAGES = {
     "sign_up_link": "security#sign-ups",
     "sign_up_token": "security#tokens",
     "sign_up_waits": "security#sign-ups",
-    "signin": "security#tokens",
+    "signin": "security#people",
+    "signin_code": "security#people",
+    "signin_link": "security#people",
     "unsent": "security#sessions-of-the-pages",
     "team": "teams#the-console",
     "team_attempt": "wire#what-happens-to-an-answer",
@@ -76,6 +81,7 @@ PAGES = {
     "team_callbacks": "protocols#becalm",
     "team_choice": "teams#the-console",
     "team_edit": "teams#the-console",
+    "team_members": "security#people",
     "team_method": "teams#describe-your-methods",
     "team_methods": "teams#describe-your-methods",
     "team_register": "protocols",

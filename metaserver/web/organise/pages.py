@@ -25,6 +25,7 @@ from metaserver.web.organise.teams import OrganiserTeamPages
 from metaserver.web.organise.texts import TextPages
 from metaserver.web.organise.tokens import OrganiserTokenPages
 from metaserver.web.organise.uploads import UploadPages
+from metaserver.web.team.members import MemberPages
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.live import LiveParts
 
@@ -60,6 +61,7 @@ class OrganiserPages:
             *GoldPages(console=console).routes(),
             *CorpusPages(console=console).routes(),
             *OrganiserTeamPages(console=console).routes(),
+            *MemberPages(console=console, of_hub=True).routes(),
             *OrganiserTokenPages(console=console).routes(),
             *OrganiserServerPages(console=console).routes(),
             *UploadPages(console=console).routes(),

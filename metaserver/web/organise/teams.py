@@ -72,7 +72,9 @@ class OrganiserTeamPages:
             status=form.status,
             teams=await self.console.ask(request, teams.list_, Nothing()),
             servers=Counter(server.team for server in registered if not server.retired),
-            tokens=Counter(token.team for token in issued if holds(token, now)),
+            tokens=Counter(
+                token.team for token in issued if token.person is None and holds(token, now)
+            ),
             path=team_path,
             form=form,
         )
@@ -93,7 +95,7 @@ class OrganiserTeamPages:
             status=form.status,
             team=team,
             path=team_path(team.team),
-            tokens=listed,
+            tokens=[token for token in listed if token.person is None],
             servers=[server for server in registered if server.team == team.team],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,

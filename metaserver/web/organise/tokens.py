@@ -66,7 +66,7 @@ class OrganiserTokenPages:
         return self.console.answer(
             "organise_tokens.html",
             status=refused.refusal if refused else form.status,
-            tokens=[token for token in listed if token.team is None],
+            tokens=[token for token in listed if token.team is None and token.person is None],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
             made=made_with(listed, self.console.hub.clock()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import LinkKind, SignUpMode, SignUpState, link_path
+from metaserver.base.viewer import Person
 from metaserver.operations import challenge_pages, sign_up_links, sign_ups
 from metaserver.operations.challenge_pages import ChallengeTexts
 from metaserver.operations.fields import OneChallenge
@@ -18,7 +19,9 @@ from metaserver.operations.sign_up_links import Confirmation, LinkDetail, OneLin
 from metaserver.operations.sign_ups import NewSignUp
 from metaserver.web.access.auth import check_same_site
 from metaserver.web.access.headers import refusal_headers
+from metaserver.web.access.person_signin import PersonSignIn
 from metaserver.web.access.posted import fields
+from metaserver.web.access.refusals import in_words
 from metaserver.web.access.signin import SignIn
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.console import ConsoleContext
@@ -35,6 +38,8 @@ WORDING = {
     "code": Wording(label="Invitation code", help="From the organisers."),
 }
 ASKED = ("team", "people", "email", "affiliation")
+OF_PERSON = ("team", "people", "affiliation")
+"""What a person who is signed in is asked for: the address is known, and confirmed."""
 CORRECTED = ("team", "people", "affiliation")
 
 
@@ -54,6 +59,7 @@ class SignUpPages:
 
     console: ConsoleContext
     sign_in: SignIn
+    entrance: PersonSignIn
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -68,14 +74,19 @@ class SignUpPages:
     async def ask(self, request: web.Request) -> web.Response:
         """Answer with the form."""
         texts = await self._texts(request)
-        return await self._ask(request, texts, self._asked(texts).form())
+        person = caller_of(request).person
+        values = {"people": person.name} if person else None
+        return await self._ask(request, texts, self._asked(request, texts).form(values))
 
     async def begin(self, request: web.Request) -> web.Response:
         """Sign a team up; say the same to everybody."""
         check_same_site(request)
         texts, submitted = await self._texts(request), await fields(request, FORM_BYTES)
-        form = self._asked(texts)
+        form = self._asked(request, texts)
         values = {**form.values(submitted), "challenge": texts.challenge}
+        person = caller_of(request).person
+        if person is not None and person.email:
+            values["email"] = person.email
         try:
             result = await tried(self.console.submit(request, sign_ups.begin, values))
         except RefusedError as error:
@@ -86,7 +97,24 @@ class SignUpPages:
             answer = await self._ask(request, texts, form.form(submitted, result), result.refusal)
             answer.headers.update(refusal_headers(result))
             return answer
+        if result.secret and person is not None:
+            return await self._begun(request, person, texts, form.form(submitted), result.secret)
         return self._answer("sign_up_done.html", c=texts, message=result.message)
+
+    async def _begun(
+        self, request: web.Request, person: Person, texts: ChallengeTexts, form: Form, secret: str
+    ) -> web.Response:
+        """Confirm the sign-up of a person, whose address needs no link; act for the team then."""
+        confirmation = Confirmation(secret=secret)
+        result = await tried(self.console.ask(request, sign_up_links.confirm, confirmation))
+        if isinstance(result, RefusedError):
+            form = replace(form, error=in_words(result))
+            return await self._ask(request, texts, form, result.refusal)
+        if result.state is not SignUpState.APPROVED:
+            return self._answer("sign_up_waits.html", link=texts, team=result.team)
+        return await self.entrance.enter(
+            request, person, "sign-up", team=result.team, after="/team"
+        )
 
     # -- links -----------------------------------------------------------------------------------
 
@@ -127,9 +155,10 @@ class SignUpPages:
         query = OneLink(secret=request.match_info["secret"][:100])
         return await self.console.ask(request, sign_up_links.look, query)
 
-    def _asked(self, texts: ChallengeTexts) -> OperationForm:
+    def _asked(self, request: web.Request, texts: ChallengeTexts) -> OperationForm:
+        person = caller_of(request).person
         code = ("code",) if texts.sign_up is SignUpMode.CODE else ()
-        return _form(NewSignUp, ASKED + code, texts)
+        return _form(NewSignUp, (OF_PERSON if person and person.email else ASKED) + code, texts)
 
     def _confirmed(self, link: LinkDetail) -> OperationForm:
         if link.kind is LinkKind.CONFIRM:

@@ -17,6 +17,7 @@ from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
 from metaserver.web.team.conformance import TestPages, test_parts
+from metaserver.web.team.members import MemberPages
 from metaserver.web.team.methods import MethodPages
 from metaserver.web.team.results import ResultPages, result_parts
 from metaserver.web.team.servers import (
@@ -75,6 +76,7 @@ class TeamConsole:
             *AttemptPages(console=console).routes(),
             *TeamServerPages(console=console).routes(),
             *CallbackPages(console=console).routes(),
+            *MemberPages(console=console).routes(),
             *TeamTokenPages(console=console).routes(),
             *SettingsPages(console=console).routes(),
             *SnippetPages(console=console).routes(),

@@ -63,7 +63,7 @@ class TeamTokenPages:
             "team_tokens.html",
             status=refused.refusal if refused else form.status,
             scope=scope,
-            tokens=listed,
+            tokens=[token for token in listed if token.person is None],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
             made=made_with(listed, self.console.hub.clock()),

@@ -1,0 +1,182 @@
+"""A person's own account, and the invitations that the person accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
+from metaserver.base.viewer import PersonLink, PersonLinkKind, person_name
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import Title
+from metaserver.operations.table import Nothing, operation
+from metaserver.store import people, tokens
+
+DELETE = "delete"
+"""The word that confirms a deletion."""
+
+Name = Annotated[
+    Title, Meta(title="Your name", description="As your teams and the audit log show it")
+]
+Secret = Annotated[str, Meta(max_length=100, description="The last part of the link")]
+
+
+class Capacity(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's membership: a team, or a role on the hub. `since` is in Unix seconds."""
+
+    id: int
+    role: Role
+    team: str | None
+    owner: bool
+    since: float
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is kept of a person. `acts_by` is the membership of the session."""
+
+    id: int
+    email: str
+    name: str
+    orcid: str
+    created_at: float
+    issuers: Sequence[str]
+    memberships: Sequence[Capacity]
+    acts_by: int | None
+
+
+class NewPersonName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person's new name."""
+
+    name: Name
+
+
+class Deletion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An account to be deleted."""
+
+    confirm: Annotated[str, Meta(max_length=20, title="Confirm", description=f"Write “{DELETE}”")]
+
+
+class OneInvitation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The link of an invitation."""
+
+    secret: Secret
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    """What an invitation gives."""
+
+    role: Role
+    team: str | None
+    owner: bool
+
+
+@operation("People.me", "GET /account", None)
+async def me(hub: HubContext, caller: Caller, _request: Nothing) -> Account:
+    """Return all that is kept of the person who is signed in."""
+    person = caller.require_person()
+    async with hub.store.reading() as connection:
+        issuers = await people.issuers_of(connection, person.id)
+        held = await tokens.memberships(connection, hub.clock(), person_id=person.id)
+    memberships = [
+        Capacity(
+            id=token.id, role=token.role, team=token.team, owner=token.owner, since=token.created_at
+        )
+        for token in held
+    ]
+    return Account(
+        id=person.id,
+        email=person.email,
+        name=person.name,
+        orcid=person.orcid,
+        created_at=person.created_at,
+        issuers=issuers,
+        memberships=memberships,
+        acts_by=caller.token_id,
+    )
+
+
+@operation("People.rename", "PATCH /account", None)
+async def rename(hub: HubContext, caller: Caller, request: NewPersonName) -> None:
+    """Change the name of the person who is signed in."""
+    person = caller.require_person()
+    async with hub.store.writing() as connection:
+        await people.rename(connection, person.id, request.name.strip())
+        await audit_log(connection, caller, "people.rename", person_name(person.id, ""))
+
+
+@operation("People.delete", "POST /account/delete", None)
+async def delete(hub: HubContext, caller: Caller, request: Deletion) -> None:
+    """Delete the account of the person who is signed in, with their memberships and tokens.
+
+    Teams and runs stay. Who is the only owner of a team with other members hands it over first.
+    """
+    person, now = caller.require_person(), hub.clock()
+    if request.confirm != DELETE:
+        raise RefusedError(Refusal.INVALID, f"write “{DELETE}” to confirm", field="confirm")
+    async with hub.store.writing() as connection:
+        for token in await tokens.memberships(connection, now, person_id=person.id):
+            if not token.owner or token.team_id is None:
+                continue
+            members = await tokens.memberships(connection, now, team_id=token.team_id)
+            others = [member for member in members if member.id != token.id]
+            if others and not any(member.owner for member in others):
+                message = f"you are the only owner of team {token.team}: make another member owner"
+                raise RefusedError(Refusal.STATE, message)
+        await people.delete(connection, person, now)
+        await audit_log(
+            connection,
+            Caller(name=person_name(person.id, ""), request_id=caller.request_id),
+            "people.delete",
+            person_name(person.id, ""),
+        )
+
+
+@operation("People.look", "POST /invitations/look", None)
+async def look(hub: HubContext, _caller: Caller, request: OneInvitation) -> Invitation:
+    """Return what an invitation gives, without using it up."""
+    async with hub.store.reading() as connection:
+        link = await people.find_link(
+            connection, PersonLinkKind.INVITATION, hub.clock(), secret=request.secret
+        )
+    return _seen(link)
+
+
+@operation("People.accept", "POST /invitations/accept", None)
+async def accept(hub: HubContext, caller: Caller, request: OneInvitation) -> Capacity:
+    """Accept an invitation as the person who is signed in."""
+    person, now = caller.require_person(), hub.clock()
+    async with hub.store.writing() as connection:
+        link = await people.find_link(
+            connection, PersonLinkKind.INVITATION, now, secret=request.secret
+        )
+        invitation = _seen(link)
+        assert link is not None
+        if not await people.use_link(connection, link.id, now):
+            raise _dead()
+        id_ = await people.join(
+            connection,
+            person,
+            invitation.role,
+            now,
+            team_id=link.team_id,
+            owner=invitation.owner,
+        )
+        detail = {"role": invitation.role.value, "team": link.team, "invitation": link.id}
+        await audit_log(connection, caller, "people.accept", person_name(person.id, ""), **detail)
+    return Capacity(id=id_, role=invitation.role, team=link.team, owner=invitation.owner, since=now)
+
+
+def _seen(link: PersonLink | None) -> Invitation:
+    if link is None or link.role is None:
+        raise _dead()
+    return Invitation(role=link.role, team=link.team, owner=link.owner)
+
+
+def _dead() -> RefusedError:
+    message = "this invitation was used, taken back, or is too old"
+    return RefusedError(Refusal.UNKNOWN, message)

@@ -1,0 +1,189 @@
+"""Signing people in: by a one-time link in a mail, and their sessions.
+
+These are no operations that a caller asks for: they find out who the caller is. An answer reveals
+nothing about known addresses: whoever proves an address that nobody has gets an account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import DAY
+from metaserver.base.viewer import Person, PersonLinkKind, Session, Token, person_name
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.recent import RecentCounts
+from metaserver.operations.sign_ups import network_of
+from metaserver.phases.mail import ADDRESS, MAX_ADDRESS, canonical
+from metaserver.store import audit, people, tokens
+
+OF_ORIGIN, ORIGIN_SECONDS = 20, 3600.0
+"""The maximum links that a network address may request within so many seconds."""
+OF_MAILBOX, MAILBOX_SECONDS = 5, 3600.0
+"""The maximum mails to a mailbox within so many seconds; more are answered alike, and not sent."""
+OPEN, OPEN_SECONDS = 1_000, 900.0
+"""The maximum links that all may request within so many seconds."""
+
+
+class SignInCounts(RecentCounts):
+    """The sign-ins that each network address has asked for lately."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(OF_ORIGIN, ORIGIN_SECONDS, clock)
+
+
+class SignIns:
+    """The ways in which people sign in to a hub."""
+
+    def __init__(self, hub: HubContext) -> None:
+        self._hub = hub
+
+    @property
+    def by_mail(self) -> bool:
+        """True if the hub can send links."""
+        return self._hub.notices.sign_ups.able
+
+    async def ask(self, caller: Caller, email: str, browser: str) -> None:
+        """Let a link be sent that signs in only the browser with this secret cookie.
+
+        Raises `RefusedError` for what is no address, and for too many requests.
+        """
+        if len(email) > MAX_ADDRESS or not re.fullmatch(ADDRESS, email):
+            raise RefusedError(Refusal.INVALID, "is not an e-mail address", field="email")
+        if not self.by_mail:
+            raise RefusedError(Refusal.STATE, "this hub sends no mail: sign in with a token")
+        self.count(caller)
+        now, mailbox = self._hub.clock(), canonical(email)
+        kind = PersonLinkKind.SIGN_IN
+        async with self._hub.store.writing() as connection:
+            await people.purge_links(connection, now, DAY)
+            if await people.count_links(connection, kind, now - OPEN_SECONDS) >= OPEN:
+                message = "too many people sign in now"
+                raise RefusedError(Refusal.TOO_MANY, message, retry_after=OPEN_SECONDS)
+            sent = await people.count_links(connection, kind, now - MAILBOX_SECONDS, mailbox)
+            person = await people.of_address(connection, email)
+            await people.add_link(
+                connection,
+                kind,
+                now,
+                email=person.email if person else email,  # never another spelling of the address
+                mailbox=mailbox,
+                browser=tokens.digest(browser),
+                mail_due=sent < OF_MAILBOX,
+            )
+        self._hub.notices.sign_ups.wake()
+
+    def count(self, caller: Caller) -> None:
+        """Count a try of a network address; `RefusedError` if it has had too many."""
+        if wait := self._hub.part(SignInCounts).take(network_of(caller.origin)):
+            message = f"too many sign-ins from here: try again in {wait / 60:.0f} min"
+            raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
+
+    async def is_bound(self, secret: str, browser: str) -> bool:
+        """Return whether a link can be used by this browser; looking does not use it."""
+        async with self._hub.store.reading() as connection:
+            found = await people.find_link(
+                connection,
+                PersonLinkKind.SIGN_IN,
+                self._hub.clock(),
+                secret=secret,
+                browser=browser,
+            )
+        return found is not None
+
+    async def by_link(self, secret: str, browser: str) -> Person:
+        """Return the person whose mail had this link, and use it up; else `RefusedError`."""
+        now = self._hub.clock()
+        async with self._hub.store.writing() as connection:
+            link = await people.find_link(
+                connection, PersonLinkKind.SIGN_IN, now, secret=secret, browser=browser
+            )
+            if link is None or not await people.use_link(connection, link.id, now):
+                raise _dead()
+            return await _of_verified(connection, link.email, now)
+
+    async def by_code(self, code: str, browser: str) -> Person:
+        """Return the person whose mail had this code, and use it up; else `RefusedError`.
+
+        A few wrong codes end the sign-in.
+        """
+        now, kind = self._hub.clock(), PersonLinkKind.SIGN_IN
+        typed = re.sub(r"[\s-]", "", code[:40]).upper()
+        async with self._hub.store.writing() as connection:
+            link = await people.find_link(connection, kind, now, browser=browser)
+            if link is None or link.tries >= people.CODE_TRIES:
+                raise _dead()
+            right = await people.find_link(connection, kind, now, browser=browser, code=typed)
+            if right is not None and await people.use_link(connection, right.id, now):
+                return await _of_verified(connection, right.email, now)
+            await people.count_try(connection, browser)
+        raise RefusedError(Refusal.INVALID, "is not the code in the newest mail", field="code")
+
+    async def begin(
+        self,
+        person: Person,
+        *,
+        way: str,
+        now: float,
+        seconds: float,
+        earlier: str | None,
+        request_id: str,
+        membership: int | None = None,
+        team: str | None = None,
+    ) -> tuple[str, Session]:
+        """Begin a person's session; the `earlier` session of the browser is ended.
+
+        The person acts by a membership, or for a team, or else by what was used last;
+        `RefusedError` for a membership of somebody else. Returns the cookie and the session.
+        """
+        async with self._hub.store.writing() as connection:
+            token = await _capacity(connection, person, membership, team, now)
+            await tokens.purge_sessions(connection, now)
+            if earlier:
+                await tokens.end_session(connection, earlier)
+            if token is not None:
+                await tokens.touch(connection, token, now)
+            session = await tokens.begin_session(connection, token, now, seconds, person)
+            await audit.add(
+                connection,
+                actor=token.bearer if token else person_name(person.id, person.name),
+                action="signin",
+                subject=f"person {person.id}",
+                detail={"way": way},
+                request_id=request_id,
+            )
+        return session
+
+
+async def _of_verified(connection: AsyncConnection, email: str, now: float) -> Person:
+    """Return the person with an address that was just verified: a new one, if it is nobody's."""
+    person = await people.of_address(connection, email)
+    return person or await people.add(connection, now, email=email)
+
+
+async def _capacity(
+    connection: AsyncConnection,
+    person: Person,
+    membership: int | None,
+    team: str | None,
+    now: float,
+) -> Token | None:
+    """Return the membership that a person acts by."""
+    await people.claim(connection, person, now)
+    held = await tokens.memberships(connection, now, person_id=person.id)
+    if membership is None:
+        chosen = [token for token in held if token.team == team] if team else held
+        return chosen[0] if chosen else None
+    for token in held:
+        if token.id == membership:
+            return token
+    raise RefusedError(Refusal.UNKNOWN, "that is none of your memberships", field="membership")
+
+
+def _dead() -> RefusedError:
+    message = "this link or code was used, is too old, or belongs to another browser"
+    return RefusedError(Refusal.UNKNOWN, message)
