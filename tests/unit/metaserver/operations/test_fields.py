@@ -6,16 +6,16 @@ import pytest
 from metaserver.base.errors import RefusedError
 from metaserver.operations.fields import OnePhase, OneServer, require_one_of
 
-NAMES = ["a", "A9", "blue-1", "a.b_c-d", "0", "x" * 64]
-OTHERS = ["", "-a", ".a", "_a", "a b", "a/b", "ä", "a\n", "\na", "x" * 65, "a\x00"]
+NAMES = ["a", "A9", "blue-1", "a.b_c-d", "0"]
+OTHERS = ["", "-a", ".a", "_a", "a b", "a/b", "ä", "a\n", "\na", "a\x00"]
 
 
-@pytest.mark.parametrize("kind", [OneServer, OnePhase])
-def test_a_name_is_letters_digits_dots_and_dashes(kind: type[msgspec.Struct]) -> None:
+@pytest.mark.parametrize(("kind", "most"), [(OneServer, 64), (OnePhase, 200)])
+def test_a_name_is_letters_digits_dots_and_dashes(kind, most) -> None:
     [field] = kind.__struct_fields__
-    for name in NAMES:
+    for name in [*NAMES, "x" * most]:
         assert getattr(msgspec.convert({field: name}, kind), field) == name
-    for name in OTHERS:
+    for name in [*OTHERS, "x" * (most + 1)]:
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert({field: name}, kind)
 
