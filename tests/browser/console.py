@@ -11,7 +11,7 @@ from annotators.server import Kit
 from metaserver.config import NoticeSettings, WebSettings
 from tests.fakes.clock import ShiftedClock
 from tests.fakes.mailbox import HOST, Mailbox, mailbox
-from tests.hubs.command import DEMO
+from tests.hubs.command import ARTICLES, DEMO
 from tests.hubs.inside import plan_phase
 from tests.hubs.thread import HubThread
 from tests.integration.kits import answer_for, served
@@ -19,7 +19,6 @@ from tests.integration.test_control_room import ANSWERED, MINUTE, SlowServer
 from tests.waiting import until
 
 ANA = {"role": "organiser", "label": "ana"}
-ARTICLES = 32
 NOBODY = "http://127.0.0.1:9/"
 FRONT_DOOR = {
     "description": "Find **interactions**.\n\n# Why\n\n| task | asks |\n|---|---|\n| INT | names |",

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 DEMO = Path(str(files("metaserver.cli.demo_data")))
+ARTICLES = 32  # in its corpus
 GOLD_FILES = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 GOLD = [
     argument

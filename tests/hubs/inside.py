@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any
 
 from metaserver.base.errors import RefusedError
 from metaserver.base.plans import LimitSettings
-from metaserver.base.records import TaskName, TeamName
+from metaserver.base.records import Article, ServerName, TaskName, TeamName
 from metaserver.base.states import JobState, Role
+from metaserver.boards.snapshots import ServerStatus
 from metaserver.cli.catalogue import OPERATIONS
 from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service
@@ -29,7 +30,7 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.store import phases
 from tests import stores
-from tests.hubs.command import DEMO
+from tests.hubs.command import ARTICLES, DEMO
 from tests.hubs.release import release_at
 from tests.waiting import PAUSE, patience, until
 
@@ -81,6 +82,27 @@ class Running:
         """Wait until a condition is true; `TimeoutError` where it stays false."""
         await until(true)
 
+    async def register(self, url: str, server: str = "blue-1", **values: Any) -> None:
+        """Register a server of the team that its name begins with, and have it pass its test."""
+        team = self.team(server.partition("-")[0])
+        await self.do("servers.register", team, server=server, url=url, **values)
+        tested = await self.do("servers.test", team, server=server)
+        assert tested.passed, tested.reasons()
+
+    def status(self, server: str = "blue-1", phase: str = "test") -> ServerStatus:
+        """Return how a server stands in a phase."""
+        return self.service.phase(phase).boards.server_monitor.status(ServerName(server))
+
+    async def done(self, count: int = ARTICLES, server: str = "blue-1") -> None:
+        """Wait until a server has answered so many articles of phase test."""
+        await until(lambda: self.status(server).done == count)
+
+    async def add_corpus(self, name: str, articles: Iterable[Article]) -> None:
+        """Store articles as a corpus."""
+        corpus = await self.service.store.add_corpus(articles)
+        async with self.service.store.writing() as connection:
+            await phases.add_corpus_version(connection, name, corpus.id, "articles")
+
 
 async def settings(folder: Path, **changes: Any) -> Settings:
     """Return a service's settings with a small release; time-outs and pauses are short."""
@@ -120,9 +142,7 @@ async def at_work(
 async def plan_phase(running: Running, name: str = "test", **values: Any) -> None:
     """Create a challenge with one phase on the demo's articles and gold, not yet open."""
     store = running.service.store
-    corpus = await store.add_corpus(read_articles([DEMO / "articles"]))
-    async with store.writing() as connection:
-        await phases.add_corpus_version(connection, "demo", corpus.id, "articles")
+    await running.add_corpus("demo", read_articles([DEMO / "articles"]))
     await running.do("challenges.set", challenge="bc", title="A challenge")
     given = {"challenge": "bc", "phase": name, "corpus": "demo", "release": "test"}
     await running.do("phases.create", **given | values)

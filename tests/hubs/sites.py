@@ -35,6 +35,12 @@ class Page:
         plain = html.unescape(re.sub(r"<[^>]+>", " ", f"<main{main}"))
         return " ".join(plain.split())
 
+    @property
+    def wrong(self) -> tuple[int, set[str]]:
+        """Its status, and the fields that have an error beside them."""
+        found = re.findall(r'id="[a-z]+-([^"]+)-error"', self.text)
+        return self.status, set(found)
+
 
 class Visitor:
     """A browser without scripts that is signed in."""
@@ -98,6 +104,14 @@ async def visiting(running: Running) -> AsyncIterator[Visitor]:
     """Serve the console, for a browser that is not signed in yet."""
     async with client_of(running) as client:
         yield Visitor(client)
+
+
+@asynccontextmanager
+async def signed_in(running: Running, team: str = "") -> AsyncIterator[Visitor]:
+    """Serve the console, for a browser of a team, or of an organiser."""
+    async with visiting(running) as visitor:
+        await visitor.sign_in(await (token_of(running, team) if team else organiser_token(running)))
+        yield visitor
 
 
 async def token_of(running: Running, team: str, role: str = "team") -> str:

@@ -10,12 +10,12 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.base.errors import RefusedError
 from metaserver.base.plans import InferredConfidence, Normalisation
+from tests.hubs.command import ARTICLES
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
-from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.sites import signed_in, visiting
 from tests.integration.kits import answer_for, served
 
-ARTICLES = 32
 RULES = {"normalise": "mend", "confidence": "rank"}
 
 
@@ -75,8 +75,7 @@ async def test_a_phase_without_rules_has_those_of_the_hub(running: Running) -> N
     assert (told.answers.mention_type, told.answers.normalise) == ("protein", "strict")
     plan = await running.do("phases.plan", phase="test")
     assert plan.answers.normalise is None
-    async with visiting(running) as visitor:
-        await visitor.sign_in(await organiser_token(running))
+    async with signed_in(running) as visitor:
         page = await visitor.get("/organise/phases/test/edit")
         assert 'name="answers.normalise"' in page.text
         assert 'value="protein"' in page.text

@@ -14,7 +14,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations.bundle_files import read_bundle, zip_of
 from metaserver.operations.bundles import SAMPLES
 from tests.hubs.inside import Running, at_work, settings
-from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.sites import signed_in
 
 PLAN = (SAMPLES / "interactions" / "challenge.yaml").read_text()
 RUN = b"pathway1\tP04637\t1\t0.9\npathway1\tQ00987\t2\t0.8\n"
@@ -171,8 +171,7 @@ async def test_an_exported_challenge_is_made_again_with_equal_boards(
 
 
 async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) -> None:
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         page = await ana.send("/organise/bundle", {"content": ("b.zip", bundle(**plan("a: 1")))})
         assert page.status == 422
         assert "challenge.yaml:1" in page.said

@@ -16,7 +16,7 @@ from metaserver.config import Settings, WebSettings
 from metaserver.store import communications
 from tests.fakes.becalm import becalm_peer
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import token_of, visiting
+from tests.hubs.sites import signed_in
 from tests.waiting import until
 
 HUB = "https://hub.example.org"
@@ -102,8 +102,7 @@ async def test_without_its_own_address_the_hub_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_team_makes_the_key_on_a_page_and_its_server_passes(running: Running) -> None:
-    async with visiting(running) as visitor:
-        await visitor.sign_in(await token_of(running, "blue"))
+    async with signed_in(running, "blue") as visitor:
         page = await visitor.get("/team/servers/blue-1")
         assert "needs a callback key" in page.said
         page = await visitor.get("/team/servers/blue-1/callbacks")

@@ -96,12 +96,6 @@ async def test_a_wait_beyond_the_time_limit_ends_the_attempt_at_once(after: str)
     assert unpack(ended.raw) == PAGE
 
 
-async def test_waits_do_not_put_off_the_time_limit() -> None:
-    async with peer(busy(10**9)) as there:
-        ended, _ = await call(there.url, time_limit=0.1)
-    assert ended.outcome in (Outcome.HTTP, Outcome.TIMEOUT)
-
-
 @pytest.mark.parametrize("body", [PAGE, response(Fault(7, "overloaded"))])
 async def test_a_server_that_is_always_busy_is_asked_so_often_and_no_more(body: bytes) -> None:
     async with peer(busy(10**9, body=body)) as there:
@@ -111,12 +105,6 @@ async def test_a_server_that_is_always_busy_is_asked_so_often_and_no_more(body: 
         assert (ended.outcome, ended.message[:15]) == (Outcome.HTTP, "HTTP status 503")
     else:
         assert (ended.outcome, ended.message[:13]) == (Outcome.FAULT, "7: overloaded")
-
-
-async def test_an_answer_is_an_answer_whatever_it_asks_besides() -> None:
-    async with peer(answering(GOOD, retry_after="3600")) as there:
-        ended, _ = await call(there.url)
-    assert (ended.outcome, len(there.requests)) == (Outcome.OK, 1)
 
 
 async def test_the_bytes_of_all_busy_answers_count_together() -> None:
@@ -131,7 +119,6 @@ async def test_a_call_that_waits_can_be_cancelled() -> None:
     async with peer(busy(1, after="30")) as there, article_caller() as caller:
         task = asyncio.create_task(caller.call(server(there.url), 0, 1))
         await until(lambda: there.requests)
-        await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -25,6 +25,7 @@ from tests.integration.callers import article_caller, call, call_in_another_proc
 from tests.integration.peers import (
     ANSWER,
     GOOD,
+    PAYLOADS,
     Connection,
     Script,
     answering,
@@ -372,3 +373,34 @@ async def test_what_is_no_answer_has_its_outcome(
 async def test_what_another_status_brings_is_kept() -> None:
     ended = await attempt(answering(GOOD, status="500 Internal Server Error"))
     assert (ended.outcome, unpack(ended.raw)) == (Outcome.HTTP, GOOD)
+
+
+UNREAD = "<member><name>extra</name><value><decimal>1.5</decimal></value></member>"
+FIRST = b"<struct>\n<member>\n<name>interaction</name>"
+FOREIGN: Mapping[str, tuple[Script, str]] = {
+    "a member that nobody reads": (
+        answering(GOOD.replace(FIRST, FIRST.replace(b"<struct>", b"<struct>" + UNREAD.encode()))),
+        "extra: <decimal> is no type of XML-RPC"),
+    "no encoding": (answering(GOOD, content_encoding="Identity "), ""),
+    "space and a mark around it": (answering(b"\n\xef\xbb\xbf\n" + GOOD + b"\r\n\0\0"), ""),
+    "HTTP/1.0": (sending(b"HTTP/1.0 200 OK\r\n\r\n" + GOOD), ""),
+    "without a reason": (sending(b"HTTP/1.1 200\r\nConnection: close\r\n\r\n" + GOOD), ""),
+    "bare line feeds": (sending(b"HTTP/1.1 200 OK\nContent-Type: text/plain\n\n" + GOOD), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "said"), FOREIGN.values(), ids=FOREIGN)
+async def test_what_foreign_servers_do_costs_nothing(script: Script, said: str) -> None:
+    """What is within an answer is tested with its decoder."""
+    async with peer(script) as there:
+        ended, answer = await call(there.url)
+    assert (ended.outcome, ended.message) == (Outcome.OK, said)
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+
+
+async def test_the_charset_of_the_header_counts() -> None:
+    body = GOOD.replace(b"P04637", "é".encode("latin-1"))
+    ended = await attempt(answering(body, content_type="text/xml; charset=ISO-8859-1"))
+    assert "é is not in the release" in ended.message
+    assert unpack(ended.raw) == body

@@ -71,9 +71,8 @@ async def answered(folder: Path) -> AsyncIterator[Running]:
         for name in NAMES:
             team = running.team("good" if name == "good-again" else name)
             await running.do("servers.start", team, server=name, phase="test")
-        monitor = running.service.phase("test").boards.server_monitor
         await running.until(
-            lambda: all(monitor.status(ServerName(name)).state == "finished" for name in NAMES)
+            lambda: all(running.status(ServerName(name)).state == "finished" for name in NAMES)
         )
         await running.do("phases.freeze", phase="test")
         yield running

@@ -21,15 +21,13 @@ from metaserver.base.states import PhaseState
 from metaserver.boards.forecast import ForecastBasis, Verdict
 from metaserver.operations.control_room import ControlRoom
 from tests.fakes.clock import ShiftedClock
-from tests.hubs.command import DEMO
+from tests.hubs.command import ARTICLES, DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.sites import signed_in
 from tests.hubs.stored import stored
 from tests.integration.kits import answer_for, served
-from tests.integration.test_service_lanes import registered
 from tests.waiting import patience
 
-ARTICLES = 32
 ANSWERED = 10  # before the server holds its answers back
 MINUTE = 60.0
 ROOM = "/organise/phases/test/watch"
@@ -80,15 +78,14 @@ async def hub(tmp_path: Path) -> AsyncIterator[Watched]:
             await running.do("teams.create", team=team)
         clock.ahead = -MINUTE
         async with served(Kit(server.annotate)) as url:
-            await registered(running, url)
-            await registered(running, url, "blue-2")
+            await running.register(url)
+            await running.register(url, "blue-2")
             clock.ahead = 0.0
             freezes = datetime.now(UTC) + timedelta(minutes=ANSWERED + 4)
             await running.do("phases.update", phase="test", freezes=freezes.isoformat())
             await running.do("phases.open", phase="test")
             await running.do("servers.start", running.team("blue"), server="blue-1")
-            monitor = running.service.phase("test").boards.server_monitor
-            await running.until(lambda: monitor.status("blue-1").done == ANSWERED)
+            await running.done(ANSWERED)
             yield Watched(running, server)
             server.more.set()
 
@@ -110,8 +107,7 @@ async def test_a_server_that_misses_the_deadline_is_told_and_an_extension_mends_
     assert room.deadline is not None
     assert room.deadline.state is PhaseState.FROZEN
 
-    async with visiting(hub.running) as ana:
-        await ana.sign_in(await organiser_token(hub.running))
+    async with signed_in(hub.running) as ana:
         page = await ana.get(ROOM)
         assert "blue-1 needs" in page.said
         form = await ana.get("/organise/phases/test/extend")
@@ -151,13 +147,11 @@ async def test_teams_causes_and_pages_are_counted(hub: Watched) -> None:
 async def test_a_frozen_phase_has_no_forecast(hub: Watched) -> None:
     await hub.running.do("phases.freeze", phase="test")
     hub.server.more.set()
-    monitor = hub.running.service.phase("test").boards.server_monitor
-    await hub.running.until(lambda: monitor.status("blue-1").done == ANSWERED + 1)
+    await hub.running.done(ANSWERED + 1)
     room = await hub.room()
     assert (room.state, room.needs, room.findings) == (PhaseState.FROZEN, None, ())
     assert (room.servers[0].verdict, room.servers[0].forecast) == (Verdict.STOPPED, None)
-    async with visiting(hub.running) as ana:
-        await ana.sign_in(await organiser_token(hub.running))
+    async with signed_in(hub.running) as ana:
         page = await ana.get(ROOM)
         monitor_page = await ana.get("/c/bc/test/monitor")
     assert "No article is sent any more." in page.said
@@ -182,8 +176,7 @@ async def test_a_board_that_newer_gold_superseded_leads_to_the_newer_one(hub: Wa
     turned = first.replace(b"\t1", b"\t0") if b"\t1" in first else first.replace(b"\t0", b"\t1")
     content = b"".join([turned, *rest])
     await running.do("gold.set", phase="test", task="ACT", source="2.tsv", content=content)
-    async with visiting(running) as ana, patience():
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana, patience():
         while "It was superseded" not in (page := await ana.get(f"/b/{before[0]}")).said:
             await asyncio.sleep(0.05)
         [newer] = re.findall(r'href="/b/(\w+)">the newer board', page.text)

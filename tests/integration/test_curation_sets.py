@@ -339,8 +339,7 @@ async def test_help_of_servers_is_shown_when_the_phase_is_closed(tmp_path: Path)
         servers["a"].answer = {"normalizations": [{"dbid": FIRST, "rank": 1, "confidence": 0.9}]}
         await running.do("phases.open", phase="test")
         await running.do("servers.start", running.team("a"), server="a", phase="test")
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("a").state == "finished")  # type: ignore[arg-type]
+        await running.until(lambda: running.status("a").state == "finished")
         ana, bob, _ = await three(running)
         for act in ("freeze", "close"):
             with pytest.raises(RefusedError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.fakes.pdf import image_alone, pdf
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
+from tests.hubs.sites import Page, Visitor, signed_in, visiting
 from tests.integration.curating import TEXT, register, scripted
 
 HOSTILE = '<script>alert("1")</script>'
@@ -61,8 +61,7 @@ async def test_the_pages_are_for_curators_and_organisers(tmp_path: Path) -> None
         async with visiting(running) as nobody:
             for path in paths:
                 assert (await nobody.get(path)).path.startswith("/signin?next=/curate")
-        async with visiting(running) as team:
-            await team.sign_in(await token_of(running, "a"))
+        async with signed_in(running, "a") as team:
             assert {(await team.get(path)).status for path in paths} == {403}
             assert 'href="/curate"' not in (await team.get("/")).text
         other = await running.do("tokens.create", role="curator", label="bo")
@@ -72,8 +71,7 @@ async def test_the_pages_are_for_curators_and_organisers(tmp_path: Path) -> None
             assert (await bo.get(page.path)).status == 404
             assert (await bo.post(f"{page.path}/decide", kind="undo")).status == 404
             assert "Nothing yet." in (await bo.get("/curate")).said
-        async with visiting(running) as organiser:
-            await organiser.sign_in(await organiser_token(running))
+        async with signed_in(running) as organiser:
             seen = await organiser.get(page.path)
             assert seen.status == 200
             assert "of curator ana" in seen.said

@@ -31,7 +31,7 @@ from scoring import evaluate_files
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
-from tests.hubs.sites import Visitor, client_of, organiser_token, visiting
+from tests.hubs.sites import Visitor, client_of, organiser_token, signed_in, visiting
 from tests.integration.kits import served
 from tests.shared import ROOT
 
@@ -258,8 +258,7 @@ async def test_a_team_downloads_it_by_page_in_parts_and_by_command(
 async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Running) -> None:
     await running.do("phases.update", phase="test", kind="test")
     path = "/organise/phases/test/data"
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         assert "None is released" in (await ana.get(path)).said
         page = await ana.post(path)
         assert page.status == 409

@@ -13,9 +13,8 @@ from metaserver.base.errors import RefusedError
 from metaserver.base.records import ServerName
 from metaserver.store.tables import metadata
 from tests.hubs.inside import Running, plan_phase
-from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.sites import signed_in
 from tests.integration.kits import annotate, served
-from tests.integration.test_service_lanes import registered
 
 
 async def rows(running: Running, column: str) -> dict[str, int]:
@@ -34,7 +33,7 @@ async def rows(running: Running, column: str) -> dict[str, int]:
 @pytest.mark.both_stores
 async def test_a_phase_is_deleted_with_its_gold_and_the_tests_for_it(running: Running) -> None:
     async with served(Kit(annotate)) as url:
-        await registered(running, url)
+        await running.register(url)
     await running.do("phases.freeze", phase="test")
     assert {"gold", "trials"} <= (await rows(running, "phase_id")).keys()
     before = running.service.phase("test").phase.id
@@ -51,17 +50,15 @@ async def test_a_phase_is_deleted_with_its_gold_and_the_tests_for_it(running: Ru
 
 async def test_one_with_answers_is_refused_with_the_reason(running: Running) -> None:
     async with served(Kit(annotate)) as url:
-        await registered(running, url)
+        await running.register(url)
         await running.do("phases.open", phase="test")
         await running.do("servers.next", running.team("blue"), server="blue-1")
-        monitor = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: monitor.status("blue-1").done == 1)
+        await running.done(1)
     with pytest.raises(RefusedError, match="has answers of servers: it can be closed, not deleted"):
         await running.do("phases.delete", phase="test")
     with pytest.raises(RefusedError, match="phase test has answers of servers"):
         await running.do("challenges.delete", challenge="bc")
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         page = await ana.post("/organise/phases/test/delete")
         assert page.status == 409
         assert "has answers of servers" in page.said
@@ -82,12 +79,11 @@ async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(
         return fail(text, context) if failing else annotate(text, context)
 
     async with served(Kit(once)) as url:
-        await registered(running, url)
+        await running.register(url)
         failing = True
         await running.do("phases.open", phase="test")
         await running.do("servers.next", running.team("blue"), server="blue-1")
-        monitor = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: sum(monitor.status("blue-1").outcomes.values()) > 0)
+        await running.until(lambda: sum(running.status().outcomes.values()) > 0)
         await running.do("phases.freeze", phase="test")
         engine, phase = (
             running.service.phases.scheduler.lanes.holder.engine,
@@ -103,8 +99,7 @@ async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(
 async def test_a_challenge_goes_with_its_phases(running: Running, tmp_path: Path) -> None:
     given = {"challenge": "bc", "corpus": "demo", "release": "test"}
     await running.do("phases.create", phase="second", **given)
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         assert "its phases: test, second" in (await ana.get("/organise/challenges/bc/delete")).said
         page = await ana.post("/organise/challenges/bc/delete")
         assert page.path == "/organise"

@@ -233,8 +233,7 @@ async def test_no_answer_shows_a_planted_secret(tmp_path: Path, visibility: Visi
         try:
             await plant(hub, url)
             await hub.running.do("phases.update", phase="test", visibility=visibility)
-            watch = hub.running.service.phase("test").boards.server_monitor
-            await hub.running.until(lambda: watch.status("secret-1").state == "finished")
+            await hub.running.until(lambda: hub.running.status("secret-1").state == "finished")
             for who in EVERYBODY:
                 told = await told_to(hub, who) | await frames(hub, who)
                 for secret in (PASSWORD, *hub.tokens.values()):

@@ -40,10 +40,9 @@ from metaserver.store.alerts import Notice
 from metaserver.store.uploads import Upload
 from tests.fakes.mailbox import mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import organiser_token, visiting
+from tests.hubs.sites import signed_in
 from tests.integration.kits import annotate, served
 from tests.integration.test_mail import HOST, smtp_server
-from tests.integration.test_service_lanes import registered
 from tests.waiting import until
 
 
@@ -100,7 +99,7 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
         blue = running.team("blue")
         asked = await running.do("teams.notices", blue, team="blue", webhook=posted.url)
         async with served(Kit(annotate)) as url:
-            await registered(running, url)
+            await running.register(url)
             await running.do("servers.next", blue, server="blue-1")
             await running.until(
                 lambda: not running.service.phases.scheduler.lanes.holder.engine.count
@@ -130,7 +129,7 @@ async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
         blue = running.team("blue")
         await running.do("teams.notices", blue, team="blue", webhook=posted.url)
         async with served(Kit(annotate)) as url:
-            await registered(running, url)
+            await running.register(url)
             await running.do("servers.start", blue, server="blue-1")
             await running.until(lambda: len(posted.bodies) >= 2)
             posted.status = 204
@@ -151,21 +150,20 @@ async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> 
             given, blue = running.service.settings, running.team("blue")
             await running.do("teams.notices", blue, team="blue", webhook=posted.url)
             async with served(Kit(annotate)) as url:
-                await registered(running, url)
+                await running.register(url)
                 await running.do("servers.start", blue, server="blue-1")
                 await running.until(lambda: "finished" in posted.events())
-                await registered(running, url, "blue-2")
+                await running.register(url, "blue-2")
             await running.do("servers.start", blue, server="blue-2")
             await running.until(lambda: "down" in posted.events())
             await until(lambda: none_waits(running))  # else it comes again
             told = posted.events()
         async with at_work(given) as running:
-            watch = running.service.phase("test").boards.server_monitor
-            tried = watch.status("blue-2").outcomes
-            await running.until(lambda: watch.state("blue-2")[0] == "down")
+            tried = running.status("blue-2").outcomes
+            await running.until(lambda: running.status("blue-2").state == "down")
             await running.service.part(ServerStateRecorder).record()
             await running.service.notices.notifier.send()
-            assert watch.status("blue-2").outcomes == tried  # probed, sent no article
+            assert running.status("blue-2").outcomes == tried  # probed, sent no article
     assert posted.events() == told == ["finished", "down"]
 
 
@@ -175,7 +173,7 @@ async def test_mail_is_sent_where_there_is_a_host(tmp_path: Path) -> None:
         async with running_with(tmp_path, **smtp) as running, served(Kit(annotate)) as url:
             blue = running.team("blue")
             await running.do("teams.notices", blue, team="blue", email=True)
-            await registered(running, url)
+            await running.register(url)
             await running.do("servers.start", blue, server="blue-1")
             await running.until(lambda: bool(mail.messages))
     assert mail.to == ["blue@example.org"]
@@ -247,7 +245,7 @@ async def add_and_test(running: Running, kind: str, address: str) -> None:
 async def go_down(running: Running) -> None:
     """Let blue-1 take part, and answer no more."""
     async with served(Kit(annotate)) as url:
-        await registered(running, url)
+        await running.register(url)
     await running.do("servers.start", running.team("blue"), server="blue-1")
 
 
@@ -361,8 +359,7 @@ async def test_an_address_that_nothing_can_be_sent_to(
 
 
 async def test_organisers_add_test_and_remove_channels_in_their_console(tmp_path: Path) -> None:
-    async with watched(tmp_path) as running, webhook() as posted, visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with watched(tmp_path) as running, webhook() as posted, signed_in(running) as ana:
         page = await ana.post("/organise/alerts", kind="webhook", address="nowhere")
         assert (page.status, "is not the URL" in page.said) == (422, True)
         assert 'value="nowhere"' in page.text

@@ -198,8 +198,7 @@ async def test_a_page_answers_for_the_phase_that_is_named_and_for_no_other(pages
     await running.do("phases.open", phase="test")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").done > 0)
+        await running.until(lambda: running.status().done > 0)
     await running.do("challenges.set", challenge="next")
     other = await pages.get("/c/bc/other/monitor?state=up")
     assert "<strong>Other phase</strong>" in other
@@ -271,8 +270,7 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
         await running.do("servers.register", blue, server="blue-1", url=url)
         assert (await running.do("servers.test", blue, server="blue-1")).passed
         await running.do("servers.start", blue, server="blue-1")
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: count > 12 and watch.status("blue-1").done > 0)
+        await running.until(lambda: count > 12 and running.status().done > 0)
         assert await told() == (True, True, True, False, False)
         await running.do("phases.freeze", phase="test")
         assert await told() == (False, False, False, True, True)

@@ -20,12 +20,12 @@ from annotators.server import Kit
 from metaserver.operations.phase_view import PhaseView, ServerReading
 from metaserver.web.public.monitor import server_id
 from tests.event_streams import next_frame
+from tests.hubs.command import ARTICLES
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
 from tests.integration.kits import annotate, served
 from tests.waiting import patience
 
-ARTICLES = 32
 SECRET = "a secret that only its team may read"
 
 
@@ -206,8 +206,7 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
     await pages.team("blue")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+        await running.done()
     await running.do("phases.freeze", phase="test")
     link = None
     async with patience():
@@ -236,8 +235,7 @@ async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_
         await pages.team(team)
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+        await running.done()
         port = url.split(":")[2].split("/")[0]
     address = "/c/bc/test/servers/blue-1"
     for viewer in ("", "red", "blue", "organiser"):

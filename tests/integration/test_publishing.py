@@ -12,7 +12,7 @@ from metaserver.base.errors import Refusal
 from metaserver.operations.caller import Caller
 from metaserver.operations.publishing import in_words
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Visitor, organiser_token, visiting
+from tests.hubs.sites import Visitor, signed_in, visiting
 from tests.integration.test_service_gold import run_file
 
 PUBLISH = "/organise/phases/test/publish"
@@ -34,8 +34,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 @pytest.fixture
 async def ana(running: Running) -> AsyncIterator[Visitor]:
     """A browser of an organiser."""
-    async with visiting(running) as visitor:
-        await visitor.sign_in(await organiser_token(running))
+    async with signed_in(running) as visitor:
         yield visitor
 
 

@@ -591,8 +591,7 @@ async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators)
         never = policy is ServersForCurators.NEVER
         assert states(found) == {"a": "not asked" if never else "answered"}
         assert found.state is (RequestState.FAILED if never else RequestState.ANSWERED)
-        lane = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: lane.status("a").state == "finished")  # type: ignore[arg-type]
+        await running.until(lambda: running.status("a").state == "finished")
 
 
 async def test_a_report_is_forgotten_when_no_lane_asks_for_it(tmp_path: Path) -> None:
@@ -606,8 +605,7 @@ async def test_a_report_is_forgotten_when_no_lane_asks_for_it(tmp_path: Path) ->
         slots, name = running.service.servers.client.slots, ServerName("a")
         slots.report(name, ServerReport(state=ReportedState.OVERLOADED))
         servers["a"].open.set()
-        lane = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: lane.status(name).state == "finished")
+        await running.until(lambda: running.status(name).state == "finished")
         servers["a"].open.clear()
         servers["a"].texts.clear()
         ana = await curator(running)
@@ -631,9 +629,8 @@ async def _boards(folder: Path, count: int) -> list[bytes]:
             await running.do("servers.start", running.team(name), server=name, phase="test")
         for number in range(count):
             await running.do("consensus.ask", ana, text=f"{TEXT} {number}", wait=20.0)
-        monitor = running.service.phase("test").boards.server_monitor
         await running.until(
-            lambda: all(monitor.status(name).state == "finished" for name in ("a", "b"))  # type: ignore[arg-type]
+            lambda: all(running.status(name).state == "finished" for name in ("a", "b"))
         )
         found = []
         for task in ("ACT", "INT", "IPT"):

@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 
 from metaserver.exchange.wire.xmlrpc import encode_response
-from tests.hubs.command import DEMO, GOLD, Ended, boards, boards_in, metaserver
+from tests.hubs.command import ARTICLES, DEMO, GOLD, Ended, boards, boards_in, metaserver
 from tests.hubs.release import NAMES, release_at
 from tests.integration.kits import asked_server
 from tests.integration.peers import answering, peer
 
 pytestmark = pytest.mark.one_store("the store of the command is a file")
-
-
-ARTICLES = len(list((DEMO / "articles").iterdir()))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import aiohttp
 import pytest
 
-from tests.hubs.command import DEMO, GOLD_FILES
+from tests.hubs.command import ARTICLES, DEMO, GOLD_FILES
 from tests.hubs.process import (
     STORE,
     Api,
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.one_store(
     "it locks and fills a file; test_process_database.py has the database's faults"
 )
 
-ARTICLES = len(list((DEMO / "articles").iterdir()))
 
 Block: TypeAlias = Callable[[Hub, Path], Any]
 

@@ -14,13 +14,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.hubs.command import GOLD_FILES
+from tests.hubs.command import ARTICLES, GOLD_FILES
 from tests.hubs.process import Api, RefusedRequestError, enrol, hub_at, lane, new_token
 from tests.hubs.stored import held, stored
 from tests.integration.kits import asked_server
 from tests.waiting import patience
 
-ARTICLES = 32
 KILLS = 6
 VERSIONS = "SELECT version FROM gold WHERE task = 'INT' ORDER BY version"
 SET = "SELECT count(*) FROM audit WHERE action = 'gold.set' AND actor NOT LIKE 'config%'"

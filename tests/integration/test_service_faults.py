@@ -7,7 +7,6 @@ import gc
 import logging
 import time
 import tracemalloc
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,9 +22,9 @@ from metaserver.config import CircuitSettings, RetrySettings
 from metaserver.store import audit
 from metaserver.store.tables import articles
 from tests.fakes.clock import ShiftedClock
+from tests.hubs.command import ARTICLES
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import annotate, answer_for, asked_server, refusing, served
-from tests.integration.test_service_lanes import ARTICLES, registered
 from tests.waiting import until
 
 HOUR, YEAR = 3_600.0, 366 * 86_400.0
@@ -35,14 +34,8 @@ async def begin(running: Running, url: str) -> None:
     """Plan and open a phase, and register a server that passes its test."""
     await plan_phase(running)
     await running.do("teams.create", team="blue")
-    await registered(running, url)
+    await running.register(url)
     await running.do("phases.open", phase="test")
-
-
-def done(running: Running, name: str = "blue-1") -> Callable[[], bool]:
-    """Return a condition: a server has answered all articles."""
-    watch = running.service.phase("test").boards.server_monitor
-    return lambda: watch.status(name).done == ARTICLES
 
 
 @pytest.mark.parametrize("ahead", [YEAR, -YEAR, 2 * LimitSettings().timeout])
@@ -60,13 +53,12 @@ async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahea
     async with at_work(given, clock=clock) as running, served(Kit(after_the_jump)) as url:
         await begin(running, url)
         await running.do("servers.start", running.team("blue"), server="blue-1")
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").in_flight == 1)
+        await running.until(lambda: running.status().in_flight == 1)
         clock.ahead, looks = ahead, clock.looks
         await until(lambda: clock.looks > looks + 4)  # the loops see it
         jumped.set()
-        await running.until(done(running))
-        assert dict(watch.status("blue-1").outcomes) == {"ok": ARTICLES}
+        await running.done()
+        assert dict(running.status().outcomes) == {"ok": ARTICLES}
         await running.do("servers.measures", running.team("blue"), server="blue-1")
 
 
@@ -83,11 +75,10 @@ async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
             port = int(asked.url.rstrip("/").rpartition(":")[2])
         down = refusing(port)
         await running.do("servers.start", running.team("blue"), server="blue-1")
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.state("blue-1")[0] == "down")
+        await running.until(lambda: running.status().state == "down")
         clock.ahead = -YEAR
         async with asked_server(at=down):
-            await running.until(done(running))
+            await running.done()
 
 
 @pytest.mark.slow
@@ -153,9 +144,7 @@ async def test_a_fault_of_ours_ends_one_lane_alone(
             await connection.execute(sa.update(articles).where(*text).values(text=b"not zstd"))
         with caplog.at_level(logging.ERROR):
             await running.do("servers.start", blue, server="blue-1")
-            await running.until(
-                lambda: phase.boards.server_monitor.state("blue-1")[0] == "suspended"
-            )
+            await running.until(lambda: running.status().state == "suspended")
             said = "phase test sends blue-1 nothing until it is started"
             await running.until(lambda: said in caplog.text)
         detail = await running.do("servers.get", blue, server="blue-1")
@@ -164,14 +153,13 @@ async def test_a_fault_of_ours_ends_one_lane_alone(
         assert {attempt.outcome for attempt in attempts} <= {"ok"}  # nothing is charged
         assert (await running.do("hub.status")).lanes == 0
 
-        await running.do("servers.register", blue, server="blue-2", url=url)  # the hub goes on
-        await running.do("servers.test", blue, server="blue-2")
+        await running.register(url, "blue-2")  # the hub goes on
         async with running.service.store.writing() as connection:
             await connection.execute(sa.update(articles).where(*text).values(text=good))
         for name in ("blue-1", "blue-2"):
             await running.do("servers.start", server=name)  # by an organiser
         for name in ("blue-1", "blue-2"):
-            await running.until(done(running, name))
+            await running.done(server=name)
 
 
 FAULT = (

@@ -20,7 +20,7 @@ from metaserver.store import sign_ups
 from metaserver.store.sign_ups import NAMES
 from tests.fakes.mailbox import Mailbox, mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import client_of, organiser_token, visiting
+from tests.hubs.sites import client_of, organiser_token, signed_in
 from tests.hubs.stored import stored
 from tests.integration.test_front_door import Clock, sent_to
 from tests.waiting import until
@@ -147,8 +147,7 @@ async def test_teams_come_in_by_themselves_a_few_a_day_and_organisers_are_told(d
         await door.begin(f"10.0.0.{number}")
         states.append((await door.confirm()).state)
     assert states == [*[SignUpState.APPROVED] * AUTOMATIC_A_DAY, SignUpState.WAITING]
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         assert "20 teams came into bc without an organiser" in (await ana.get("/organise")).said
     await running.service.notices.alerts.look()
     alerts = await running.do("alerts.list")
@@ -318,8 +317,7 @@ async def test_announcements_go_to_the_teams_of_the_challenge(door: Door) -> Non
 
     assert await told("bc") == {"here", "uploads", "new"}  # `new` is in no challenge yet
     assert await told("other") == {"elsewhere", "new"}
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         room = await ana.get("/organise/phases/test/watch")
         assert 'href="/organise/challenges/bc/page#announce"' in room.text
         assert "Announce" in (await ana.get("/organise/challenges/bc/page")).said
@@ -339,12 +337,10 @@ async def test_gold_outside_the_corpus_is_counted_alike_everywhere(door: Door) -
     plan = await running.do("phases.plan", phase="test")
     assert plan.outside["ACT"].count == len(outside)
     assert list(plan.outside["ACT"].articles) == outside[:100]
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         assert counted in (await ana.get("/organise")).said
     await running.do("phases.open", phase="test")
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         shown = await ana.get("/organise/phases/test/watch")
         assert counted in shown.said
         assert 'href="/organise/phases/test/gold/ACT"' in shown.text

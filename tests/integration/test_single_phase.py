@@ -30,14 +30,13 @@ from metaserver.phases.notifications import Notifier
 from metaserver.store import audit, phases, states
 from metaserver.store.tables import articles, corpora
 from metaserver.web.public.open_pages import make_pages_app
-from tests.hubs.command import DEMO, GOLD, boards, metaserver
+from tests.hubs.command import ARTICLES, DEMO, GOLD, boards, metaserver
 from tests.hubs.inside import at_work, settings
 from tests.hubs.process import write_config
 from tests.hubs.single import begun, single_phase
 from tests.integration.kits import asked_server, served
 from tests.waiting import until
 
-ARTICLES = len(list((DEMO / "articles").iterdir()))
 IMPATIENT = CircuitSettings(failures=2, probe_base=0.05, probe_cap=0.1, patience=0.5)
 NOBODY = "http://127.0.0.1:9/"
 INT, ONE = TaskName("INT"), ServerName("one")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hubs.command import DEMO, GOLD, metaserver, start
+from tests.hubs.command import ARTICLES, DEMO, GOLD, metaserver, start
 from tests.hubs.release import release_at
 from tests.hubs.stored import stored
 from tests.integration.kits import Asked, asked_server
@@ -16,7 +16,6 @@ from tests.waiting import patience, until
 
 pytestmark = [pytest.mark.one_store("the store of the command is a file"), pytest.mark.slow]
 
-ARTICLES = len(list((DEMO / "articles").iterdir()))
 STOPPED = 130
 
 

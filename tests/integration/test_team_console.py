@@ -19,12 +19,12 @@ from annotators.server import Kit, application
 from annotators.starter import KITS, server_text
 from metaserver.base.plans import NoticePlan
 from tests.event_streams import next_frame
+from tests.hubs.command import ARTICLES
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
+from tests.hubs.sites import Page, Visitor, signed_in, token_of, visiting
 from tests.integration.kits import annotate, answer_for, served
 from tests.waiting import patience
 
-ARTICLES = 32
 MARKUP = '<img src=x onerror="alert(1)">'
 NOBODY = "http://127.0.0.1:9/"
 
@@ -41,8 +41,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 @pytest.fixture
 async def blue(running: Running) -> AsyncIterator[Visitor]:
     """A browser of team blue."""
-    async with visiting(running) as visitor:
-        await visitor.sign_in(await token_of(running, "blue"))
+    async with signed_in(running, "blue") as visitor:
         yield visitor
 
 
@@ -68,19 +67,18 @@ async def test_an_empty_console_says_what_to_do(blue: Visitor) -> None:
 async def test_wrong_values_are_told_at_their_fields_and_kept(blue: Visitor) -> None:
     sent = {"server": "no spaces", "url": "ftp://x/", "tasks": "INT", "concurrency": "7"}
     page = await blue.post("/team/register", sent)
-    assert page.status == 422
+    assert page.wrong == (422, {"server"})
     assert 'aria-describedby="form-server-error form-server-help" aria-invalid="true"' in page.text
     assert 'value="no spaces"' in page.text
     assert 'name="tasks" value="INT" checked' in page.text
     assert 'value="7"' in page.text
     page = await blue.post("/team/register", sent | {"server": "blue-1"})
-    assert 'aria-describedby="form-url-error form-url-help" aria-invalid="true"' in page.text
+    assert page.wrong == (422, {"url"})
     page = await blue.post("/team/register", {"server": "b", "url": NOBODY, "concurrency": "many"})
-    assert 'id="form-concurrency-error"' in page.text
+    assert page.wrong == (422, {"concurrency"})
     await register(blue, NOBODY)
     page = await blue.post("/team/register", server="blue-1", url=NOBODY)
-    assert page.status == 409
-    assert 'id="form-server-error"' in page.text
+    assert page.wrong == (409, {"server"})
 
 
 async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
@@ -92,11 +90,8 @@ async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
     assert 'value="blue-6"' in page.text
     page = await blue.post("/team/servers/blue-1/retire")
     assert page.path == "/team/servers"
-    assert "retired" in page.said
     await register(blue, NOBODY, "blue-6")
-    page = await blue.post("/team/servers/blue-1/retire")
-    assert page.status == 409
-    assert "Server blue-1 is retired." in page.said
+    assert (await blue.post("/team/servers/blue-1/retire")).status == 409
 
 
 TYPED = {"title": 'The "blue" team <b>', "email": "blue@x.example"}
@@ -151,8 +146,7 @@ async def test_a_form_of_another_session_is_shown_again(running: Running, blue: 
 async def test_a_form_that_is_shown_again_does_nothing(
     running: Running, path: str, form: dict[str, str]
 ) -> None:
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         before = await running.do("audit.list")
         shown = await ana.post(path, {"csrf-again": ana.csrf} | form, csrf=None)
         assert "nothing was done yet" in shown.said
@@ -194,7 +188,7 @@ async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reaso
     await running.do("phases.open", phase="test")
     page = await blue.post("/team/servers/blue-1/start", phase="test")
     assert page.status == 409
-    assert "Start was refused: It has not been tested for phase test: test it first." in page.said
+    assert "test it first" in page.said
     await run_test(running, blue)
     page = await blue.get("/team/servers/blue-1/test")
     assert re.search(
@@ -203,7 +197,7 @@ async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reaso
     assert "Correct what is listed below" in page.said
     page = await blue.post("/team/servers/blue-1/start", {"phase": "test", "from": "server"})
     assert page.status == 409
-    assert "Start was refused: Its test for phase test failed: connect" in page.said
+    assert "failed: connect" in page.said
     assert 'id="queues"' in page.text  # on the page that it was asked on
 
 
@@ -216,26 +210,18 @@ async def test_a_server_goes_through_a_phase_from_the_console(
         page = await blue.post("/team/servers/blue-1/edit", sent, concurrency="1")
         assert page.path == "/team/servers/blue-1"
         await run_test(running, blue)
-        page = await blue.get("/team/servers/blue-1/test")
-        assert "It can be started once phase test is open." in page.said
-        page = await blue.post("/team/servers/blue-1/start", phase="test")
-        assert page.status == 409
-        assert "Phase test is setup: no article is sent in it." in page.said
+        assert (await blue.post("/team/servers/blue-1/start", phase="test")).status == 409
         await running.do("phases.open", phase="test")
         page = await blue.post("/team/servers/blue-1/next", phase="test")
         assert page.path.startswith("/team/servers?")
         assert "blue-1 is paused in phase test" in page.said
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").done == 1)
-        page = await blue.get("/team/servers/blue-1")
-        assert "31 articles waiting" in page.said
+        await running.done(1)
+        assert "31 articles waiting" in (await blue.get("/team/servers/blue-1")).said
         page = await blue.post("/team/servers/blue-1/start", {"phase": "test", "from": "server"})
         assert page.path.startswith("/team/servers/blue-1?")
         assert re.search(r"blue-1 is \w+ in phase test", page.said)
-        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
-        page = await blue.get("/team/servers")
-        assert f"{ARTICLES}/{ARTICLES}" in page.said
-        assert "finished" in page.said
+        await running.done()
+        assert f"finished {ARTICLES}/{ARTICLES}" in (await blue.get("/team/servers")).said
         await attempts_lead_to_places(blue)
 
 
@@ -283,8 +269,7 @@ async def partial(running: Running, blue: Visitor) -> Visitor:
         bad.bad = True
         await running.do("phases.open", phase="test")
         await blue.post("/team/servers/blue-1/start", phase="test")
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+        await running.done()
     return blue
 
 
@@ -315,27 +300,22 @@ async def test_attempts_are_shown_in_pages_and_filtered(
     running: Running, partial: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metaserver.web.team.attempts.PAGE", 10)
-    seen: list[str] = []
-    path: str | None = "/team/servers/blue-1/attempts"
+    base, seen = "/team/servers/blue-1/attempts", list[str]()
+    path: str | None = base
     while path:
         page = await partial.get(path)
         seen += re.findall(r'<th scope="row"><a href="[^"]+">([^<]+)<', page.text)
         older = re.search(r'href="(\?[^"]+)" rel="next"', page.text)
-        path = f"/team/servers/blue-1/attempts{older[1].replace('&amp;', '&')}" if older else None
+        path = f"{base}{older[1].replace('&amp;', '&')}" if older else None
     assert len(seen) == len(set(seen)) == ARTICLES
-    page = await partial.get("/team/servers/blue-1/attempts?outcome=timeout")
-    assert "No attempt matches." in page.said
-    page = await partial.get("/team/servers/blue-1/attempts?outcome=nonsense")
-    assert page.status == 422
-    page = await partial.get("/team/servers/blue-1/attempts/sample03/9?phase=test")
-    assert page.status == 404
-    page = await partial.get("/team/servers/blue-1/attempts/none/1?phase=test")
-    assert page.status == 404
+    assert "No attempt matches." in (await partial.get(f"{base}?outcome=timeout")).said
+    assert (await partial.get(f"{base}?outcome=nonsense")).status == 422
+    for attempt in ("sample03/9", "none/1"):
+        assert (await partial.get(f"{base}/{attempt}?phase=test")).status == 404
 
 
 async def test_another_teams_server_is_on_no_page(running: Running, partial: Visitor) -> None:
-    async with visiting(running) as red:
-        await red.sign_in(await token_of(running, "red"))
+    async with signed_in(running, "red") as red:
         assert "blue-1" not in (await red.get("/team")).text
         raw = "/team/servers/blue-1/attempts/sample03/1/raw?phase=test"
         for path in (raw, "/team?team=blue", "/team/tokens?team=blue", "/team/settings?team=blue"):
@@ -347,8 +327,7 @@ async def test_another_teams_server_is_on_no_page(running: Running, partial: Vis
 
 
 async def test_an_organiser_looks_at_any_team(running: Running, partial: Visitor) -> None:
-    async with visiting(running) as ana:
-        await ana.sign_in(await organiser_token(running))
+    async with signed_in(running) as ana:
         page = await ana.get("/team")
         assert 'href="/team?team=blue"' in page.text
         page = await ana.get("/team/servers?team=blue")
@@ -377,27 +356,19 @@ async def test_tokens_are_shown_once_and_revoked(running: Running, blue: Visitor
         assert page.path == "/team/tokens"
         assert "revoked" in page.said
         assert (await other.get("/team")).path.startswith("/signin")
-        page = await blue.post(revoke[-1])
-        assert page.status == 409
-        assert "is revoked already" in page.said
-    page = await blue.post("/team/tokens", label="x", role="organiser")
-    assert page.status == 403
-    assert "Only organisers create such tokens." in page.said
+        assert (await blue.post(revoke[-1])).status == 409
+    assert (await blue.post("/team/tokens", label="x", role="organiser")).status == 403
     page = await blue.post("/team/tokens", label="x", days="-1")
-    assert page.status == 422
-    assert 'id="form-days-error"' in page.text
+    assert page.wrong == (422, {"days"})
 
 
 async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
-    page = await blue.post("/team/notices", webhook="", email="true")
-    assert page.status == 422
-    assert "The team has no address to send to." in page.said
+    assert (await blue.post("/team/notices", webhook="", email="true")).status == 422
     page = await blue.post("/team/settings", title=MARKUP, email="blue@example.org")
     assert page.path == "/team/settings"
     assert "<img" not in page.text
     page = await blue.post("/team/settings", title="Blue", email="nobody")
-    assert page.status == 422
-    assert 'id="about-email-error"' in page.text
+    assert page.wrong == (422, {"email"})
     page = await blue.post("/team/notices", webhook="http://127.0.0.1:9/hook", email="true")
     assert "Notices are on" in page.said
     secret = re.search(r"<code id=\"secret\"[^>]*>([^<]+)<", page.text)
@@ -411,10 +382,7 @@ async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
     team = await running.service.team("blue")
     assert team.notices == NoticePlan(webhook="http://127.0.0.1:9/hook", secret=secret[1])
     page = await blue.post("/team/notices", webhook="http://127.0.0.2:9/***")
-    assert page.status == 422
-    assert "*** keeps the stored webhook" in page.said
-    ids = re.findall(r'\sid="([^"]+)"', page.text)
-    assert len(ids) == len(set(ids))
+    assert page.wrong == (422, {"webhook"})
 
 
 @pytest.mark.parametrize(
@@ -475,9 +443,8 @@ async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
         bad = True
         await running.do("phases.open", phase="test")
         await blue.post("/team/servers/blue-1/next", phase="test")
-        watch = running.service.phase("test").boards.server_monitor
         await running.until(
-            lambda: any(tick.outcome == "syntax" for tick in watch.status("blue-1").recent)
+            lambda: any(tick.outcome == "syntax" for tick in running.status().recent)
         )
         page = await blue.get("/team/servers/blue-1/attempts?outcome=syntax")
         link = re.search(r'<th scope="row"><a href="([^"]+)"', page.text)

@@ -12,7 +12,7 @@ from annotators.server import Kit
 from metaserver.base.errors import Refusal, RefusedError
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
+from tests.hubs.sites import Page, Visitor, organiser_token, signed_in, token_of, visiting
 from tests.integration.kits import annotate, served
 from tests.waiting import patience
 
@@ -99,8 +99,7 @@ async def test_results_have_score_place_change_coverage_and_curve(running: Runni
         await running.do("servers.register", blue, server="blue-1", url=url, tasks=["INT"])
         assert (await running.do("servers.test", blue, server="blue-1")).passed
         await running.do("servers.start", blue, server="blue-1")
-        watch = running.service.phase("test").boards.server_monitor
-        await running.until(lambda: watch.status("blue-1").state == "finished")
+        await running.until(lambda: running.status().state == "finished")
     await upload(running, "blue-run")
     await upload(running, "red-run", team="red")
     newest, first = await running.do("runs.mine", blue)
@@ -170,8 +169,7 @@ def held_key(page: Page) -> str:
 
 
 async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: Running) -> None:
-    async with visiting(running) as blue:
-        await blue.sign_in(await token_of(running, "blue"))
+    async with signed_in(running, "blue") as blue:
         page = await blue.get("/team")
         assert "No run yet. Three steps to the first score" in page.said
         page = await blue.get("/team/upload")

@@ -14,12 +14,12 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.base.usage import RunUsage
 from metaserver.config import Settings
+from tests.hubs.command import ARTICLES
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import organiser_token, token_of, visiting
+from tests.hubs.sites import signed_in, token_of, visiting
 from tests.integration.kits import answer_for, served
 from tests.integration.test_results_package import made, rows
 
-ARTICLES = 32
 DEAR = RunUsage(
     articles=ARTICLES, tokens_in=1500.0, tokens_out=50.0, cost=0.5, currency="USD", priced=ARTICLES
 )
@@ -46,8 +46,7 @@ async def answer_all(running: Running, team: str, server: str, url: str) -> None
     await running.do("servers.register", caller, server=server, url=url, concurrency=8)
     assert (await running.do("servers.test", caller, server=server)).passed
     await running.do("servers.start", caller, server=server)
-    monitor = running.service.phase("test").boards.server_monitor
-    await running.until(lambda: monitor.status(server).done == ARTICLES)
+    await running.done(server=server)
 
 
 @pytest.fixture
@@ -119,14 +118,12 @@ async def test_pages_say_who_declares_it(given: Settings) -> None:
             results = await visitor.get("/team")
             assert "1,550 tokens, 0.5 USD an article, as you declare" in results.text
             await running.do("phases.update", phase="test", usage={"boards": "hidden"})
-        async with visiting(running) as visitor:
-            await visitor.sign_in(await token_of(running, "red"))
+        async with signed_in(running, "red") as visitor:
             page = await visitor.get("/c/bc/test/board/INT")
             assert "declared by the teams" not in page.text
             assert "0.5 USD" not in page.text
             assert "0.5 USD" not in (await visitor.get("/c/bc/test/board/INT.json")).text
-        async with visiting(running) as visitor:
-            await visitor.sign_in(await organiser_token(running))
+        async with signed_in(running) as visitor:
             assert "0.5 USD" in (await visitor.get("/c/bc/test/board/INT")).text
 
 
