@@ -354,9 +354,7 @@ def test_enter_takes_the_method_that_was_typed(hub: CuratorHub, visits: Visits) 
     expect(page.locator("#standing")).to_contain_text(re.compile("· two hybrid( ·|$)"))
 
 
-def test_a_pair_gets_the_experiment_of_the_pair_before_by_one_key(
-    hub: CuratorHub, visits: Visits
-) -> None:
+def test_a_pair_gets_the_experiment_of_the_pair_before_by_one_key(hub, visits):
     page = opened(hub, visits)
     keys = page.keyboard
     expect(page.locator("#list-INT > li").first).to_be_focused()
@@ -397,9 +395,7 @@ def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Vis
     assert not decisions(detail_of(hub, page), "accepted")
 
 
-def test_key_before_the_closing_of_a_dialog_is_heard_opens_the_next(
-    hub: CuratorHub, visits: Visits
-) -> None:
+def test_key_before_the_closing_of_a_dialog_is_heard_opens_the_next(hub, visits):
     page = opened(hub, visits)
     page.keyboard.press("d")
     expect(page.get_by_role("dialog")).to_be_visible()
@@ -452,7 +448,6 @@ def test_single_keys_can_be_switched_off(hub: CuratorHub, visits: Visits) -> Non
 def test_what_servers_and_articles_say_is_text(hub: CuratorHub, visits: Visits) -> None:
     text = f"{HOSTILE} {TITLE}\n\n{article()}\n\n{HOSTILE} </script><script>alert(2)</script>"
     given = hub.servers["fast"].answer
-    assert given is not None
     given["normalizations"][0]["evidence"] = HOSTILE
     given["normalizations"][1]["evidence"] = "</script><script>alert(3)</script>"
     page = opened(hub, visits, text)

@@ -15,7 +15,6 @@ from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import Role
 from metaserver.boards.monitor import ServerMonitor
 from metaserver.operations.caller import Caller
-from tests.browser.conftest import Site, Visits
 from tests.browser.console import ANA, FRONT_DOOR, NOBODY, Annotator, EmptyHub
 from tests.browser.curating import article
 from tests.browser.visiting import MARKUP, PHONE, WIDE, check, fits, live, signed_in
@@ -213,13 +212,7 @@ def sessions() -> dict[str, StorageState]:
 
 
 @pytest.mark.parametrize(("who", "path"), PAGES)
-def test_everybody_can_use(
-    request: pytest.FixtureRequest,
-    sessions: dict[str, StorageState],
-    visits: Visits,
-    who: str,
-    path: str,
-) -> None:
+def test_everybody_can_use(request, sessions, visits, who, path):
     hub = request.getfixturevalue("empty" if who == "first organiser" else "full")
     for place, address in getattr(hub, "places", {}).items():
         path = path.replace(place, address)
@@ -276,9 +269,7 @@ STATES: dict[Callable[[Page], None], tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("act", STATES, ids=lambda act: act.__name__)
-def test_everybody_can_use_what_follows_an_act(
-    full: FullHub, visits: Visits, act: Callable[[Page], None]
-) -> None:
+def test_everybody_can_use_what_follows_an_act(full, visits, act):
     who, path = STATES[act]
     path = path.replace("ARTICLE", full.places["ARTICLE"])
     page = (
@@ -305,9 +296,7 @@ MADE_UP = {
 
 
 @pytest.mark.parametrize("shown", MADE_UP)
-def test_everybody_can_use_the_pages_of_a_challenge(
-    make_site: Callable[..., Site], visits: Visits, shown: str
-) -> None:
+def test_everybody_can_use_the_pages_of_a_challenge(make_site, visits, shown):
     path, names = MADE_UP[shown]
     site = make_site(names)
     site.source.freeze("k7Q2", TaskName("INT"))

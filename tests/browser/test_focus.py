@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visits
 from tests.browser.console import OrganisedHub
 from tests.browser.visiting import live, signed_in
 
@@ -24,9 +23,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OrganisedHub]:
         yield hub
 
 
-def test_enter_follows_a_link_that_was_replaced_under_the_focus(
-    hub: OrganisedHub, visits: Visits
-) -> None:
+def test_enter_follows_a_link_that_was_replaced_under_the_focus(hub, visits):
     page = live(signed_in(hub, visits, "/organise"))
     page.get_by_role("link", name="Test phase", exact=True).focus()
     hub.ask("phases.update", phase="test", title="Another title")
@@ -36,9 +33,7 @@ def test_enter_follows_a_link_that_was_replaced_under_the_focus(
 
 
 @pytest.mark.parametrize("name", BY, ids=BY.values())
-def test_a_press_acts_if_its_button_is_replaced_before_the_release(
-    hub: OrganisedHub, visits: Visits, name: str
-) -> None:
+def test_a_press_acts_if_its_button_is_replaced_before_the_release(hub, visits, name):
     hub.token = hub.ask("tokens.create", team="blue", role="team", label=name).token
     page = live(signed_in(hub, visits, "/team/servers"))
     other = visits.again(page.context)

@@ -105,9 +105,7 @@ def elsewhere() -> Iterator[Elsewhere]:
     made.end()
 
 
-def test_a_live_page_survives_the_loss_of_its_process(
-    tmp_path: Path, elsewhere: Elsewhere, visits: Any
-) -> None:
+def test_a_live_page_survives_the_loss_of_its_process(tmp_path, elsewhere, visits):
     context = behind_a_proxy(tmp_path)
     hub, proxy = elsewhere.do(context.__aenter__())
     try:

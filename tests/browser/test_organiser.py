@@ -133,9 +133,7 @@ def fetch_package(page: Page, visits: Visits, folder: Path) -> None:
     check(report)
 
 
-def test_from_an_empty_hub_to_published_scores(
-    slow: SlowHub, visits: Visits, tmp_path: Path
-) -> None:
+def test_from_an_empty_hub_to_published_scores(slow, visits, tmp_path):
     hub = slow
     page = signed_in(hub, visits, "/organise", viewport=PHONE)
     make_a_challenge(page)
@@ -181,9 +179,7 @@ def test_from_an_empty_hub_to_published_scores(
     forgive_refusals(visits)
 
 
-def test_gold_is_looked_at_once_however_often_it_is_sent_and_then_set(
-    hub: OrganisedHub, visits: Visits, tmp_path: Path
-) -> None:
+def test_gold_is_looked_at_once_however_often_it_is_sent_and_then_set(hub, visits, tmp_path):
     version = hub.running.service.phase("test").gold["ACT"].version
     page = signed_in(hub, visits, "/organise/phases/test/gold/ACT")
     page.get_by_label("Gold file").set_input_files(hub.other_gold(tmp_path))

@@ -128,9 +128,7 @@ def choose(page: Page, folder: Path, text: str) -> None:
     enter(page, "Look at the file")
 
 
-def test_from_reading_to_two_runs_on_a_board(
-    door: JourneyHub, visits: Visits, tmp_path: Path
-) -> None:
+def test_from_reading_to_two_runs_on_a_board(door, visits, tmp_path):
     hub = door
     page = visits.open(hub.url, viewport=PHONE)
     sign_up(hub, page)
@@ -179,9 +177,7 @@ def test_a_refusal_stays_at_its_button_until_the_next(hub: BlueHub, visits: Visi
     forgive_refusals(visits)
 
 
-def test_the_focus_goes_on_to_the_button_in_the_place_of_the_one_that_was_pressed(
-    hub: BlueHub, visits: Visits
-) -> None:
+def test_the_focus_goes_on_to_the_button_in_the_place_of_the_one_that_was_pressed(hub, visits):
     server = f"{hub.team}-1"
     hub.tested(server)
     hub.wait(held=True)

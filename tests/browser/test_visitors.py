@@ -28,9 +28,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BlueHub]:
         yield hub
 
 
-def test_from_the_first_page_to_a_servers_page_and_to_another_phase(
-    hub: BlueHub, visits: Visits
-) -> None:
+def test_from_the_first_page_to_a_servers_page_and_to_another_phase(hub, visits):
     page = visits.open(hub.url)
     expect(page.get_by_role("heading", name="A challenge")).to_be_visible()
     page.locator("article", has_text="Test phase").get_by_role("link", name="Monitor").click()
@@ -48,9 +46,7 @@ def test_from_the_first_page_to_a_servers_page_and_to_another_phase(
     expect(page.get_by_text("No server takes part")).to_be_visible()
 
 
-def test_a_change_of_state_reaches_both_pages_and_is_announced(
-    hub: BlueHub, visits: Visits
-) -> None:
+def test_a_change_of_state_reaches_both_pages_and_is_announced(hub, visits):
     hub.join()
     server = f"{hub.team}-1"
     hub.tested(server)
@@ -75,9 +71,7 @@ def test_a_change_of_state_reaches_both_pages_and_is_announced(
         expect(page.locator("#live")).to_have_text("live")
 
 
-def test_dates_are_in_the_zones_of_the_reader_and_of_the_challenge(
-    hub: BlueHub, visits: Visits
-) -> None:
+def test_dates_are_in_the_zones_of_the_reader_and_of_the_challenge(hub, visits):
     options = {"timezone_id": "America/New_York", "locale": "en-GB"}
     page = visits.open(f"{hub.url}/c/bc", **options)
     date = page.locator(".timeline time").last

@@ -117,10 +117,3 @@ def test_alerts_are_of_metrics_that_the_hub_has() -> None:
         for name in re.findall(r"metaserver_\w+", rule["expr"]):
             assert f"`{name}`" in documented, rule["alert"]
     assert len(rules) >= 6
-
-
-def test_every_file_is_explained() -> None:
-    text = (DEPLOY / "README.md").read_text()
-    for path in [one for one in DEPLOY.rglob("*.*") if one.name != "README.md"]:
-        shown = path.relative_to(DEPLOY).as_posix()
-        assert path.name in text or shown in text, shown

@@ -164,9 +164,7 @@ async def test_a_hub_works_behind_a_proxy(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PROXIES)
-async def test_a_proxy_says_when_the_hub_is_away_and_finds_it_again(
-    name: str, tmp_path: Path
-) -> None:
+async def test_a_proxy_says_when_the_hub_is_away_and_finds_it_again(name, tmp_path):
     config = await write_config(tmp_path, web={"port": free_port()})
     async with hub_at(config) as hub:
         at = hub.address.removeprefix("http://").rstrip("/")

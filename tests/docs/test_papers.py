@@ -36,12 +36,7 @@ def test_first_command_makes_the_samples() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_command_of_a_table_or_figure(
-    command: str,
-    samples: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_command_of_a_table_or_figure(command, samples, monkeypatch, capsys):
     monkeypatch.chdir(samples)
     words = typed(command)
     if "--resamples" not in words and words[0] in ("usefulness", "corpus", "agree", "ner", "bb"):
@@ -53,9 +48,7 @@ def test_command_of_a_table_or_figure(
     assert capsys.readouterr().out or words[0] == "plot"
 
 
-def test_example_of_the_evaluation_page(
-    samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_example_of_the_evaluation_page(samples, monkeypatch, capsys):
     monkeypatch.chdir(samples)
     (command,) = [one for one in COMMANDS if one.startswith("scoring evaluate")]
     assert main([*typed(command), "--format", "csv"]) == 0
@@ -64,9 +57,7 @@ def test_example_of_the_evaluation_page(
     assert float(rows["B"]["macro.auc_ipr"]) == pytest.approx(1 / 3)
 
 
-def test_samples_are_the_same_each_time_and_overwrite_nothing(
-    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_samples_are_the_same_each_time_and_overwrite_nothing(samples, tmp_path, capsys):
     assert main(["samples", str(tmp_path / "again")]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert len(listed) > 60

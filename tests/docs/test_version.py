@@ -37,13 +37,6 @@ def test_the_newest_release_is_the_same_everywhere() -> None:
     assert citation["license"] == project["license"]
 
 
-def test_the_changelog_says_nothing_twice() -> None:
-    """Merges of it keep the lines of both sides (.gitattributes)."""
-    newest = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)[1]
-    lines = [line for line in newest.splitlines() if line.startswith("- ")]
-    assert sorted(lines) == sorted(set(lines))
-
-
 def run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(root / ".ci" / "version.py"), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)

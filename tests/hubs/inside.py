@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,8 +139,15 @@ async def at_work(
                 await task
 
 
-async def plan_phase(running: Running, name: str = "test", **values: Any) -> None:
-    """Create a challenge with one phase on the demo's articles and gold, not yet open."""
+async def plan_phase(
+    running: Running,
+    name: str = "test",
+    *,
+    teams: Sequence[str] = (),
+    is_open: bool = False,
+    **values: Any,
+) -> None:
+    """Create a challenge with one phase on the demo's articles and gold, and teams."""
     store = running.service.store
     await running.add_corpus("demo", read_articles([DEMO / "articles"]))
     await running.do("challenges.set", challenge="bc", title="A challenge")
@@ -152,3 +159,7 @@ async def plan_phase(running: Running, name: str = "test", **values: Any) -> Non
         await store.set_gold(phase_id, TaskName(task), path.name, path.read_bytes())
     scheduler = running.service.phases.scheduler
     await scheduler.take_over(running.service.phase(name).phase)
+    for team in teams:
+        await running.do("teams.create", team=team)
+    if is_open:
+        await running.do("phases.open", phase=name)

@@ -17,8 +17,7 @@ from tests.hubs.process import challenge, write_config
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub with a phase, and team blue without a server."""
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await running.do("teams.create", team="blue")
+        await plan_phase(running, teams=["blue"])
         yield running
 
 

@@ -4,7 +4,7 @@ import asyncio
 import io
 import socket
 import threading
-from xmlrpc.client import Fault, ServerProxy, dumps
+from xmlrpc.client import Fault, ServerProxy
 
 import aiohttp
 import pytest
@@ -116,35 +116,6 @@ async def test_a_request_above_the_limit_is_refused():
             assert response.status == 413
 
 
-async def test_check_passes_a_good_server_and_shows_each_step():
-    def annotate(text, context):
-        return {"normalizations": [{"dbid": "P04637", "rank": 1, "confidence": 0.5}]}
-
-    lines = []
-    async with serving(annotate) as url:
-        assert await check(url, show=lines.append)
-    assert len(lines) == 9
-    assert all(line.startswith("ok") for line in lines)
-
-
-async def test_check_says_what_is_wrong_with_an_answer():
-    lines = []
-    async with serving(echo) as url:
-        assert await check(url, show=lines.append)  # it is ignored
-    assert any("text: unknown member" in line for line in lines)
-    assert any(line.startswith("warn") for line in lines)
-
-
-@pytest.mark.parametrize("value", [None, [], {}])
-async def test_check_passes_what_the_hub_takes_for_nothing_found(value):
-    body = b"\r\n" + dumps((value,), methodresponse=True, allow_none=True).encode()
-    lines: list[str] = []
-    async with peer(answering(body)) as there:
-        assert await check(there.url, show=lines.append)
-    [warned] = [line for line in lines if line.startswith("warn")]
-    assert "the server's state" in warned  # it says nothing of it
-
-
 async def test_check_says_that_nobody_is_there():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -187,6 +158,10 @@ DATE = "<member><name>made</name><value><dateTime.iso8601>0</dateTime.iso8601></
         (saying(hit("0.5")), {}, True),
         (saying(hit("<double>0.5</double>", DATE)), {}, True),
         (saying(WORD), {}, True),
+        (saying("<nil/>"), {}, True),
+        (saying("<array><data/></array>"), {}, True),
+        (saying("<struct></struct>"), {}, True),
+        (saying("<struct><member><name>text</name><value>x</value></member></struct>"), {}, True),
         (saying(LATIN).decode().encode("latin-1"), {"content_type": "a/b; charset=latin-1"}, True),
         (saying(hit("<double>NaN</double>")), {}, False),
         (saying(hit("<double>7</double>")), {}, False),

@@ -61,8 +61,7 @@ async def test_a_phase_reads_answers_by_rules_of_its_own(tmp_path: Path) -> None
         await running.do("phases.update", phase="test", answers=RULES, title="Unchanged")
     async with at_work(given) as running:
         assert (await running.do("boards.get", phase="test", task="INT")).rows == tuple(before)
-        board = await running.do("boards.get", phase="test", task="INT")
-        assert board.signature == signature
+        assert (await running.do("boards.get", phase="test", task="INT")).signature == signature
         assert len(ACCESSIONS) > 1
 
 
@@ -91,8 +90,7 @@ async def test_a_phase_without_rules_has_those_of_the_hub(running: Running) -> N
     plan = await running.do("phases.plan", phase="test")
     assert plan.answers.normalise is Normalisation.MEND
     assert (plan.answers.confidence, plan.answers.mention_type) == (None, "")
-    told = await running.do("phases.get", phase="test")
-    assert told.usage.currency == "EUR"
+    assert (await running.do("phases.get", phase="test")).usage.currency == "EUR"
     assert running.service.phase("test").vocabulary.normalise is Normalisation.MEND
 
 

@@ -85,9 +85,7 @@ async def test_a_backup_of_a_hub_at_work_is_a_whole_store(tmp_path: Path) -> Non
 
 
 @pytest.mark.one_store("a database is backed up by pg_dump: test_machines.py")
-async def test_a_backup_says_what_is_wrong(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_backup_says_what_is_wrong(tmp_path, capsys):
     given = msgspec.structs.replace(Settings(), folder=str(tmp_path / "none"))
     config = write_settings(given, tmp_path / "config.yaml")
     status = await command("backup", "--config", config, "--out", tmp_path / "copy.sqlite")

@@ -142,9 +142,7 @@ async def boards(running: Running) -> Any:
     }
 
 
-async def test_an_exported_challenge_is_made_again_with_equal_boards(
-    running: Running, tmp_path: Path
-) -> None:
+async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tmp_path):
     await running.do("challenges.make", sample="interactions")
     await running.do("challenges.edit", challenge="interactions", rules="Be *fair*.")
     await running.do("phases.open", phase="interactions-training")
@@ -178,8 +176,7 @@ async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) 
         page = await ana.send("/organise/bundle", {"content": ("b.zip", bundle())})
         assert (page.status, page.path) == (200, "/organise")
         path = "/organise/challenges/interactions/bundle"
-        page = await ana.get(f"{path}?answers=1")
-        assert page.headers["Content-Type"] == "application/zip"
+        assert (await ana.get(f"{path}?answers=1")).headers["Content-Type"] == "application/zip"
         page = await ana.post("/organise/challenges/interactions/clone", name="next")
         assert (page.status, page.path) == (200, "/organise")
         copy = await running.do("phases.get", phase="next.interactions-test")

@@ -30,9 +30,7 @@ async def given(tmp_path: Path) -> Settings:
 @pytest.fixture
 async def running(given: Settings) -> AsyncIterator[Running]:
     async with at_work(given) as running:
-        await plan_phase(running)
-        for team in ("blue", "red"):
-            await running.do("teams.create", team=team)
+        await plan_phase(running, teams=["blue", "red"])
         blue = running.team("blue")
         for name, protocol in (("blue-1", "becalm"), ("blue-2", "xmlrpc")):
             url = "http://127.0.0.1:1/"
@@ -97,20 +95,16 @@ async def test_without_its_own_address_the_hub_says_so(tmp_path: Path) -> None:
         assert "the organiser sets web.url" in made.note
         assert "servers" not in await findings(without)
         with_url = msgspec.structs.replace(without, web=WebSettings(url=HUB))
-        found = await findings(with_url)
-        assert found["web.url"] == f"{HUB}, where b call back"
+        assert (await findings(with_url))["web.url"] == f"{HUB}, where b call back"
 
 
 async def test_a_team_makes_the_key_on_a_page_and_its_server_passes(running: Running) -> None:
     async with signed_in(running, "blue") as visitor:
-        page = await visitor.get("/team/servers/blue-1")
-        assert "needs a callback key" in page.said
-        page = await visitor.get("/team/servers/blue-1/callbacks")
-        assert "It has no key yet" in page.said
+        assert "needs a callback key" in (await visitor.get("/team/servers/blue-1")).said
+        assert "It has no key yet" in (await visitor.get("/team/servers/blue-1/callbacks")).said
         page = await visitor.post("/team/servers/blue-1/callbacks")
         assert page.headers["Cache-Control"] == "private, no-store"
         key = re.search(r'<code id="secret"[^>]*>([^<]+)</code>', page.text)
-        assert key is not None
         assert f"{HUB}/becalm/saveAnnotations/" in page.text
         page = await visitor.get("/team/servers/blue-1/callbacks")
         assert key[1] not in page.text

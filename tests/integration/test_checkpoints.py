@@ -113,18 +113,14 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [one.message for one in caplog.records if (one.name, one.levelno) == known]
 
 
-async def test_a_restart_reads_no_attempt_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_restart_reads_no_attempt_again(tmp_path, monkeypatch):
     given, shown = await worked(tmp_path)
     monkeypatch.setattr(log_reader, "count", None)  # whoever reads the log fails
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
 
 
-async def test_a_restart_reads_what_its_checkpoint_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_restart_reads_what_its_checkpoint_lacks(tmp_path, monkeypatch):
     given, shown = await worked(tmp_path)
     counted: list[int] = []
     count = log_reader.count
@@ -149,9 +145,7 @@ async def test_a_restart_reads_what_its_checkpoint_lacks(
     assert counted == list(range(1, ARTICLES + 1))
 
 
-async def test_the_reading_of_a_long_log_goes_on_from_its_last_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_reading_of_a_long_log_goes_on_from_its_last_part(tmp_path, monkeypatch):
     given, shown = await worked(tmp_path)
     alter(given, "DELETE FROM checkpoints")
     monkeypatch.setattr(log_reader, "CHUNK", 5)
@@ -207,9 +201,7 @@ BROKEN: dict[str, tuple[Breakage, str]] = {
 }
 
 
-async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(tmp_path, caplog):
     given, shown = await worked(tmp_path)
     for name, (broken, reason) in BROKEN.items():
         caplog.clear()
@@ -233,9 +225,7 @@ async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(
         assert f"the checkpoint of {ONE} is not used" in caplog.text
 
 
-async def test_a_checkpoint_of_another_gold_is_left(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_checkpoint_of_another_gold_is_left(tmp_path, caplog):
     given, _ = await worked(tmp_path)
     content = b"".join((DEMO / "gold_int.tsv").read_bytes().splitlines(keepends=True)[:-3])
     async with open_service(given) as hub:
@@ -272,9 +262,7 @@ async def held(given: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
                 await task
 
 
-async def test_an_answer_that_could_not_be_scored_is_counted_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_answer_that_could_not_be_scored_is_counted_once(tmp_path, monkeypatch):
     """A fault of a scorer stops the lane; the stored answer is read again."""
     given = await settings(tmp_path)
     put, faults = Scoreboard.put, [RuntimeError("a fault of a scorer"), None, None]
@@ -301,9 +289,7 @@ async def test_an_answer_that_could_not_be_scored_is_counted_once(
         assert what_is_shown(running) == shown
 
 
-async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(tmp_path, monkeypatch, caplog):
     given = await settings(tmp_path)
 
     def fault(_: object) -> bytes:
@@ -318,9 +304,7 @@ async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(
     assert "checkpoints of phase test cannot be stored" in caplog.text
 
 
-async def test_pages_say_that_they_are_catching_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pages_say_that_they_are_catching_up(tmp_path, monkeypatch):
     given, shown = await worked(tmp_path)
     words = "catching up: 0 of 1 servers"
     async with held(given, monkeypatch) as (running, release):
@@ -350,9 +334,7 @@ async def test_pages_say_that_they_are_catching_up(
             assert (await running.do("phases.get", phase="test")).catching_up == ""
 
 
-async def test_nothing_is_decided_by_boards_that_are_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_is_decided_by_boards_that_are_behind(tmp_path, monkeypatch):
     """No board is frozen, no state is stored, and a change of gold waits."""
     given, _ = await worked(tmp_path)
     query = "SELECT count(*) FROM state_changes"
@@ -380,9 +362,7 @@ async def test_nothing_is_decided_by_boards_that_are_behind(
             assert [row.articles_scored for row in board.rows] == [board.rows[0].articles_in_gold]
 
 
-async def test_a_hub_that_is_stopped_while_it_catches_up_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_hub_that_is_stopped_while_it_catches_up_goes_on(tmp_path, monkeypatch):
     given, shown = await worked(tmp_path)
     for _ in range(2):
         async with held(given, monkeypatch) as (running, _release):

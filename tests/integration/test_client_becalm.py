@@ -132,9 +132,7 @@ async def _fetches_what_was_sent(peer: BecalmPeer, parameters: dict[str, Any]) -
         (_fetches_what_was_sent, [(404, "UNKNOWN"), (200, None)]),
     ],
 )
-async def test_what_is_no_callback_is_refused_and_harms_none(
-    tmp_path: Path, calls: Any, made: list[tuple[int, str | None]]
-) -> None:
+async def test_what_is_no_callback_is_refused_and_harms_none(tmp_path, calls, made):
     async with calling_hub(tmp_path) as hub, becalm_peer(calls=calls) as peer:
         ended, answer = await hub.send(peer)
         await until(lambda: len(peer.made) == len(made))
@@ -207,9 +205,7 @@ async def test_a_bad_callback_is_refused_and_may_be_corrected(tmp_path: Path) ->
             assert answer is not None
 
 
-async def test_what_is_never_corrected_is_the_outcome(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_never_corrected_is_the_outcome(tmp_path, monkeypatch):
     async def wrong(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
         await peer.call(parameters, "[5]")
 
@@ -319,7 +315,6 @@ async def test_a_server_may_fetch_its_article_while_it_is_asked_about_it(tmp_pat
         ended, answer = await hub.send(peer, options="documents = fetch")
         await until(lambda: len(peer.made) == 8)
     assert (ended.outcome, ended.message) == (Outcome.OK, "")
-    assert answer is not None
     assert answer.payloads == FOUND
     assert peer.made[0].answer["text"] == TEXT
     assert stored(tmp_path, "SELECT id FROM communications WHERE document IS NOT NULL") == []
@@ -353,9 +348,7 @@ async def test_an_article_that_is_not_answered_is_fetched_no_longer(tmp_path: Pa
     assert stored(tmp_path, "SELECT id FROM communications WHERE document IS NOT NULL") == []
 
 
-async def test_a_late_acknowledgement_is_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_late_acknowledgement_is_noted(tmp_path, monkeypatch):
     monkeypatch.setattr(becalm, "SOON", 0.0)
     async with calling_hub(tmp_path) as hub, becalm_peer() as peer:
         ended, _ = await hub.send(peer)
@@ -382,9 +375,7 @@ async def test_a_secret_that_is_a_word_of_the_protocol_harms_no_callback(tmp_pat
 
 
 @pytest.mark.parametrize("key", ["a-key-of-blue", "0.50"])
-async def test_a_callback_that_repeats_a_secret_is_stored_without_it(
-    tmp_path: Path, key: str
-) -> None:
+async def test_a_callback_that_repeats_a_secret_is_stored_without_it(tmp_path, key):
     def repeated(found: list[dict[str, Any]]) -> Any:
         return [one | {"score": 0.50, "becalm_key": key} for one in found]
 
@@ -431,7 +422,6 @@ async def test_a_hub_that_is_started_again_goes_on(tmp_path: Path) -> None:
             peer.hub = hub.address
             ended, answer = await hub.caller(scope="phase 1").call(registered, 0, 1)
             assert (ended.outcome, len(peer.asked)) == (Outcome.OK, 1)
-            assert answer is not None
             assert answer.payloads == FOUND
             again = asyncio.create_task(hub.caller(scope="phase 1").call(registered, 0, 2))
             await until(lambda: len(peer.asked) == 2)  # another attempt is another request
@@ -486,13 +476,10 @@ async def test_a_callback_that_another_process_took_is_found(tmp_path: Path) -> 
             assert await communications.answer(connection, id_, "json", body, hub.desk.clock())
         ended, answer = await sending
     assert ended.outcome is Outcome.OK
-    assert answer is not None
     assert answer.payloads == FOUND
 
 
-async def test_a_store_that_takes_nothing_is_not_the_servers_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_store_that_takes_nothing_is_not_the_servers_fault(tmp_path, monkeypatch):
     def unwritable(_store: Store) -> None:
         raise UnavailableError("disk full")
 
@@ -516,9 +503,7 @@ async def test_a_store_that_takes_nothing_is_not_the_servers_fault(
     assert ended.outcome is Outcome.OK
 
 
-async def test_the_callbacks_of_a_server_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_callbacks_of_a_server_are_counted(tmp_path, monkeypatch):
     async def many(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
         while (made := await peer.call(parameters, "[]", communication=5)).status != 429:
             pass

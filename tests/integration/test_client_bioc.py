@@ -90,7 +90,6 @@ async def test_gene_ids_are_mapped_by_the_release_of_the_phase(tmp_path: Path) -
     ):
         registered = server(peer.url, protocol="bioc", tasks=TASKS)
         ended, answer = await caller.call(registered, 0, 1)
-    assert answer is not None
     assert [hit[0] for hit in answer.payloads["INT"]] == ["P04637", "P38398"]
     assert [hit[:2] for hit in answer.payloads["IPT"]] == [["P04637", "P38398"]]
     assert ended.outcome is Outcome.PARTIAL
@@ -109,7 +108,6 @@ async def test_the_work_on_an_answer_grows_with_its_size_alone() -> None:
     async with bioc_peer(change=_wide) as peer:
         ended, answer = await sent(peer, options="offsets = utf16")
     assert ended.outcome is Outcome.OK
-    assert answer is not None
     assert answer.hits_kept == 0
 
 
@@ -145,7 +143,6 @@ async def test_many_hits_in_few_bytes_are_checked_in_a_thread() -> None:
     ):
         registered = server(peer.url, protocol="bioc", tasks=TASKS)
         _, answer = await caller.call(registered, 0, 1)
-    assert answer is not None
     assert answer.hits_kept > MANY
     assert threads
     assert threading.get_ident() not in threads
@@ -199,9 +196,7 @@ def _changed(name: str, value: object) -> Callable[[dict[str, Any]], Any]:
     ],
     ids=["another id", "another text", "no id", "no text", "small letters", "no Greek"],
 )
-async def test_a_server_that_returns_another_document_fails(
-    change: Callable[..., Any], state: StepState
-) -> None:
+async def test_a_server_that_returns_another_document_fails(change, state):
     found = await run_of(change)
     (step,) = (step for step in found.steps if step.name == "document comes back")
     assert step.state is state

@@ -6,7 +6,7 @@ import asyncio
 import os
 import resource
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -88,9 +88,7 @@ async def resets_on_the_next_request(connection: Connection) -> None:
     ],
 )
 @pytest.mark.parametrize("text", [TEXT, "x" * 5_000_000], ids=["short", "long"])
-async def test_a_closed_connection_costs_no_attempt(
-    script: Callable[[Connection], Awaitable[None]], text: str
-) -> None:
+async def test_a_closed_connection_costs_no_attempt(script, text):
     async with peer(script) as there, article_caller(text) as caller:
         assert await outcomes(caller, there.url, 4) == [Outcome.OK] * 4
         assert there.connections == 4

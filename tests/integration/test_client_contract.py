@@ -172,7 +172,6 @@ def test_every_protocol_is_held_to_the_contract() -> None:
 
 def found(answer: CheckedAnswer | None) -> Any:
     """Return what an answer holds; servers write the types of mentions as they like."""
-    assert answer is not None
     held = {task: payload for task, payload in answer.payloads.items() if payload}
     return held | {"NER": [[at, words, kind.lower()] for at, words, kind in held["NER"]]}
 
@@ -263,9 +262,7 @@ OTHER: Mapping[str, tuple[str, Callable[..., Any], str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "change", "options", "note"), OTHER.values(), ids=OTHER)
-async def test_other_forms_are_read_alike(
-    tmp_path: Path, name: str, change: Callable[..., Any], options: str, note: str
-) -> None:
+async def test_other_forms_are_read_alike(tmp_path, name, change, options, note):
     async with line(tmp_path, WAYS[name], options=options, change=change) as hub:
         ended, answer = await hub.send()
     assert found(answer) == FOUND[WAYS[name].protocol], ended.message
@@ -286,7 +283,6 @@ async def test_a_callback_may_judge_and_relate(tmp_path: Path, score: float, opt
     way = WAYS["becalm JSON "]
     async with line(tmp_path, way, options=options, change=_judged(score)) as hub:
         _, answer = await hub.send()
-    assert answer is not None
     assert (answer.payloads["ACT"], answer.payloads["IPT"]) == ([True, 0.75], [[*PAIR, 0.25]])
     assert answer.payloads["INT"] == [["P04637", 1, 0.5], ["P38398", 2, 0.5]]
 
@@ -296,7 +292,6 @@ async def test_a_callback_may_have_found_nothing(tmp_path: Path, change: Any) ->
     async with line(tmp_path, WAYS["becalm JSON "], change=change) as hub:
         ended, answer = await hub.send()
     assert ended.outcome is Outcome.OK, ended.message
-    assert answer is not None
     assert not any(answer.payloads.get(task) for task in ("ACT", "INT", "IPT"))
 
 
@@ -369,9 +364,7 @@ FAILURES: list[tuple[str, Any, str, Outcome, str]] = [
     FAILURES,
     ids=[f"{name.strip()}: {outcome} {said}" for name, _, _, outcome, said in FAILURES],
 )
-async def test_what_is_no_answer_ends_in_its_outcome(
-    tmp_path: Path, name: str, reply: Any, options: str, outcome: Outcome, said: str
-) -> None:
+async def test_what_is_no_answer_ends_in_its_outcome(tmp_path, name, reply, options, outcome, said):
     limits = HttpLimits(answer=Limits(bytes=1_000_000, values=2_000))
     async with line(tmp_path, WAYS[name], options=options, reply=reply, limits=limits) as hub:
         ended, answer = await hub.send()
@@ -403,9 +396,7 @@ SHAPES: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "sent", "place"), SHAPES)
-async def test_another_shape_is_named_at_its_place(
-    tmp_path: Path, name: str, sent: Any, place: str
-) -> None:
+async def test_another_shape_is_named_at_its_place(tmp_path, name, sent, place):
     async with line(tmp_path, WAYS[name], change=lambda _: sent) as hub:
         ended, _ = await hub.send()
     assert ended.outcome is Outcome.SHAPE
@@ -419,9 +410,7 @@ WITHOUT_END: Mapping[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_END)
-async def test_work_without_end_is_a_timeout_that_says_how_far_it_came(
-    tmp_path: Path, name: str
-) -> None:
+async def test_work_without_end_is_a_timeout_that_says_how_far_it_came(tmp_path, name):
     settings, said = WITHOUT_END[name]
     async with line(tmp_path, WAYS[name], time_limit=1.0, **settings) as hub:
         ended, _ = await hub.send()
@@ -459,9 +448,7 @@ async def test_the_pairs_of_a_relation_are_bounded_by_the_size_of_the_answer(
 
 
 @pytest.mark.parametrize(("name", "sent"), [("bioc", {"passages": []}), ("pubannotation sync", {})])
-async def test_a_long_text_is_measured_in_a_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, sent: Any
-) -> None:
+async def test_a_long_text_is_measured_in_a_thread(tmp_path, monkeypatch, name, sent):
     threads = threads_that_measure(monkeypatch)
     given = {"options": "offsets = utf8", "text": "𝛼 " * AT_ONCE}
     async with line(tmp_path, WAYS[name], **given, change=lambda _: sent) as hub:  # type: ignore[arg-type]

@@ -140,26 +140,20 @@ async def test_a_certificate_that_nobody_vouches_for_is_tls(self_signed: ssl.SSL
     assert there.requests == []  # the article went to nobody
 
 
-async def test_a_certificate_that_the_system_trusts_is_ok(
-    self_signed: ssl.SSLContext, certificate: Path
-) -> None:
+async def test_a_certificate_that_the_system_trusts_is_ok(self_signed, certificate):
     async with peer(answering(GOOD), tls=self_signed) as there:
         said = await call_in_another_process(there.url, SSL_CERT_FILE=str(certificate))
     assert said == "ok"
 
 
-async def test_a_certificate_of_the_hubs_own_file_is_ok(
-    self_signed: ssl.SSLContext, certificate: Path
-) -> None:
+async def test_a_certificate_of_the_hubs_own_file_is_ok(self_signed, certificate):
     trusting = article_caller(ca_file=certificate)
     async with peer(answering(GOOD), tls=self_signed) as there, trusting as caller:
         ended, _ = await caller.call(server(there.url), 0, 1)
     assert ended.outcome is Outcome.OK
 
 
-async def test_a_registered_certificate_is_trusted_and_no_other(
-    self_signed: ssl.SSLContext, certificate: Path
-) -> None:
+async def test_a_registered_certificate_is_trusted_and_no_other(self_signed, certificate):
     pem = certificate.read_text().partition("-----BEGIN CERTIFICATE")
     digest = sha256(ssl.PEM_cert_to_DER_cert("".join(pem[1:]))).hexdigest()
     async with peer(answering(GOOD), tls=self_signed) as there, article_caller() as caller:
@@ -350,9 +344,7 @@ OUTCOMES: Mapping[str, tuple[Script, Outcome, str]] = {
 
 
 @pytest.mark.parametrize(("script", "outcome", "said"), OUTCOMES.values(), ids=OUTCOMES)
-async def test_what_is_no_answer_has_its_outcome(
-    script: Script, outcome: Outcome, said: str
-) -> None:
+async def test_what_is_no_answer_has_its_outcome(script, outcome, said):
     limits = HttpLimits(answer=Limits(bytes=200_000, values=1_000))
     async with peer(script) as there:
         ended, answer = await call(there.url, limits=limits)
@@ -395,7 +387,6 @@ async def test_what_foreign_servers_do_costs_nothing(script: Script, said: str) 
     async with peer(script) as there:
         ended, answer = await call(there.url)
     assert (ended.outcome, ended.message) == (Outcome.OK, said)
-    assert answer is not None
     assert answer.payloads == PAYLOADS
 
 

@@ -74,7 +74,6 @@ async def test_a_long_text_is_sent_in_parts(dialect: str) -> None:
         peer.change = declare
         ended, answer = await sent(peer, text=text, options="max_chars = 1000")
     assert ended.outcome is Outcome.OK
-    assert answer is not None
     assert [hit[0] for hit in answer.payloads["INT"]] == ["P04637", "P38398", "Q00987"]
     assert answer.payloads["IPT"] == [["P04637", "P38398", 1, 1.0], ["P04637", "Q00987", 2, 1.0]]
     mentions = answer.payloads["NER"]
@@ -107,7 +106,6 @@ async def test_article_is_sent_as_a_form_to_who_reads_text_from_one() -> None:
         )
         ended, answer = await sent(peer, text=text, options="body = form")
     assert ended.outcome is Outcome.OK
-    assert answer is not None
     assert [mention[:2] for mention in answer.payloads["NER"]] == [[0, "TP53"], [7, "BRCA1"]]
     form = dict(parse_qsl(peer.requests[0][3].decode(), strict_parsing=True))
     assert form == {"text": text, "sourceid": "a0", "sourcedb": "BCMS"}
@@ -121,7 +119,6 @@ async def test_spans_in_a_text_with_other_white_space_are_put_at_the_words(echoe
     async with pubannotation_peer(change=lambda _answer: annotated(echoed)) as peer:
         ended, answer = await sent(peer, text="TP53 interacts\nwith BRCA1.\n")
     assert ended.outcome is Outcome.OK
-    assert answer is not None
     assert answer.payloads["NER"] == [[0, "TP53", "protein"], [20, "BRCA1", "protein"]]
 
 
@@ -132,7 +129,6 @@ async def test_two_accessions_of_one_span_are_two_normalizations() -> None:
 
     async with pubannotation_peer(change=twice) as peer:
         ended, answer = await sent(peer, text="TP53 here.")
-    assert answer is not None
     assert [hit[0] for hit in answer.payloads["INT"]] == ["P04637", "P38398"]
     assert answer.payloads["NER"] == [[0, "TP53", "protein"]]
     assert ended.message == "confidence: derived from counts"
@@ -156,7 +152,6 @@ def _without_ids(answer: dict[str, Any]) -> Any:
 async def test_denotations_without_ids_are_counted_each_by_itself() -> None:
     async with pubannotation_peer(change=_without_ids) as peer:
         ended, answer = await sent(peer)
-    assert answer is not None
     assert answer.payloads["INT"] == [["P38398", 1, 1.0], ["P04637", 2, 0.75]]
     assert answer.payloads["IPT"] == []
     notes = [str(problem) for problem in ended.problems if problem.path.startswith("/attributes")]
@@ -173,7 +168,6 @@ def _named_twice(answer: dict[str, Any]) -> Any:
 async def test_a_denotation_counts_an_accession_once() -> None:
     async with pubannotation_peer(change=_named_twice) as peer:
         _, answer = await sent(peer)
-    assert answer is not None
     assert answer.payloads == PAYLOADS
 
 
@@ -216,9 +210,7 @@ LOOKS: list[tuple[str, Callable[[], web.Response], Outcome, str]] = [
 
 
 @pytest.mark.parametrize(("dialect", "look", "outcome", "message"), LOOKS)
-async def test_a_job_that_fails_is_a_failure(
-    dialect: str, look: Callable[[], web.Response], outcome: Outcome, message: str
-) -> None:
+async def test_a_job_that_fails_is_a_failure(dialect, look, outcome, message):
     async with pubannotation_peer(dialect=dialect, reply=_looks(look())) as peer:
         ended, _ = await sent(peer)
     assert ended.outcome is outcome
@@ -285,9 +277,7 @@ async def test_who_has_no_turn_before_the_deadline_is_said_why() -> None:
 
 
 @pytest.mark.slow
-async def test_the_command_tests_a_server_behind_a_password(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_command_tests_a_server_behind_a_password(monkeypatch):
     def guarded(request: web.Request) -> web.Response | None:
         told = request.headers.get("Authorization")
         return None if told == "Bearer open sesame" else web.Response(status=401)

@@ -196,9 +196,7 @@ async def test_each_fault_on_every_article_ends_as_its_outcome_says(fault: Fault
 
 @pytest.mark.parametrize("place", [3, 4, 5])
 @pytest.mark.parametrize("fault", ["fault", "hangs up", "http 500", "malformed", "wrong types"])
-async def test_a_fault_on_an_article_that_no_corpus_need_hold_is_a_warning(
-    fault: str, place: int
-) -> None:
+async def test_a_fault_on_an_article_that_no_corpus_need_hold_is_a_warning(fault, place):
     (played,) = (known for known in FAULTS if known.name == fault)
     async with served(faulty(OneArticle(played, ARTICLES[place].text))) as url:
         run = await probed(url)
@@ -288,9 +286,7 @@ async def test_a_server_that_says_it_is_away_gets_no_article() -> None:
     ],
     ids=["listed", "not listed", "neither"],
 )
-async def test_a_server_without_a_state_is_asked_for_its_methods(
-    methods: bytes, ends: str, says: str
-) -> None:
+async def test_a_server_without_a_state_is_asked_for_its_methods(methods, ends, says):
     state, run = await state_of(by_method(listMethods=methods, getAnnotation=GOOD))
     assert state.state == ends
     assert state.message.startswith(says)

@@ -156,9 +156,7 @@ async def test_a_test_holds_until_the_phase_asks_for_more(running: Running) -> N
         await start(running, "late")
 
 
-async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(
-    running: Running,
-) -> None:
+async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(running):
     blue, held = running.team("blue"), asyncio.Event()
 
     async def waits(text: str, _context: Context) -> Answer:
@@ -245,8 +243,7 @@ async def test_before_there_is_a_phase_a_test_is_for_none(tmp_path: Path) -> Non
         assert (found.terms.phase, found.terms.release) == ("", "")
         detail = await running.do("servers.get", running.team("blue"), server="blue-1")
         assert (detail.tested, detail.tested_for, detail.tests) == ("passed", "", ())
-        await plan_phase(running)
-        await running.do("phases.open", phase="test")
+        await plan_phase(running, is_open=True)
         with pytest.raises(RefusedError, match="not been tested for phase test"):
             await start(running, "test")
 
@@ -256,8 +253,7 @@ async def test_tests_outlive_the_hub(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     async with served(Kit(annotate)) as url:
         async with at_work(given) as running:
-            await plan_phase(running)
-            await running.do("teams.create", team="blue")
+            await plan_phase(running, teams=["blue"])
             await registered(running, url)
             before = await try_out(running)
         async with at_work(given) as running:

@@ -82,7 +82,6 @@ async def failure(running: Running, **values: object) -> str:
     """Return why a training fails."""
     begun = await perform(OPERATIONS["consensus.train"], running.service, ORGANISER, values)
     job = running.service.jobs.own.get(begun.job)
-    assert job is not None
     await job.ended()
     assert job.state is JobState.FAILED
     return job.error

@@ -73,9 +73,7 @@ async def hub(tmp_path: Path) -> AsyncIterator[Watched]:
     clock = ShiftedClock()
     server = SlowServer(clock)
     async with at_work(await settings(tmp_path), clock=clock) as running:
-        await plan_phase(running, title="Test phase")
-        for team in ("blue", "red"):
-            await running.do("teams.create", team=team)
+        await plan_phase(running, teams=["blue", "red"], title="Test phase")
         clock.ahead = -MINUTE
         async with served(Kit(server.annotate)) as url:
             await running.register(url)
@@ -90,9 +88,7 @@ async def hub(tmp_path: Path) -> AsyncIterator[Watched]:
             server.more.set()
 
 
-async def test_a_server_that_misses_the_deadline_is_told_and_an_extension_mends_it(
-    hub: Watched,
-) -> None:
+async def test_a_server_that_misses_the_deadline_is_told_and_an_extension_mends_it(hub):
     room = await hub.room()
     [row] = room.servers
     assert (row.server, row.team, row.done, row.verdict) == ("blue-1", "blue", 10, Verdict.LATE)
@@ -108,8 +104,7 @@ async def test_a_server_that_misses_the_deadline_is_told_and_an_extension_mends_
     assert room.deadline.state is PhaseState.FROZEN
 
     async with signed_in(hub.running) as ana:
-        page = await ana.get(ROOM)
-        assert "blue-1 needs" in page.said
+        assert "blue-1 needs" in (await ana.get(ROOM)).said
         form = await ana.get("/organise/phases/test/extend")
         assert "the date below leaves it that long" in form.said
         [suggested] = re.findall(r'name="freezes"[^>]* value="([^"]+)"', form.text)
@@ -186,8 +181,7 @@ async def test_a_board_that_newer_gold_superseded_leads_to_the_newer_one(hub: Wa
 
 async def test_a_task_without_gold_and_a_server_that_is_down_need_a_look(tmp_path: Path) -> None:
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running, tasks=["INT", "NER"])
-        await running.do("phases.open", phase="test")
+        await plan_phase(running, is_open=True, tasks=["INT", "NER"])
         watched = await running.do("phases.watch", phase="test")
         assert [(one.kind, one.subjects[0].name) for one in watched.findings] == [
             (FindingKind.NO_GOLD, "NER")

@@ -125,7 +125,6 @@ async def test_a_probe_tells_that_credentials_are_refused() -> None:
 
     async with web_peer(refuse) as url, article_caller() as caller:
         probed = await caller.probe(server(url))
-    assert probed is not None
     assert probed.startswith("credentials: HTTP status 403")
 
 
@@ -319,8 +318,7 @@ async def test_options_are_shown_without_what_may_be_secret(running: Running) ->
     entries = await running.do("audit.list")
     assert "key=abcd" not in repr(entries)
     changed = hidden.replace("style = session", "style = session\nscore_min = 0")
-    found = await running.do("servers.update", server="blue-1", options=changed)
-    assert found.options == changed
+    assert (await running.do("servers.update", server="blue-1", options=changed)).options == changed
     kept = await running.service.server(ORGANISER, "blue-1")
     assert kept.server.options == stored.replace("session\n", "session\nscore_min = 0\n", 1)
     for values in (

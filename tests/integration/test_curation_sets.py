@@ -100,8 +100,7 @@ async def test_each_article_has_two_curators_and_each_an_order(running: Running)
             await made(running, curators, **values)
         assert caught.value.refusal is expected, values
     assert (await running.do("curation-sets.list"))[0].set == "round-1"
-    caught = await running.refused("phases.delete", phase="test")
-    assert "sets of curators" in caught.message
+    assert "sets of curators" in (await running.refused("phases.delete", phase="test")).message
     await running.do("curation-sets.delete", set="round-1")
     await running.do("phases.delete", phase="test")
 
@@ -240,9 +239,7 @@ async def test_two_curators_make_the_next_gold(running: Running) -> None:
 
 
 @pytest.mark.parametrize("blind", [False, True])
-async def test_a_third_curator_sees_the_others_after_the_own_submission(
-    running: Running, blind: bool
-) -> None:
+async def test_a_third_curator_sees_the_others_after_the_own_submission(running, blind):
     curators = await three(running)
     article = ARTICLES[0]
     judges = tuple(one.token_id for one in curators) if blind else ()
@@ -272,9 +269,7 @@ async def test_a_third_curator_sees_the_others_after_the_own_submission(
         await running.do("curation-sets.rule", third, **ruling)
 
 
-async def test_a_ruling_is_asked_for_again_when_its_curator_decides_otherwise(
-    running: Running,
-) -> None:
+async def test_a_ruling_is_asked_for_again_when_its_curator_decides_otherwise(running):
     pair = (await three(running))[:2]
     found = await made(running, pair, articles=ARTICLES[:1])
     by_token = {one.token_id: one for one in pair}
@@ -324,8 +319,6 @@ async def test_sets_published_together_lose_no_gold(running: Running) -> None:
     for one in begun:
         await running.service.jobs.own.get(one.job).ended()  # type: ignore[union-attr]
     first, second = (running.service.jobs.own.get(one.job) for one in begun)
-    assert first is not None
-    assert second is not None
     assert (first.state, second.state) == (JobState.DONE, JobState.FAILED)
     assert "another version was set meanwhile" in second.error
     await running.do("curation-sets.publish", set="round-2", task="INT")

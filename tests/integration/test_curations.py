@@ -346,7 +346,6 @@ async def test_new_answers_come_in_when_the_curator_wants(tmp_path: Path) -> Non
         servers["b"].answer = {"normalizations": [{"dbid": RAS, "rank": 1, "confidence": 0.9}]}
         asked_ = await running.do("consensus.ask", ana, text=TEXT, tasks=("INT",), cutoff=2)
         live = await running.service.part(CurationParts).requests.get(asked_.request)
-        assert live is not None
         await running.until(lambda: len(live.answers) == 1)
         opened = await running.do("curation.open", ana, request=asked_.request)
         assert [one.item for one in opened.candidates] == [(P53,), (MDM2,)]
@@ -389,8 +388,7 @@ async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
                 await running.do("curation.append", ana, **values)
         refused = await running.refused("curation.append", ana, **values)
         assert refused.refusal is Refusal.TOO_LARGE
-        found = await running.do("curation.get", ana, curation=opened.curation)
-        assert found.seen == 1_000
+        assert (await running.do("curation.get", ana, curation=opened.curation)).seen == 1_000
 
 
 @pytest.mark.both_stores

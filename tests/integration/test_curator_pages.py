@@ -135,8 +135,7 @@ async def test_decisions_by_forms(tmp_path: Path) -> None:
         assert 'data-decision="accepted"' not in page.text
         early = await curator.post(f"{path}/submit")
         assert early.status == 409
-        done = await curator.post(f"{path}/submit", undecided="true")
-        assert "Take it away" in done.said
+        assert "Take it away" in (await curator.post(f"{path}/submit", undecided="true")).said
         closed = await curator.post(f"{path}/decide", given | {"kind": "accept"})
         assert "submitted" in closed.said
         assert "Accept" not in closed.said

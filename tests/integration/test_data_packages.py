@@ -43,8 +43,7 @@ TERMS = "For research in the challenge alone."
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub with a training phase on the demo's articles and gold."""
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running, kind="training")
-        await running.do("teams.create", team="blue")
+        await plan_phase(running, teams=["blue"], kind="training")
         yield running
 
 
@@ -222,9 +221,7 @@ async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-async def test_a_team_downloads_it_by_page_in_parts_and_by_command(
-    running: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_team_downloads_it_by_page_in_parts_and_by_command(running, tmp_path, capsys):
     token = (await running.do("tokens.create", role="team", team="blue", label="t")).token
     (tmp_path / "token").write_text(token)
     out = tmp_path / "data.zip"
@@ -266,7 +263,6 @@ async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Runni
         page = await ana.post(path, test_articles="true", terms=TERMS)
         assert page.path.startswith("/organise/jobs/")
         job = running.service.jobs.own.get(page.path.rpartition("/")[2])
-        assert job is not None
         await job.ended()
         assert "without gold" in (await ana.get(path)).said
         assert "Data of" in (await ana.get("/c/bc")).said

@@ -70,9 +70,7 @@ def fail(_text: str, _context: Context) -> Answer:
     raise ValueError("the model is not loaded")
 
 
-async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(
-    running: Running,
-) -> None:
+async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(running):
     failing = False
 
     def once(text: str, context: Context) -> Answer:

@@ -18,9 +18,7 @@ pytestmark = pytest.mark.one_store("the store of the command is a file")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_demo_that_is_told_to_stop_takes_its_servers_along(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+async def test_a_demo_that_is_told_to_stop_takes_its_servers_along(tmp_path, number):
     process = await start("demo", "--port", "0", "--out", tmp_path / "out")
     assert process.stdout is not None
     try:

@@ -147,9 +147,7 @@ def _listens(port: int) -> bool:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("mode", "found"), [("transaction", 1), ("session", 0)])
-async def test_a_pool_that_takes_the_locks_away_is_found(
-    tmp_path: Path, mode: str, found: int
-) -> None:
+async def test_a_pool_that_takes_the_locks_away_is_found(tmp_path, mode, found):
     database = stores.database_of(tmp_path / "hub").database
     async with bouncer(mode, database) as url:
         for _ in range(3):

@@ -289,9 +289,7 @@ async def test_everybody_is_told_the_same_and_floods_are_bounded(door: Door) -> 
     assert (await door.sign_up(email="eve@green.example")).status == 200
 
 
-async def test_what_could_stand_in_a_header_is_refused(
-    door: Door, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_could_stand_in_a_header_is_refused(door, monkeypatch):
     monkeypatch.setattr("metaserver.operations.sign_ups.OF_ORIGIN", 100)
     for field, value in (
         ("email", "ada@green.example\r\nBcc: all@x.example"), ("email", "a@b, c@d"),

@@ -86,9 +86,7 @@ async def packed(running: Running, out: Path) -> list[str]:
     return sorted(row["run"] for row in csv.DictReader(io.StringIO(table)))
 
 
-async def test_an_upload_after_the_freeze_supersedes_the_board(
-    running: Running, tmp_path: Path
-) -> None:
+async def test_an_upload_after_the_freeze_supersedes_the_board(running, tmp_path):
     [first] = await frozen(running, 1)
     await upload(running, "red-run", team="red")
     newest, _ = await frozen(running, 2)
@@ -104,9 +102,7 @@ async def test_an_upload_after_the_freeze_supersedes_the_board(
 
 
 @pytest.mark.both_stores
-async def test_a_phase_that_is_opened_again_is_frozen_again(
-    running: Running, tmp_path: Path
-) -> None:
+async def test_a_phase_that_is_opened_again_is_frozen_again(running, tmp_path):
     await frozen(running, 1)
     await running.do("phases.open", phase="test")
     await upload(running, "red-run", team="red")
@@ -119,14 +115,10 @@ async def test_a_phase_that_is_opened_again_is_frozen_again(
     assert await packed(running, tmp_path / "package") == ["blue-run", "red-run"]
 
 
-async def test_freezing_what_has_not_changed_keeps_the_board_also_after_a_restart(
-    tmp_path: Path,
-) -> None:
+async def test_freezing_what_has_not_changed_keeps_the_board_also_after_a_restart(tmp_path):
     given = await settings(tmp_path)
     async with at_work(given) as running:
-        await plan_phase(running, tasks=["INT"])
-        await running.do("teams.create", team="blue")
-        await running.do("phases.open", phase="test")
+        await plan_phase(running, teams=["blue"], is_open=True, tasks=["INT"])
         await upload(running, "blue-run")
         await running.do("phases.freeze", phase="test")
         before = await frozen(running, 1)
@@ -138,9 +130,7 @@ async def test_freezing_what_has_not_changed_keeps_the_board_also_after_a_restar
         assert (await frozen(running, 2))[1:] == before
 
 
-async def test_a_package_waits_for_the_board_of_what_is_there(
-    running: Running, tmp_path: Path
-) -> None:
+async def test_a_package_waits_for_the_board_of_what_is_there(running, tmp_path):
     await frozen(running, 1)
     async with running.service.store.writing() as connection:
         await connection.exec_driver_sql("UPDATE frozen_boards SET basis = 'of something else'")

@@ -211,9 +211,7 @@ SMUGGLED = b"GET /own HTTP/1.1\r\nHost: hub\r\nX: "
         b"X\r\n\r\n",
     ],
 )
-async def test_a_body_of_two_lengths_is_refused_and_nothing_smuggled(
-    tmp_path: Path, fields: bytes
-) -> None:
+async def test_a_body_of_two_lengths_is_refused_and_nothing_smuggled(tmp_path, fields):
     """A body that a proxy could read differently is refused once, and the connection ends."""
     async with gated_site(tmp_path, body_seconds=2.0, idle_seconds=2.0) as site:
         answer = await raw(site, HEAD + fields + SMUGGLED + b"\r\n\r\n", end=True)

@@ -39,9 +39,7 @@ async def asked_by(client: Any, head: dict[str, str]) -> str:
 
 
 @pytest.mark.slow
-async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(tmp_path, monkeypatch):
     find, found = requests.find, []
 
     def slow(*args: Any, **given: Any) -> Any:
@@ -73,9 +71,7 @@ async def test_a_curator_takes_a_share_of_the_threads_and_others_theirs(
 
 
 @pytest.mark.slow
-async def test_the_reading_of_files_that_are_refused_is_charged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_reading_of_files_that_are_refused_is_charged(tmp_path, monkeypatch):
     read: list[int] = []
 
     def slow(*_: Any) -> None:
@@ -102,9 +98,7 @@ async def test_the_reading_of_files_that_are_refused_is_charged(
     assert len(read) <= BURST / EACH + PLACES
 
 
-async def test_searches_of_the_documentation_are_charged_to_their_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_searches_of_the_documentation_are_charged_to_their_address(tmp_path, monkeypatch):
     searched: list[str] = []
 
     def slow(_: Search, words: str) -> list[Any]:

@@ -7,7 +7,7 @@ Each is refused with a reason, at every size, and its memory stays under the doc
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,9 +75,7 @@ def short_rows(size: int) -> bytes:
 @pytest.mark.parametrize("operation", UPLOADS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("content", [lines, short_rows])
-async def test_a_compressed_bomb(
-    running: Running, operation: str, size: int, content: Callable[[int], bytes]
-) -> None:
+async def test_a_compressed_bomb(running, operation, size, content):
     message, memory = await refusal(running, operation, gzip.compress(content(size * MIB), 9))
     assert "times its size" in message or "larger than" in message
     assert memory < MOST_MEMORY
@@ -86,9 +84,7 @@ async def test_a_compressed_bomb(
 @pytest.mark.parametrize("operation", ["runs.upload", "gold.preview"])
 @pytest.mark.parametrize("size", [1, 4, 30])
 @pytest.mark.parametrize("content", [lines, short_rows])
-async def test_many_lines_without_compression(
-    running: Running, operation: str, size: int, content: Callable[[int], bytes]
-) -> None:
+async def test_many_lines_without_compression(running, operation, size, content):
     message, memory = await refusal(running, operation, content(size * MIB))
     assert "more)" in message or "more than 500,000 lines" in message
     assert memory < MOST_MEMORY
@@ -108,9 +104,7 @@ async def test_many_lines_without_compression(
         (b"<article a='", b"&#65;", b"'/>"),
     ],
 )
-async def test_an_article_of_many_small_parts(
-    running: Running, size: int, before: bytes, part: bytes, after: bytes
-) -> None:
+async def test_an_article_of_many_small_parts(running, size, before, part, after):
     content = before + part * (size * MIB // len(part)) + after
     with peak_memory() as peak, pytest.raises(RefusedError):
         await running.do("corpora.import", content=content, **UPLOADS["corpora.import"])

@@ -55,9 +55,7 @@ async def test_a_client_takes_a_tenth_of_the_loop(tmp_path: Path, signed: bool, 
     assert LOOP_BURST - EACH <= site.burnt * EACH <= allowed
 
 
-async def test_who_took_too_much_is_told_when_to_come_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_who_took_too_much_is_told_when_to_come_again(tmp_path, monkeypatch):
     """Others are answered, and so is the same client once it has waited."""
     monkeypatch.setattr(throttle, "LOOP_BURST", 10 * EACH)
     clock = [0.0]

@@ -150,9 +150,7 @@ def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("sized", [True, False])
-async def test_lost_uploads_leave_nothing_behind(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, sized: bool
-) -> None:
+async def test_lost_uploads_leave_nothing_behind(tmp_path, caplog, sized):
     """Their memory is free at once, and a client that has gone is no error."""
     async with gated_site(tmp_path) as site, uncollected():
         token = await site.token()
@@ -172,9 +170,7 @@ async def test_lost_uploads_leave_nothing_behind(
 
 
 @pytest.mark.slow
-async def test_bodies_that_came_too_slowly_leave_nothing_behind(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_bodies_that_came_too_slowly_leave_nothing_behind(tmp_path, caplog):
     async with gated_site(tmp_path, body_seconds=0.3) as site, uncollected():
         before = requests_alive()
         for number in range(3):

@@ -90,8 +90,7 @@ class FuzzedHub(HubThread):
     """A hub with a phase and a team's server, and an organiser's token."""
 
     async def fill(self) -> None:
-        await plan_phase(self.running)
-        await self.running.do("teams.create", team="blue")
+        await plan_phase(self.running, teams=["blue"])
         server = {"server": "blue-1", "url": "http://127.0.0.1:1/", "team": "blue"}
         await self.running.do("servers.register", **server)
         async with self.running.service.store.writing() as connection:

@@ -192,9 +192,7 @@ async def test_the_bound_on_jobs_at_work_is_that_of_all_processes(tmp_path: Path
         await begin(other.service, Gated(), team="blue")  # which has a bound of its own
 
 
-async def test_a_job_that_was_stored_unheard_of_is_not_left_running(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_job_that_was_stored_unheard_of_is_not_left_running(tmp_path, monkeypatch):
     async with two(tmp_path) as (one, other):
         writing = one.service.store.writing
 
@@ -221,8 +219,7 @@ async def test_a_server_is_tested_by_one_process_at_a_time(tmp_path: Path) -> No
 
     async with served(Kit(waits)) as url, two(tmp_path) as (one, other):
         await plan_phase(one, "early", opens="2031-01-01T00:00")
-        await plan_phase(one, "late", opens="2031-02-01T00:00")
-        await one.do("teams.create", team="blue")
+        await plan_phase(one, "late", teams=["blue"], opens="2031-02-01T00:00")
         blue = one.team("blue")
         await one.do("servers.register", blue, server="blue-1", url=url)
         await other.service.reload_changes()

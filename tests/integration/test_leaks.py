@@ -153,7 +153,6 @@ async def test_equal_golds_have_equal_marks_and_a_reader_sees_versions(hub: HubO
     async def signature(who: str) -> str:
         _, told = await by_http(hub, "boards.get", who, {"phase": "test", "task": "ACT"})
         found = re.search(r'"signature": ?"([^"]*)"', told)
-        assert found is not None
         return found[1]
 
     given = {"phase": "test", "task": "ACT", "source": "gold_act.tsv"}

@@ -45,7 +45,6 @@ async def token(running: Running, role: Role = Role.TEAM) -> str:
     """Make one more token of team blue."""
     async with running.service.store.writing() as connection:
         team = await teams.get(connection, "blue")  # type: ignore[arg-type]
-        assert team is not None
         return (await tokens.issue(connection, role, "x", team_id=team.id))[1]
 
 
@@ -91,8 +90,7 @@ async def test_the_work_of_a_call_is_charged_to_the_token_within_it(tmp_path: Pa
 
 async def with_raw_answers(running: Running, count: int, size: int = SIZE) -> None:
     """Let team blue's server have sent some large answers."""
-    await plan_phase(running)
-    await running.do("phases.open", phase="test")
+    await plan_phase(running, is_open=True)
     blue = running.team("blue")
     await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:1/")
     registered = await running.service.server(blue, "blue-1")
@@ -201,8 +199,7 @@ async def test_other_ways_to_sign_in_are_refused_and_counted(tmp_path: Path) -> 
 
 async def test_whether_there_is_another_team_is_not_told(tmp_path: Path) -> None:
     async with hub(tmp_path) as (running, _):
-        await plan_phase(running)
-        await running.do("teams.create", team="red")
+        await plan_phase(running, teams=["red"])
         told = []
         for team in ("red", "nobody"):
             refused = await running.refused(

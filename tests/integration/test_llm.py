@@ -241,9 +241,7 @@ FAILURES: list[tuple[Any, type[EndpointError], str, int]] = [
 
 
 @pytest.mark.parametrize(("reply", "error", "said", "asked"), FAILURES)
-async def test_a_reply_that_is_no_answer_is_a_failure(
-    reply: Any, error: type[EndpointError], said: str, asked: int
-) -> None:
+async def test_a_reply_that_is_no_answer_is_a_failure(reply, error, said, asked):
     async with llm_endpoint(reply) as fake:
         with pytest.raises(error, match=said) as caught:
             await annotated(fake, timeout=60.0, attempts=2)
@@ -261,9 +259,7 @@ REPEATED: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("reply", "said"), REPEATED)
-async def test_the_key_is_sent_and_never_shown(
-    monkeypatch: pytest.MonkeyPatch, reply: Any, said: str
-) -> None:
+async def test_the_key_is_sent_and_never_shown(monkeypatch, reply, said):
     monkeypatch.setenv("LLM_KEY", KEY)
     async with llm_endpoint(reply) as fake:
         with pytest.raises(EndpointError, match=said) as caught:

@@ -54,9 +54,7 @@ async def given(tmp_path: Path) -> Settings:
 
 
 @pytest.mark.slow
-async def test_a_store_is_carried_over_whole(
-    given: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_store_is_carried_over_whole(given, tmp_path, capsys):
     config, store = write_settings(given, tmp_path / "config.yaml"), Path(given.folder) / STORE_FILE
     async with at_work(given) as running:
         await filled(running)
@@ -133,9 +131,7 @@ async def backed_up(moved: Settings, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "stop the hub and put it in this place" in capsys.readouterr().err
 
 
-async def test_rows_that_do_not_fit_are_not_stored_in_part(
-    given: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_rows_that_do_not_fit_are_not_stored_in_part(given, tmp_path, capsys):
     async with at_work(given) as running:
         await running.do("teams.create", team="blue")
     async with open_store(given.place()) as store, store.writing() as connection:
@@ -157,9 +153,7 @@ def test_every_table_is_carried_after_those_it_refers_to() -> None:
     assert seen == set(metadata.tables)
 
 
-async def test_the_doctor_looks_at_the_database(
-    given: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_doctor_looks_at_the_database(given, tmp_path, capsys):
     url = new_database("looked_at")
     config = write_settings(stored_in(given, url), tmp_path / "config.yaml")
     status = await command("doctor", "--config", config)
@@ -197,9 +191,7 @@ PASSWORD = "s3cr3t%40horse"
         f"postgresql://hub:{PASSWORD}@a,b/db",
     ],
 )
-async def test_no_password_is_shown(
-    url: str, given: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_no_password_is_shown(url, given, tmp_path, capsys):
     config = write_settings(stored_in(given, url), tmp_path / "config.yaml")
     if not url.endswith(("1/db", f"={PASSWORD}")):  # for a server that is away it would wait
         ended = await metaserver("serve", "--config", config)
@@ -218,9 +210,7 @@ async def test_no_password_is_shown(
         assert "horse" not in said.out + said.err
 
 
-def test_the_environment_goes_before_the_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_goes_before_the_settings(tmp_path, monkeypatch):
     config, secret = tmp_path / "config.yaml", tmp_path / "url"
     secret.write_text("postgresql://file@localhost/db\n")
     config.write_text(f"store_file: {secret}")

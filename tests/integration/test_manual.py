@@ -19,9 +19,7 @@ async def client(tmp_path: Path) -> AsyncIterator[TestClient[Any, Any]]:
         yield client
 
 
-async def test_every_page_and_file_of_the_documentation_is_served(
-    client: TestClient[Any, Any],
-) -> None:
+async def test_every_page_and_file_of_the_documentation_is_served(client):
     for url in library().pages:
         async with client.get(url) as response:
             assert response.status == 200, url
@@ -55,9 +53,7 @@ async def test_nothing_but_the_documentation_is_served(client: TestClient[Any, A
         assert (await client.get(path)).status == 404, path
 
 
-async def test_an_address_with_a_slash_or_as_a_file_leads_to_the_page(
-    client: TestClient[Any, Any],
-) -> None:
+async def test_an_address_with_a_slash_or_as_a_file_leads_to_the_page(client):
     for path, place in (
         ("/docs/", "/docs"),
         ("/docs/?q=rank", "/docs?q=rank"),

@@ -54,15 +54,12 @@ async def freeze(running: Running) -> str:
 
 
 @pytest.mark.slow
-async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(
-    running: Running, tmp_path: Path
-) -> None:
+async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(running, tmp_path):
     blue, red = running.team("blue"), running.team("red")
     public = ("/c/bc/test/methods", "/c/bc/test/board/INT")
     async with visiting(running) as team, visiting(running) as reader:
         await team.sign_in(await token_of(running, "blue"))
-        page = await team.get("/team/methods")
-        assert page.said.count("not described") == 2
+        assert (await team.get("/team/methods")).said.count("not described") == 2
         page = await team.post(PAGE, FORM | {"link": "javascript:alert(1)"})
         assert page.status == 422
         assert "begins with http:// or https://" in page.said
@@ -84,10 +81,8 @@ async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(
             assert "=A &lt;b&gt;dictionary&lt;/b&gt; of names." in page.text
             assert 'href="https://example.org/paper?a=1&amp;b=2"' in page.text
         assert await listed(running, red) == await listed(running, NOBODY) == {"blue-1": SUMMARY}
-        page = await team.post(PAGE, FORM | {"summary": "Better."})
-        assert page.status == 409
-        page = await team.get(PAGE)
-        assert "ask an organiser for a change" in page.said
+        assert (await team.post(PAGE, FORM | {"summary": "Better."})).status == 409
+        assert "ask an organiser for a change" in (await team.get(PAGE)).said
     with pytest.raises(RefusedError, match="organisers alone"):
         await running.do("methods.describe", blue, phase="test", run="file", summary="Late.")
     await running.do("methods.describe", phase="test", run="file", summary="By hand.")

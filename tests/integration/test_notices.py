@@ -227,9 +227,7 @@ async def watched(folder: Path, **smtp: Any) -> AsyncIterator[Running]:
     async with at_work(given) as running:
         running.service.notices.alerts.hold = {}
         if "test" not in running.service.phases.scheduler.phases:
-            await plan_phase(running)
-            await running.do("teams.create", team="blue")
-            await running.do("phases.open", phase="test")
+            await plan_phase(running, teams=["blue"], is_open=True)
         yield running
 
 
@@ -285,13 +283,10 @@ async def test_a_restart_repeats_nothing_and_the_end_is_told(tmp_path: Path) -> 
     assert said(posted)[1].startswith("Over: blue-1 is down")
 
 
-async def test_no_alert_is_found_again_by_the_next_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_alert_is_found_again_by_the_next_look(tmp_path, monkeypatch):
     given = await settings(tmp_path, circuit=CircuitSettings(failures=1, probe_base=60.0))
     async with at_work(given) as running:
-        await plan_phase(running)
-        await running.do("teams.create", team="blue")
+        await plan_phase(running, teams=["blue"])
         wide = {"phase": "later", "challenge": "bc", "corpus": "demo", "release": "test"}
         await running.do("phases.create", **wide)
         for phase in ("test", "later"):  # `later` stays in setup
@@ -348,9 +343,7 @@ async def test_mail_goes_over_tls(tmp_path: Path) -> None:
     ],
     ids=["no SMTP server", "no URL", "guarded address"],
 )
-async def test_an_address_that_nothing_can_be_sent_to(
-    tmp_path: Path, kind: str, address: str, told: str
-) -> None:
+async def test_an_address_that_nothing_can_be_sent_to(tmp_path, kind, address, told):
     async with at_work(await settings(tmp_path, security=SecuritySettings())) as running:
         with pytest.raises(RefusedError, match=told):
             await add_and_test(running, kind, address)
@@ -368,14 +361,12 @@ async def test_organisers_add_test_and_remove_channels_in_their_console(tmp_path
         page = await ana.post("/organise/alerts", kind="webhook", address=posted.url)
         assert "Copy it now" in page.said
         assert posted.url not in page.text
-        page = await ana.post("/organise/alerts/1/test")
-        assert "The test message was sent." in page.said
+        assert "The test message was sent." in (await ana.post("/organise/alerts/1/test")).said
         assert said(posted) == ["A test message, asked for by organiser ana"]
         posted.status = 500
         page = await ana.post("/organise/alerts/1/test")
         assert (page.status, "it was not sent" in page.said) == (409, True)
-        page = await ana.post("/organise/alerts/1/delete")
-        assert "Nobody yet" in page.said
+        assert "Nobody yet" in (await ana.post("/organise/alerts/1/delete")).said
         actions = [one.action for one in await running.do("audit.list", limit=5)]
     assert actions[:2] == ["channels.delete", "channels.add"]
 

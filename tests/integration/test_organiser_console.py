@@ -41,8 +41,7 @@ async def empty(tmp_path: Path) -> AsyncIterator[Running]:
 @pytest.fixture
 async def running(empty: Running) -> Running:
     """A hub with a phase that has gold, and a team."""
-    await plan_phase(empty)
-    await empty.do("teams.create", team="blue")
+    await plan_phase(empty, teams=["blue"])
     return empty
 
 
@@ -129,8 +128,7 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     page = await ana.get("/organise")
     assert "From an empty hub to the first article" in page.said
     assert '<a class="button first" href="/organise/new-challenge">' in page.text
-    page = await ana.get("/organise/new-phase")
-    assert "A phase needs what is missing here" in page.said
+    assert "A phase needs what is missing here" in (await ana.get("/organise/new-phase")).said
     made = {"challenge": "bc", "title": MARKUP, "timezone": "Europe/Madrid"}
     page = await ana.post("/organise/new-challenge", made)
     assert (page.status, page.path) == (200, "/organise")
@@ -223,8 +221,7 @@ async def test_a_phase_is_changed_and_dates_left_alone_stay(running: Running, an
 
 async def test_a_phase_is_led_on_only_after_a_question(running: Running, ana: Visitor) -> None:
     for lead, state in (("open", "test"), ("freeze", "frozen"), ("close", "closed")):
-        page = await ana.get(f"{PHASE}/{lead}")
-        assert f"{lead.capitalize()} phase test?" in page.said
+        assert f"{lead.capitalize()} phase test?" in (await ana.get(f"{PHASE}/{lead}")).said
         assert running.service.phase("test").state != state
         page = await ana.post(f"{PHASE}/{lead}")
         assert (page.status, page.path) == (200, PHASE)
@@ -375,9 +372,7 @@ async def test_a_job_that_fails_says_so_on_its_page(running: Running, ana: Visit
     assert (await ana.post(f"{path}/set", draft=key)).status == 409
 
 
-async def test_gold_that_cannot_be_read_is_told_at_its_field(
-    running: Running, ana: Visitor
-) -> None:
+async def test_gold_that_cannot_be_read_is_told_at_its_field(running, ana):
     for content in (b"no gold at all\n", b"stranger\t1\n"):
         page = await send(ana, f"{PHASE}/gold/ACT", "bad.tsv", content)
         assert page.wrong == (422, {"content"})
@@ -407,8 +402,7 @@ async def test_a_server_is_suspended_and_resumed(running: Running, ana: Visitor)
         await running.do("servers.next", running.team("blue"), server="blue-1")
         await running.done(1)
         path = "/organise/servers/blue-1"
-        page = await ana.get("/organise/servers")
-        assert "blue-1 blue test paused 1/32 Suspend…" in page.said
+        assert "blue-1 blue test paused 1/32 Suspend…" in (await ana.get("/organise/servers")).said
         page = await ana.get(f"{path}/suspend?phase=test")
         assert "blue-1 is paused in phase test" in page.said
         page = await ana.post(f"{path}/suspend", phase="test", reason="")
@@ -428,8 +422,7 @@ async def test_a_server_is_suspended_and_resumed(running: Running, ana: Visitor)
 async def test_given_up_articles_are_asked_for_again(running: Running, ana: Visitor) -> None:
     await answered(running)
     path = "/organise/servers/blue-1"
-    page = await ana.get("/organise/servers")
-    assert "blue-1 blue test finished 32/32 Attempts" in page.said
+    assert "blue-1 blue test finished 32/32 Attempts" in (await ana.get("/organise/servers")).said
     page = await ana.post(f"{path}/requeue", phase="test", articles="nobody\nknows")
     assert page.wrong == (404, {"articles"})
     assert ">\nnobody\nknows</textarea>" in page.text.replace("\r", "")
@@ -444,8 +437,7 @@ async def test_servers_are_filtered_in_the_address(running: Running, ana: Visito
     page = await ana.get("/organise/servers?find=TWO")
     assert "two blue in none yet" in page.said
     assert "one blue" not in page.said
-    page = await ana.get("/organise/servers?state=not%20tested")
-    assert page.text.count('id="lane-') == 2
+    assert (await ana.get("/organise/servers?state=not%20tested")).text.count('id="lane-') == 2
     page = await ana.get("/organise/servers?state=down&phase=test")
     assert 'id="lane-' not in page.text
     assert "No server matches." in page.said
@@ -465,9 +457,7 @@ async def test_an_organiser_reads_a_teams_answers(running: Running, ana: Visitor
 # -- teams and tokens ------------------------------------------------------------------------------
 
 
-async def test_what_a_revoked_token_made_can_be_revoked_later(
-    running: Running, ana: Visitor
-) -> None:
+async def test_what_a_revoked_token_made_can_be_revoked_later(running, ana):
     page = await ana.post("/organise/tokens", label="bob", role="organiser", days="")
     [secret] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
     bob = (await running.do("tokens.list"))[-1].id
@@ -493,10 +483,8 @@ async def test_tokens_are_revoked_and_teams_retired(running: Running, ana: Visit
     assert page.path == "/organise/teams/blue"
     assert "revoked" in page.said
     assert (await ana.post(f"/organise/tokens/{issued.id}/revoke")).status == 409
-    page = await ana.get("/organise/teams/blue/retire")
-    assert "This cannot be undone." in page.said
-    page = await ana.post("/organise/teams/blue/retire")
-    assert "Retired on" in page.said
+    assert "This cannot be undone." in (await ana.get("/organise/teams/blue/retire")).said
+    assert "Retired on" in (await ana.post("/organise/teams/blue/retire")).said
     assert (await ana.post("/organise/teams/blue/tokens", label="late")).status in (404, 409)
     page = await ana.post("/organise/tokens", label="bob", role="organiser", days="1")
     [token] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
@@ -524,8 +512,7 @@ async def test_a_run_is_uploaded_for_a_team_and_taken_back(running: Running, ana
     async with ana.client.get(path) as response:
         assert await response.read() == good
     assert "Delete run-1?" in (await ana.get(f"{path}/delete")).said
-    page = await ana.post(f"{path}/delete")
-    assert "No offline run in phase test yet." in page.said
+    assert "No offline run in phase test yet." in (await ana.post(f"{path}/delete")).said
     assert (await ana.get(path)).status == 404
 
 
@@ -538,8 +525,7 @@ async def test_the_processes_of_the_hub_are_shown(running: Running, ana: Visitor
             await asyncio.sleep(0.05)
     assert "pages and servers" in page.said
     assert running.service.phases.member.id in page.said
-    page = await ana.get("/organise")
-    assert 'href="/organise/machines"' in page.text
+    assert 'href="/organise/machines"' in (await ana.get("/organise")).text
 
 
 async def test_the_audit_log_is_filtered_in_the_address(running: Running, ana: Visitor) -> None:
@@ -553,14 +539,11 @@ async def test_the_audit_log_is_filtered_in_the_address(running: Running, ana: V
     page = await ana.get("/organise/audit?subject=bc")
     assert "challenges.set" in page.said
     assert "teams.update" not in page.said
-    page = await ana.get("/organise/audit?actor=nobody")
-    assert "No entry matches." in page.said
+    assert "No entry matches." in (await ana.get("/organise/audit?actor=nobody")).said
     assert (await ana.get("/organise/audit?before=99999999999999999999999")).status == 200
 
 
-async def test_the_overview_tells_how_the_hub_is(
-    running: Running, ana: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_overview_tells_how_the_hub_is(running, ana, monkeypatch):
     monkeypatch.setattr("metaserver.web.organise.health.LATE", math.inf)  # on a busy machine
     running.service.servers.client.watchdog._stalls.clear()
     page = await ana.get("/organise")

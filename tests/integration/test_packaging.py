@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from zipfile import ZipFile
@@ -76,9 +75,7 @@ def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("installed", [with_the_lock, as_a_tool])
-def test_a_wheel_works_in_a_clean_environment(
-    tmp_path: Path, installed: Callable[[Path, Path], tuple[Path, Path]]
-) -> None:
+def test_a_wheel_works_in_a_clean_environment(tmp_path, installed):
     build(tmp_path, ROOT, "-t", "wheel")
     [wheel] = tmp_path.glob("*.whl")
     commands, python = installed(tmp_path, wheel)
@@ -93,9 +90,7 @@ def test_a_wheel_works_in_a_clean_environment(
 
 
 @pytest.mark.nightly
-def test_a_wheel_has_the_outlines_of_its_operations_and_the_documentation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wheel_has_the_outlines_of_its_operations_and_the_documentation(tmp_path, monkeypatch):
     build(tmp_path, ROOT, "-t", "wheel")
     [wheel] = tmp_path.glob("*.whl")
     with ZipFile(wheel) as packed:

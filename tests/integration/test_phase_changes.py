@@ -94,9 +94,7 @@ async def announced(pages: Pages) -> str:
 
 
 @pytest.mark.both_stores
-async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
-    pages: Pages, clock: FakeClock
-) -> None:
+async def test_after_a_hand_every_page_announces_what_the_clock_then_does(pages, clock):
     running = pages.running
     await plan_phase(running, opens=written(1), freezes=written(2), closes=written(3))
     assert await announced(pages) == "opens 2030-05-01 13:00"
@@ -121,9 +119,7 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
-    pages: Pages, clock: FakeClock, seed: int
-) -> None:
+async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(pages, clock, seed):
     running, rng = pages.running, random.Random(seed)
     await plan_phase(running)
     hours = 0.0
@@ -280,9 +276,7 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
 # -- dates in forms --------------------------------------------------------------------------------
 
 
-async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_written(
-    pages: Pages,
-) -> None:
+async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_written(pages):
     running = pages.running
     await plan_phase(running)
     await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
@@ -361,6 +355,5 @@ async def test_corpus_and_gold_are_given_in_the_form_of_the_phase(pages: Pages) 
     assert page.path == "/organise/phases/small?gold-problem=ACT"
     assert "the gold of ACT was not set. a.txt:1: " in page.said  # and why
     await running.do("phases.delete", phase="small")
-    page = await send(b"", b"a\t1\n", corpus="small@1")
-    assert page.path == "/organise/phases/small"
+    assert (await send(b"", b"a\t1\n", corpus="small@1")).path == "/organise/phases/small"
     assert running.service.phase("small").gold["ACT"].version == 1

@@ -98,9 +98,7 @@ async def test_before_there_is_a_phase_pages_tell_what_comes_next(pages: Pages) 
     assert "Sign in" in await pages.get("/signin")
 
 
-async def test_phases_have_pages_of_their_own_and_short_addresses_lead_to_the_open_one(
-    pages: Pages,
-) -> None:
+async def test_phases_have_pages_of_their_own_and_short_addresses_lead_to_the_open_one(pages):
     await plan_phase(pages.running, "training", title="Training & tuning")
     await plan_phase(pages.running, "final", freezes="2036-12-01T09:00", visibility="public")
     home = await pages.get("/")
@@ -130,8 +128,7 @@ async def test_phases_have_pages_of_their_own_and_short_addresses_lead_to_the_op
 
 async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None:
     running = pages.running
-    await plan_phase(running, visibility="hidden")
-    await running.do("phases.open", phase="test")
+    await plan_phase(running, is_open=True, visibility="hidden")
     for team in ("blue", "red"):
         await pages.team(team)
     async with served(Kit(annotate)) as url:
@@ -168,8 +165,7 @@ async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None
 
 async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Pages) -> None:
     running = pages.running
-    await plan_phase(running, visibility="public")
-    await running.do("phases.open", phase="test")
+    await plan_phase(running, is_open=True, visibility="public")
     for team in ("blue", "red"):
         await pages.team(team)
     broken = False
@@ -201,8 +197,7 @@ async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Page
 
 async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pages: Pages) -> None:
     running = pages.running
-    await plan_phase(running, visibility="public")
-    await running.do("phases.open", phase="test")
+    await plan_phase(running, is_open=True, visibility="public")
     await pages.team("blue")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
@@ -225,12 +220,9 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
     assert "blue-1" in await pages.get(link[1], "organiser")
 
 
-async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_team(
-    pages: Pages,
-) -> None:
+async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_team(pages):
     running = pages.running
-    await plan_phase(running)
-    await running.do("phases.open", phase="test")
+    await plan_phase(running, is_open=True)
     for team in ("blue", "red"):
         await pages.team(team)
     async with served(Kit(annotate)) as url:
@@ -263,9 +255,7 @@ async def same_as_stream(pages: Pages, address: str, viewer: str, *, own: bool) 
     return all(re.sub(r"\s+", " ", html) in shown for html in sent.values())
 
 
-async def test_all_requests_for_a_server_share_its_public_row(
-    pages: Pages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_all_requests_for_a_server_share_its_public_row(pages, monkeypatch):
     drawn: list[ServerReading] = []
     read = PhaseView.server
 
@@ -273,8 +263,7 @@ async def test_all_requests_for_a_server_share_its_public_row(
         drawn.append(await read(self, *asked))
         return drawn[-1]
 
-    await plan_phase(pages.running)
-    await pages.running.do("phases.open", phase="test")
+    await plan_phase(pages.running, is_open=True)
     await pages.team("blue")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
@@ -294,8 +283,7 @@ async def test_all_requests_for_a_server_share_its_public_row(
 
 
 async def test_a_badge_may_be_shown_by_any_page_and_runs_nothing(pages: Pages) -> None:
-    await plan_phase(pages.running)
-    await pages.running.do("phases.open", phase="test")
+    await plan_phase(pages.running, is_open=True)
     await pages.team("blue")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
@@ -323,9 +311,7 @@ async def test_health_is_for_all_and_metrics_for_who_may_read_them(pages: Pages)
         assert (response.status, response.content_type) == (200, "text/plain")
 
 
-async def test_a_stream_ends_with_the_token_that_it_began_with(
-    pages: Pages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stream_ends_with_the_token_that_it_began_with(pages, monkeypatch):
     monkeypatch.setattr("metaserver.web.access.event_streams.HELD_SECONDS", 0.02)
     await plan_phase(pages.running, visibility="own")
     await pages.team("blue")

@@ -129,7 +129,6 @@ async def test_bad_input_is_told_and_ends_with_2(arguments: list[str], says: str
 async def test_the_transcript_for_teams_is_what_is_printed() -> None:
     text = (ROOT / "docs" / "teams.md").read_text("utf-8")
     written = re.search(r"\$ metaserver probe \S+ --concurrency 2\n(.*?)```", text, re.DOTALL)
-    assert written is not None
     with serving("faulty") as url:
         ended = await metaserver("probe", url, "--concurrency", 2)
     assert ended.status == 1

@@ -135,9 +135,7 @@ FAULTS = [stopped_fast, stopped_at_once, away_for_long, killed, connections_cut,
         for one in FAULTS
     ],
 )
-async def test_a_database_that_goes_and_comes_back_is_noticed_by_no_server(
-    tmp_path: Path, fault: Fault
-) -> None:
+async def test_a_database_that_goes_and_comes_back_is_noticed_by_no_server(tmp_path, fault):
     if fault is full:
         place = Path("/tmp") / f"metaserver-full-{os.getpid()}"  # where others may enter
         place.mkdir()

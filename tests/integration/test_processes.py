@@ -105,9 +105,7 @@ async def test_a_server_rests_that_is_paused_when_its_worker_was_killed(tmp_path
 
 
 @pytest.mark.slow
-async def test_each_role_tells_systemd_when_it_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_role_tells_systemd_when_it_works(tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(f"\0{tmp_path}"[:100])
         systemd.settimeout(60)

@@ -22,8 +22,7 @@ PUBLISH = "/organise/phases/test/publish"
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub whose open phase hides scores; two teams have uploaded a run."""
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running, visibility="hidden", title="Test phase")
-        await running.do("phases.open", phase="test")
+        await plan_phase(running, is_open=True, visibility="hidden", title="Test phase")
         for team in ("blue", "red"):
             await running.do("teams.create", team=team, title=f"Team *{team}*")
             file = {"phase": "test", "task": "INT", "run": f"{team}-1", "content": run_file()}
@@ -46,10 +45,8 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
     await running.frozen(3)
     async with visiting(running) as reader:
         assert "No results are published yet" in (await reader.get("/results/bc")).said
-        page = await ana.get("/organise/phases/test")
-        assert f'href="{PUBLISH}"' in page.text
-        page = await ana.get(PUBLISH)
-        assert "2 runs without a description of the method" in page.said
+        assert f'href="{PUBLISH}"' in (await ana.get("/organise/phases/test")).text
+        assert "2 runs without a description of the method" in (await ana.get(PUBLISH)).said
         plan = await running.do("phases.publication", phase="test")
         page = await ana.post(
             PUBLISH, title=plan.title, text=plan.text, package="true", license="not a licence"

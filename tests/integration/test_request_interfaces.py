@@ -152,7 +152,6 @@ async def test_four_interfaces_see_the_same_versions_of_seven_servers(tmp_path: 
             asyncio.to_thread(called, address, token, key),
         )
         live = await running.service.part(CurationParts).requests.get(key)
-        assert live is not None
         await running.until(lambda: "fast" in {one.server for one in live.answers})
         servers["slow"].open.set()
         await running.until(lambda: live.state == "expired")
@@ -277,15 +276,12 @@ async def test_a_pdf_is_asked_about_and_its_notice_stays(tmp_path: Path) -> None
         shown = await running.do("curation.get", ana, curation=opened.curation)
         assert (shown.text, shown.notice) == (READ, NOTICE)
         await running.do("consensus.forget", ana, request=asked.request)
-        shown = await running.do("curation.get", ana, curation=opened.curation)
-        assert shown.notice == NOTICE
+        assert (await running.do("curation.get", ana, curation=opened.curation)).notice == NOTICE
         plain = await running.do("consensus.ask", ana, text=TEXT, wait=20.0)
         assert plain.notice == ""
 
 
-async def test_pdfs_that_cannot_be_read_count_as_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pdfs_that_cannot_be_read_count_as_requests(tmp_path, monkeypatch):
     given = await settings(tmp_path, curation=CurationSettings(requests_a_day=2))
     async with at_work(given) as running:
         ana = await curator(running)
@@ -325,13 +321,10 @@ async def test_every_interface_takes_a_pdf(tmp_path: Path, monkeypatch: pytest.M
         file = tmp_path / "a.pdf"
         done = await metaserver("consensus", "ask", "--content", file, "--only", "notice")
         assert done.stdout.strip() == NOTICE, done
-        done = await metaserver("consensus", "ask", "--content", file)
-        assert NOTICE in done.stdout
+        assert NOTICE in (await metaserver("consensus", "ask", "--content", file)).stdout
 
 
-async def test_candidates_that_no_server_shows_are_found_by_evidence_or_name(
-    tmp_path: Path,
-) -> None:
+async def test_candidates_that_no_server_shows_are_found_by_evidence_or_name(tmp_path):
     text = "MDM2 and p53.\n\nWe show that TP53  binds MDM4 in living cells. BRCA1-like, BRCA1."
     build_release([NAMES], name="test", out=tmp_path / "releases" / "test", names=True)
     p53, mdm2, mdm4, brca1 = ACCESSIONS[:4]
@@ -361,7 +354,6 @@ async def test_candidates_that_no_server_shows_are_found_by_evidence_or_name(
         told = await running.do("consensus.explain", ana, request=asked.request, item=mdm2)
         assert told.mentions == asked.candidates[1].mentions
         live = await running.service.part(CurationParts).requests.get(asked.request)
-        assert live is not None
         places = live.named.places
         await running.do("consensus.get", ana, request=asked.request)
         assert live.named.places is places  # the text was not searched again

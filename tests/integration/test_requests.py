@@ -223,9 +223,7 @@ async def library(asked: list[str]) -> AsyncIterator[str]:
         yield str(server.make_url("/"))
 
 
-async def test_articles_come_from_sources_within_bounds(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_articles_come_from_sources_within_bounds(tmp_path, caplog):
     caplog.set_level(logging.INFO, "metaserver.curation.texts")
     asked: list[str] = []
     async with library(asked) as address, scripted(["a"]) as servers:
@@ -339,7 +337,6 @@ async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:
         asked = await running.do("consensus.ask", ana, text=TEXT, keep_days=1, wait=20.0)
         desk = running.service.part(CurationParts).requests
         live = await desk.get(asked.request)
-        assert live is not None
         assert [(one.accepted, one.raw) for one in live.answers] == [(True, None)]
         await running.until(lambda: not desk._asking)
         now += 86_400.0
@@ -431,7 +428,6 @@ async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path
             await requests.change(connection, cancelled.request, state=state)
             await requests.forget(connection, forgotten.request, time.time() + 60)
             known = await servers.get(connection, ServerName("a"))
-            assert known is not None
             await servers.serve_curators(connection, known.id, False)
             await audit.add(connection, actor="x", action="x", subject="x", detail={})
         await hub.phases.follower.reload_changes()
@@ -460,7 +456,6 @@ async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
             ana = await curator(running)
             asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
             live = await running.service.part(CurationParts).requests.get(asked.request)
-            assert live is not None
             await running.until(lambda: len(live.answers) == 1 and bool(servers["a"].texts))
             before = live.version
             async with running.service.store.reading() as connection:  # also where it is killed
@@ -515,7 +510,6 @@ async def test_a_process_leaves_the_requests_of_a_living_one_alone(tmp_path: Pat
 
         await two._resume()
         seen = await two.get(asked.request)
-        assert seen is not None
         assert seen.state is RequestState.ASKING
         assert await two._left() == []
         watched = asyncio.create_task(
@@ -561,8 +555,7 @@ async def test_requests_take_turns(tmp_path: Path) -> None:
         assert cancelled.state is RequestState.CANCELLED
         servers["a"].open.set()
         for place, caller in ((0, ana), (2, ana), (3, bob), (4, eve), (5, eve)):
-            found = await settled(running, caller, asked[place])
-            assert found.state is RequestState.ANSWERED
+            assert (await settled(running, caller, asked[place])).state is RequestState.ANSWERED
         assert sorted(text[-1] for text in servers["a"].texts) == ["0", "2", "3", "4", "5"]
         caught = await running.refused("consensus.cancel", ana, request=asked[0].request)
         assert caught.refusal is Refusal.STATE
@@ -581,7 +574,6 @@ async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators)
         await running.until(lambda: len(servers["a"].texts) == 1)
         asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
         live = await running.service.part(CurationParts).requests.get(asked.request)
-        assert live is not None
         if policy is not ServersForCurators.SHARE:
             expected = "busy" if policy is ServersForCurators.IDLE else "not asked"
             await running.until(lambda: {one.state for one in live.servers.values()} == {expected})

@@ -119,9 +119,7 @@ async def test_it_has_the_frozen_numbers_and_the_evaluator_finds_them_again(
 
 
 @pytest.mark.slow
-async def test_it_is_the_same_again_and_its_checksums_are_right(
-    frozen: Running, tmp_path: Path
-) -> None:
+async def test_it_is_the_same_again_and_its_checksums_are_right(frozen, tmp_path):
     files = await made(frozen, tmp_path / "one")
     assert files == await made(frozen, tmp_path / "two")
     sums = [line.split("\t") for line in files["checksums.tsv"].decode().splitlines()]
@@ -216,9 +214,7 @@ async def test_hostile_titles_are_shown_as_they_are(frozen: Running, tmp_path: P
 
 
 @pytest.mark.slow
-async def test_it_is_made_in_the_background_for_organisers_of_a_frozen_phase(
-    frozen: Running, tmp_path: Path
-) -> None:
+async def test_it_is_made_in_the_background_for_organisers_of_a_frozen_phase(frozen, tmp_path):
     async def refused(name: str, caller: str = "", **values: object) -> str:
         by = [frozen.team(caller)] if caller else []
         with pytest.raises(RefusedError) as error:
@@ -235,14 +231,11 @@ async def test_it_is_made_in_the_background_for_organisers_of_a_frozen_phase(
     package = zipfile.ZipFile(io.BytesIO(part.content))
     assert part.size == report.size == len(part.content)
     assert len(package.namelist()) == report.files
-    detail = await frozen.do("results-package.get", phase="test")
-    assert detail.size == report.size
+    assert (await frozen.do("results-package.get", phase="test")).size == report.size
 
 
 @pytest.mark.slow
-async def test_the_command_leaves_a_folder(
-    frozen: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_command_leaves_a_folder(frozen, tmp_path, capsys):
     token = await frozen.do("tokens.create", role="organiser", label="ana")
     (tmp_path / "token").write_text(token.token)
     out = tmp_path / "results"
@@ -289,13 +282,10 @@ def act_lines(count: int, wrong: int) -> list[str]:
 @pytest.mark.parametrize(
     "measure", [pytest.param("specificity", marks=pytest.mark.slow), "precision_at_full_recall"]
 )
-async def test_any_measure_that_may_rank_leaves_a_package_without_what_is_below(
-    tmp_path: Path, measure: str
-) -> None:
+async def test_any_measure_that_may_rank_leaves_a_package_without_what_is_below(tmp_path, measure):
     async with at_work(await settings(tmp_path)) as running:
         ranking = {"measure": measure, "min_coverage": 0.8}
-        await plan_phase(running, ranking=ranking, public_share=0.5)
-        await running.do("phases.open", phase="test")
+        await plan_phase(running, is_open=True, ranking=ranking, public_share=0.5)
         await uploaded(running, "blue", "ACT", "blue-run", act_lines(len(ACT_GOLD), 2))
         await uploaded(running, "red", "ACT", "red-run", act_lines(len(ACT_GOLD), 5))
         await uploaded(running, "green", "ACT", "few", act_lines(3, 0))

@@ -390,8 +390,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
         served(Kit(lambda text, _context: answer_for(text))) as url,
     ):
         hub = HubOfRoles(running, client)
-        await plan_phase(running)
-        await running.do("phases.open", phase="test")
+        await plan_phase(running, is_open=True)
         for team in ("blue", "red", "retired"):
             await running.do("teams.create", team=team, email=f"{team}@x")
         await _tokens(hub)

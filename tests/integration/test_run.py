@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
 
 from metaserver.exchange.wire.xmlrpc import encode_response
 from tests.hubs.command import ARTICLES, DEMO, GOLD, Ended, boards, boards_in, metaserver
-from tests.hubs.release import NAMES, release_at
+from tests.hubs.release import release_at
 from tests.integration.kits import asked_server
 from tests.integration.peers import answering, peer
 
@@ -29,9 +28,7 @@ def given(release: Path, out: Path, **servers: str) -> list[object]:
     ]  # fmt: skip
 
 
-async def test_a_run_leaves_its_results_and_started_again_asks_for_nothing(
-    release: Path, tmp_path: Path
-) -> None:
+async def test_a_run_leaves_its_results_and_started_again_asks_for_nothing(release, tmp_path):
     out = tmp_path / "out"
     async with asked_server() as one, asked_server() as two:
         arguments = given(release, out, one=one.url, two=two.url)
@@ -60,9 +57,7 @@ async def refused(ended: Ended, out: Path, *words: str) -> None:
     assert not out.exists()
 
 
-async def test_bad_input_is_told_in_one_line_and_nothing_is_written(
-    release: Path, tmp_path: Path
-) -> None:
+async def test_bad_input_is_told_in_one_line_and_nothing_is_written(release, tmp_path):
     out, url = tmp_path / "out", "http://127.0.0.1:9/"
     good = given(release, out, one=url)
 
@@ -93,29 +88,6 @@ async def test_bad_input_is_told_in_one_line_and_nothing_is_written(
     await refused(await metaserver(*good, "--timeout", "0"), out, "timeout", "> 0")
 
 
-async def test_other_articles_or_another_release_do_not_go_into_a_begun_run(
-    release: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    async with asked_server() as one:
-        good = given(release, out, one=one.url)
-        assert (await metaserver(*good)).status == 0
-        first = boards(out)
-        fewer = [DEMO / "articles" / "sample01.txt" if p == DEMO / "articles" else p for p in good]
-        ended = await metaserver(*fewer)
-        assert (ended.status, "other articles" in ended.stderr) == (2, True)
-        small = tmp_path / "small.tsv"
-        small.write_text("\n".join(NAMES.read_text().splitlines()[:5]) + "\n")
-        other = tmp_path / "other"
-        ended = await metaserver(
-            "uniprot", "build", "--from", small, "--release", "other", "--out", other
-        )
-        assert ended.status == 0, ended.stderr
-        ended = await metaserver(*[other if part == release else part for part in good])
-        assert (ended.status, "release test, not other" in ended.stderr) == (2, True)
-    assert boards(out) == first
-
-
 WRONG = {
     "normalizations": [
         {"dbid": "P04637", "rank": 1, "confidence": 0.9},
@@ -124,9 +96,7 @@ WRONG = {
 }
 
 
-async def test_every_problem_is_told_with_its_place_and_the_answer_as_it_came(
-    tmp_path: Path,
-) -> None:
+async def test_every_problem_is_told_with_its_place_and_the_answer_as_it_came(tmp_path):
     release, out = release_at(tmp_path / "uniprot"), tmp_path / "out"
     async with peer(answering(encode_response(WRONG))) as wrong, asked_server() as right:
         ended = await metaserver(
@@ -152,21 +122,3 @@ async def test_what_is_no_store_is_bad_input_and_left_alone(tmp_path: Path) -> N
     assert ended.status == 2
     assert "not a hub's SQLite store" in ended.stderr
     assert (tmp_path / "metaserver.sqlite").read_text().startswith("my notes")
-
-
-async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
-    release = release_at(tmp_path / "uniprot")
-    async with asked_server() as one:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            taken.listen()
-            port = taken.getsockname()[1]
-            ended = await metaserver(
-                "run", "--articles", DEMO / "articles", "--server", f"one={one.url}",
-                "--uniprot", release, "--out", tmp_path / "out", "--web", port,
-            )  # fmt: skip
-        assert ended.status == 2
-        [line] = ended.stderr.splitlines()
-        assert f"127.0.0.1:{port}" in line
-        assert "another port" in line
-        assert not one.texts

@@ -11,7 +11,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from tests.hubs.command import ARTICLES, GOLD_FILES
@@ -70,9 +69,7 @@ def check_whole(folder: Path) -> int:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
-async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
-    config: Path, session: aiohttp.ClientSession
-) -> None:
+async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(config, session):
     seed = int(time.time())
     print(f"seed {seed}")
     rng = random.Random(seed)

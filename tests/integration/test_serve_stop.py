@@ -63,9 +63,7 @@ async def upload_without_end(address: str, token: str) -> asyncio.StreamWriter:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_it_stops_in_the_middle_of_everything(
-    config: Path, session: aiohttp.ClientSession, slow: Asked, number: signal.Signals
-) -> None:
+async def test_it_stops_in_the_middle_of_everything(config, session, slow, number):
     folder = config.parent / "hub"
     async with hub_at(config) as hub:
         blue = await busy(hub, session, config, slow)
@@ -94,9 +92,7 @@ async def test_it_stops_in_the_middle_of_everything(
     assert stored(folder, "SELECT DISTINCT outcome FROM attempts") == [("ok",)]
 
 
-async def test_it_stops_though_the_database_is_locked(
-    config: Path, session: aiohttp.ClientSession, slow: Asked
-) -> None:
+async def test_it_stops_though_the_database_is_locked(config, session, slow):
     async with hub_at(config) as hub:
         blue = await busy(hub, session, config, slow)
         with held(config.parent / "hub"):
@@ -117,9 +113,7 @@ async def add_running_lanes(folder: Path, url: str, count: int) -> None:
             await servers.set_control(connection, key, Control.RUNNING)
 
 
-async def test_many_lanes_stop_at_full_rate_and_lose_nothing(
-    config: Path, session: aiohttp.ClientSession, slow: Asked
-) -> None:
+async def test_many_lanes_stop_at_full_rate_and_lose_nothing(config, session, slow):
     folder, lanes = config.parent / "hub", 300
     async with hub_at(config) as hub:
         organiser = Api(session, hub.address, await new_token(config))
@@ -150,9 +144,7 @@ async def test_many_lanes_stop_at_full_rate_and_lose_nothing(
     assert stored(folder, "SELECT DISTINCT outcome, number, final FROM attempts") == [("ok", 1, 1)]
 
 
-async def test_a_second_signal_ends_it_at_once(
-    config: Path, session: aiohttp.ClientSession, slow: Asked
-) -> None:
+async def test_a_second_signal_ends_it_at_once(config, session, slow):
     async with hub_at(config) as hub:
         await busy(hub, session, config, slow)
         hub.process.send_signal(signal.SIGINT)

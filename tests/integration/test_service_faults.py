@@ -32,8 +32,7 @@ HOUR, YEAR = 3_600.0, 366 * 86_400.0
 
 async def begin(running: Running, url: str) -> None:
     """Plan and open a phase, and register a server that passes its test."""
-    await plan_phase(running)
-    await running.do("teams.create", team="blue")
+    await plan_phase(running, teams=["blue"])
     await running.register(url)
     await running.do("phases.open", phase="test")
 
@@ -62,9 +61,7 @@ async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahea
         await running.do("servers.measures", running.team("blue"), server="blue-1")
 
 
-async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
-    tmp_path: Path,
-) -> None:
+async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(tmp_path):
     clock = ShiftedClock()
     given = await settings(
         tmp_path, circuit=CircuitSettings(failures=1, probe_base=0.1, probe_cap=0.2)
@@ -131,9 +128,7 @@ async def test_other_dates_lead_a_phase_back_that_its_dates_have_led(tmp_path: P
         assert changed.state is PhaseState.FROZEN  # manually
 
 
-async def test_a_fault_of_ours_ends_one_lane_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_fault_of_ours_ends_one_lane_alone(tmp_path, caplog):
     async with at_work(await settings(tmp_path)) as running, served(Kit(annotate)) as url:
         await begin(running, url)
         blue = running.team("blue")

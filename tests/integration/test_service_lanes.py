@@ -56,9 +56,7 @@ async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -
 
 
 @pytest.mark.both_stores
-async def test_given_up_articles_are_queued_again(
-    running: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_given_up_articles_are_queued_again(running, monkeypatch):
     blue, failing = running.team("blue"), False
 
     def fails_sometimes(text: str, _context: Context) -> Answer:
@@ -100,10 +98,7 @@ async def test_given_up_articles_are_queued_again(
 
 async def test_what_a_phase_allows_a_team_holds_when_it_starts(tmp_path: Path) -> None:
     async with at_work(await settings(tmp_path)) as running, served(Kit(annotate)) as url:
-        await plan_phase(running)
-        await running.do("phases.open", phase="test")
-        for team in ("blue", "red"):
-            await running.do("teams.create", team=team)
+        await plan_phase(running, teams=["blue", "red"], is_open=True)
         blue, red = running.team("blue"), running.team("red")
         for name, most in (("blue-1", 3), ("blue-2", 4), ("blue-3", 1), ("red-1", 1)):
             await running.register(url, name, concurrency=most)
@@ -132,9 +127,7 @@ async def test_what_a_phase_allows_a_team_holds_when_it_starts(tmp_path: Path) -
             assert await refused(action, "blue-4") == (Refusal.STATE, "server")
 
 
-async def test_a_cancelled_servers_requests_end_uncharged_and_are_sent_again(
-    running: Running,
-) -> None:
+async def test_a_cancelled_servers_requests_end_uncharged_and_are_sent_again(running):
     blue, answering = running.team("blue"), asyncio.Event()
     answering.set()
 
@@ -191,9 +184,7 @@ async def test_a_challenges_new_zone_is_that_of_its_phases(running: Running) -> 
     assert told.timezone == "Europe/Madrid"
 
 
-async def test_a_team_takes_so_many_names_at_most(
-    running: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_team_takes_so_many_names_at_most(running, monkeypatch):
     monkeypatch.setattr("metaserver.operations.servers.NAMES", 3)
     blue = running.team("blue")
     for number in range(3):

@@ -75,8 +75,7 @@ async def test_a_phase_is_deleted_while_a_change_is_taken_in(tmp_path: Path) -> 
 
 async def test_requests_do_not_wait_for_a_gold_change(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
-        await plan_phase(one)
-        await one.do("teams.create", team="blue")
+        await plan_phase(one, teams=["blue"])
         async with patience():
             assert await names_of(other) == []
             changing = other.service.phase("test")
@@ -162,8 +161,7 @@ async def made_by(running: Running, name: str, **values: str) -> Any:
 
 
 async def frozen(running: Running) -> None:
-    await plan_phase(running)
-    await running.do("phases.open", phase="test")
+    await plan_phase(running, is_open=True)
     await running.do("phases.freeze", phase="test")
 
 
@@ -245,9 +243,7 @@ async def _is_released(running: Running) -> bool:
 
 
 @pytest.mark.slow
-async def test_a_file_that_is_too_large_is_no_part_of_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_file_that_is_too_large_is_no_part_of_the_store(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BYTES", 10)
     async with two(tmp_path) as (one, other):
         await frozen(one)

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -45,7 +45,7 @@ from tests.hubs.inside import Running, plan_phase
 from tests.hubs.several import process, two
 from tests.integration.kits import asked_server
 from tests.unit.metaserver.store.test_writer import record, taken
-from tests.waiting import patience, until
+from tests.waiting import until
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
 
@@ -190,8 +190,7 @@ async def due(
 ) -> AsyncIterator[Sequence[Running]]:
     """Run two processes with pages, and a lane that is to be at work; no worker lives."""
     async with two(folder) as (first, second):
-        await plan_phase(first)
-        await first.do("teams.create", team="blue")
+        await plan_phase(first, teams=["blue"])
         await first.do("servers.register", first.team("blue"), server=NAME, url=url, **access)
         await first.do("phases.open", phase="test")
         async with first.service.store.writing() as connection:
@@ -282,9 +281,7 @@ def counted(running: Running) -> Mapping[str, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", [256, 0], ids=["together", "one by one"])
-async def test_each_process_counts_what_workers_store_while_it_lives(
-    tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_process_counts_what_workers_store_while_it_lives(tmp_path, chunk, monkeypatch):
     monkeypatch.setattr(follower, "CHUNK", chunk)  # above it, a lane is behind and read by itself
     async with asked_server() as asked, due(tmp_path, asked.url) as (first, second):
         articles = len(first.service.phase("test").corpus)
@@ -327,9 +324,7 @@ async def test_a_worker_that_can_store_nothing_is_seen_by_each_process(tmp_path:
 
 
 @pytest.mark.slow
-async def test_a_server_is_left_to_processes_that_have_the_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_is_left_to_processes_that_have_the_key(tmp_path, monkeypatch):
     monkeypatch.setattr(phases_work, "UNFIT_SECONDS", 1.0)
     secret = {"auth": "bearer", "secret": "a-secret-of-blue"}
     async with asked_server() as asked, due(tmp_path, asked.url, **secret) as (first, second):
@@ -356,9 +351,7 @@ async def test_a_server_is_left_to_processes_that_have_the_key(
 
 
 @pytest.mark.slow
-async def test_a_worker_answers_monitors(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_worker_answers_monitors(tmp_path, capsys):
     async with (
         process(tmp_path) as running,
         worker(running, tmp_path, health=("127.0.0.1", 0)),
@@ -456,9 +449,7 @@ async def test_each_ticket_is_dealt_once(dealt: tuple[Dealer, Taker]) -> None:
     assert sorted(taker.taken[-3:]) == later
 
 
-async def test_a_lane_that_could_not_be_taken_is_dealt_when_it_is_offered_again(
-    dealt: tuple[Dealer, Taker], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lane_that_could_not_be_taken_is_dealt_when_it_is_offered_again(dealt, monkeypatch):
     monkeypatch.setattr(shared_dealing, "OFFERED_SECONDS", 0.05)
     dealer, taker = dealt
     taker.fails = 1
@@ -471,14 +462,8 @@ async def test_a_lane_that_could_not_be_taken_is_dealt_when_it_is_offered_again(
         await dealer.offer(TICKETS[:1])
         return bool(taker.taken)
 
-    await _until(again)
+    await until(again)
     assert set(taker.taken) == {TICKETS[0]}
-
-
-async def _until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with patience():
-        while not await true():
-            await asyncio.sleep(0.1)
 
 
 async def test_nobody_is_dealt_more_than_there_is_room_for(database: PostgresUrl) -> None:
@@ -486,16 +471,14 @@ async def test_nobody_is_dealt_more_than_there_is_room_for(database: PostgresUrl
     async with shared(database, one) as dealer, shared(database, two):
         await dealer.offer(TICKETS[:60])
         await until(lambda: not one.spare and not two.spare)
-        await asyncio.sleep(0.5)  # nothing more comes
         assert (len(one.taken), len(two.taken)) == (20, 30)
         one.places += 30
         await until(lambda: len(one.taken) == 30)
+        assert len(two.taken) == 30
     assert sorted(one.taken + two.taken) == TICKETS[:60]
 
 
-async def test_a_queue_that_is_offered_the_same_by_several_deals_it_once(
-    database: PostgresUrl,
-) -> None:
+async def test_a_queue_that_is_offered_the_same_by_several_deals_it_once(database):
     one, two = Taker(0), Taker(0)
     async with shared(database, one) as dealer, shared(database, two) as other:
         await dealer.offer(TICKETS)
@@ -505,9 +488,7 @@ async def test_a_queue_that_is_offered_the_same_by_several_deals_it_once(
         assert sorted(one.taken + two.taken) == TICKETS
 
 
-async def test_a_broken_connection_is_mended(
-    database: PostgresUrl, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_broken_connection_is_mended(database, monkeypatch):
     monkeypatch.setattr(shared_dealing, "RESTART_SECONDS", 0.05)
     monkeypatch.setattr(shared_dealing, "OFFERED_SECONDS", 0.05)
     taker = Taker()
@@ -525,4 +506,4 @@ async def test_a_broken_connection_is_mended(
             await dealer.offer(TICKETS[5:10])
             return set(TICKETS[:10]) <= set(taker.taken)
 
-        await _until(more)
+        await until(more)

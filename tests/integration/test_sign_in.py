@@ -46,7 +46,6 @@ async def test_revoking_a_token_holds_from_the_next_request_on(tmp_path: Path) -
         assert (await web.get("/own"))[0] == 200
         async with site.store.writing() as connection:
             token = await tokens.find(connection, secret, site.gate.now())
-            assert token is not None
             await tokens.revoke(connection, token.id, site.gate.now())
         assert (await me(web, token=secret))[0] == 401
         assert await me(web) == (200, "anonymous")
@@ -84,9 +83,7 @@ async def test_signing_in_and_out(tmp_path: Path) -> None:
         ({"secure_cookies": True}, {}, "__Host-session", True),
     ],
 )  # fmt: skip
-async def test_the_cookie_is_for_the_server_alone(
-    tmp_path: Path, settings: dict[str, object], headers: dict[str, str], name: str, secure: bool
-) -> None:
+async def test_the_cookie_is_for_the_server_alone(tmp_path, settings, headers, name, secure):
     async with gated_site(tmp_path, **settings) as site, browser(site) as web:
         data = {"token": await site.token()}
         async with web.client.post(
@@ -173,9 +170,7 @@ async def test_a_page_for_one_role_reads_nothing_of_others(tmp_path: Path) -> No
         assert await post(web, "/organise", {"x": "1"}, Authorization=ana) == 200
 
 
-async def test_a_token_in_the_head_needs_no_csrf_value_and_goes_before_the_cookie(
-    tmp_path: Path,
-) -> None:
+async def test_a_token_in_the_head_needs_no_csrf_value_and_goes_before_the_cookie(tmp_path):
     async with gated_site(tmp_path) as site, browser(site) as web:
         await web.sign_in(await site.token())
         headers = {"Authorization": f"Bearer {await site.token(Role.ORGANISER, label='ana')}"}
@@ -262,9 +257,7 @@ async def raw_line(site: Site, line: bytes) -> None:
     await raw(site, line + b"\r\n\r\n")
 
 
-async def test_tokens_and_cookies_are_never_in_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_tokens_and_cookies_are_never_in_the_log(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     async with gated_site(tmp_path) as site, browser(site) as web:
         secret = await site.token()
@@ -303,7 +296,6 @@ async def test_the_id_of_a_request_is_taken_from_trusted_proxies_alone(tmp_path:
 async def used_at(site: Site, secret: str) -> float | None:
     async with site.store.reading() as connection:
         token = await tokens.find(connection, secret, site.gate.now())
-    assert token is not None
     return token.used_at
 
 

@@ -77,9 +77,7 @@ async def refused(awaited: Any) -> RefusedError:
     return found.value
 
 
-async def test_one_address_does_not_close_sign_up_for_others(
-    door: Door, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_address_does_not_close_sign_up_for_others(door, monkeypatch):
     monkeypatch.setattr(front_door, "OPEN", OPEN_OF_ORIGIN + 1)
     for number in range(OPEN_OF_ORIGIN):
         if number % OF_ORIGIN == 0:
@@ -103,8 +101,7 @@ async def test_one_address_does_not_close_sign_up_for_others(
 async def test_the_networks_of_one_ipv6_site_count_as_one(door: Door) -> None:
     for number in range(OF_ORIGIN):
         await door.begin(f"2001:db8:1:{number:x}::/64")
-    found = await refused(door.begin("2001:db8:1:ffff::/64"))
-    assert found.refusal is Refusal.TOO_MANY
+    assert (await refused(door.begin("2001:db8:1:ffff::/64"))).refusal is Refusal.TOO_MANY
     await door.begin("2001:db8:2::/64")
     await door.begin("192.0.2.1")
 
@@ -112,8 +109,7 @@ async def test_the_networks_of_one_ipv6_site_count_as_one(door: Door) -> None:
 async def test_a_name_that_looks_like_a_team_is_taken(door: Door) -> None:
     await door.running.do("teams.create", team="blue")
     await door.begin(team="BLUE")
-    found = await refused(door.confirm())
-    assert "there is a team 'BLUE' already" in found.message
+    assert "there is a team 'BLUE' already" in (await refused(door.confirm())).message
     assert (await door.confirm(team="blue-2")).team == "blue-2"
 
 
@@ -178,9 +174,7 @@ async def test_one_address_brings_one_team_in_by_itself(door: Door) -> None:
         ('"><b>', "/sign-up/link/"),
     ],
 )
-async def test_a_link_to_hand_out_has_the_host_that_its_organiser_came_by(
-    door: Door, host: str, begins: str
-) -> None:
+async def test_a_link_to_hand_out_has_the_host_that_its_organiser_came_by(door, host, begins):
     await door.begin()
     token = await organiser_token(door.running)
     headers = {"Authorization": f"Bearer {token}", "Host": host, "X-Forwarded-Host": "evil.example"}

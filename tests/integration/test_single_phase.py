@@ -29,10 +29,11 @@ from metaserver.lanes.events import LaneEnd
 from metaserver.phases.notifications import Notifier
 from metaserver.store import audit, phases, states
 from metaserver.store.tables import articles, corpora
+from metaserver.uniprot import build_release
 from metaserver.web.public.open_pages import make_pages_app
 from tests.hubs.command import ARTICLES, DEMO, GOLD, boards, metaserver
 from tests.hubs.inside import at_work, settings
-from tests.hubs.process import write_config
+from tests.hubs.release import NAMES
 from tests.hubs.single import begun, single_phase
 from tests.integration.kits import asked_server, served
 from tests.waiting import until
@@ -143,24 +144,6 @@ async def test_a_server_that_is_left_half_way_is_scored_on_all_articles(tmp_path
         assert row.counted < row.articles_in_gold
 
 
-@pytest.mark.one_store("the store of the command is a file")
-async def test_the_other_commands_work_on_the_folder_of_a_run(tmp_path: Path) -> None:
-    config = await write_config(tmp_path)
-    async with asked_server() as one:
-        ended = await metaserver(
-            "run", "--articles", DEMO / "articles", *GOLD, "--server", f"one={one.url}",
-            "--uniprot", tmp_path / "releases" / "test", "--out", tmp_path / "hub",
-        )  # fmt: skip
-        assert ended.status == 0, ended.stderr
-    for arguments in (
-        ["attempts", "--out", tmp_path / "hub"],
-        ["doctor", "--config", config],
-        ["backup", "--config", config, "--out", tmp_path / "copy.sqlite"],
-    ):
-        ended = await metaserver(*arguments)
-        assert ended.status == 0, ended.stderr
-
-
 async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path: Path) -> None:
     async with asked_server() as good, served(Kit(fail)) as bad:
         known, phase = await given(tmp_path, good=good.url, bad=bad)
@@ -216,9 +199,7 @@ async def test_the_metrics_of_a_run_are_for_whom_the_setting_names(
                 assert ("metaserver_attempts_total" in await answer.text()) is (status == 200)
 
 
-async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(
-    tmp_path: Path,
-) -> None:
+async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(tmp_path):
     known, phase = await given(tmp_path, one=NOBODY)
     async with begun(known, phase):
         pass
@@ -227,6 +208,10 @@ async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(
     (fewer / "sample01.txt").write_text("another text")
     with pytest.raises(InputError, match="begun with other articles; give the same ones"):
         async with begun(known, phase, fewer):
+            pass
+    build_release([NAMES], name="other", out=tmp_path / "other")
+    with pytest.raises(InputError, match="release test, not other"):
+        async with begun(known, single_phase(tmp_path / "other", {"one": NOBODY})):
             pass
     async with at_work(known) as service:
         async with service.service.store.reading() as connection:
@@ -271,9 +256,7 @@ async def test_another_gold_is_a_new_version_and_scores_all_again(tmp_path: Path
     ]  # fmt: skip
 
 
-async def test_a_lane_that_our_fault_stops_is_told_when_the_others_have_ended(
-    tmp_path: Path,
-) -> None:
+async def test_a_lane_that_our_fault_stops_is_told_when_the_others_have_ended(tmp_path):
     async with asked_server() as one:
         known, phase = await given(tmp_path, one=one.url, two=NOBODY)
         async with begun(known, phase) as (hub, running):

@@ -96,9 +96,7 @@ async def test_a_server_that_hangs_while_the_hub_is_well_is_charged() -> None:
 
 
 @pytest.mark.slow
-async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(monkeypatch):
     monkeypatch.setattr("metaserver.exchange.http.caller.PROBE_SECONDS", LIMIT)
     blocking = Blocking(1)
     async with peer(blocking) as there, article_caller(stalls=True) as caller:

@@ -38,7 +38,6 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
             team = await teams.add(connection, TeamName("blue"), "", "")
             await servers.add(connection, SERVER, team)
             registered = await servers.get(connection, SERVER.name)
-            assert registered is not None
             key = LaneKey(phase.phase.id, registered.id)
             await servers.set_control(connection, key, Control.RUNNING)
         await phase.reload(Part.SERVERS, SERVER.name)
@@ -116,9 +115,7 @@ async def test_a_leader_that_was_replaced_knows_what_the_other_one_told(running:
     assert not (await lead(running, first, ServerState.SLOW)).was_down
 
 
-async def test_a_server_that_was_paused_while_down_is_up_again_to_a_new_leader(
-    running: Running,
-) -> None:
+async def test_a_server_that_was_paused_while_down_is_up_again_to_a_new_leader(running):
     service = running.service
     phase = service.phase("test")
     monitor = phase.boards.server_monitor
@@ -169,9 +166,7 @@ async def test_a_change_that_could_not_be_stored_is_stored_later(running: Runnin
     assert await logged(running) == [ServerState.WAITING, ServerState.DOWN]
 
 
-async def test_a_server_that_was_down_between_two_checks_was_not_up_all_the_time(
-    running: Running,
-) -> None:
+async def test_a_server_that_was_down_between_two_checks_was_not_up_all_the_time(running):
     recorder, phase = running.service.part(ServerStateRecorder), running.service.phase("test")
     answered(running, 1, seconds=0.1)
     await recorder.record()

@@ -43,9 +43,7 @@ def answered(out: Path) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_run_that_is_told_to_stop_stops_and_goes_on_later(
-    release: Path, tmp_path: Path, slow: Asked, number: signal.Signals
-) -> None:
+async def test_a_run_that_is_told_to_stop_stops_and_goes_on_later(release, tmp_path, slow, number):
     out = tmp_path / "out"
     process = await start(*given(release, out, slow.url))
     await until(lambda: answered(out) > 1)

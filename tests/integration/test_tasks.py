@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from scoring.cli import main as scoring
 from tests.fakes.vocabulary import FakeVocabulary
 from tests.hubs.command import DEMO, boards, metaserver
 from tests.hubs.release import NAMES, release_at
-from tests.hubs.stored import stored
 from tests.integration.kits import served
 from tests.shared import ROOT
 
@@ -52,10 +51,6 @@ def found_sometimes(text: str, context: Context) -> Any:
     return {"mentions": sent}
 
 
-def untyped(_: str, __: Context) -> Any:
-    return {"mentions": [{"offset": 0, "mention": "MDM4"}, {"offset": "x"}]}
-
-
 @pytest.fixture
 async def run(tmp_path: Path) -> list[object]:
     """The beginning of a command that runs the sample articles."""
@@ -63,9 +58,7 @@ async def run(tmp_path: Path) -> list[object]:
     return ["run", "--articles", DEMO / "articles", "--uniprot", release, "--attempts", "1"]
 
 
-async def test_a_result_file_scores_as_the_ner_board_says(
-    run: Sequence[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_result_file_scores_as_the_ner_board_says(run, tmp_path, capsys):
     out = tmp_path / "out"
     async with served(Kit(found)) as one, served(Kit(found_sometimes)) as two:
         servers = ["--server", f"one={one}", "--server", f"two={two}"]
@@ -82,20 +75,6 @@ async def test_a_result_file_scores_as_the_ner_board_says(
         due = {key: row["score"][key] for key in printed.keys() - {"run", "f_score_intervals"}}
         assert {key: printed[key] for key in due} == due
         assert {"micro", "macro"} <= due.keys()
-
-
-async def test_mentions_without_a_type_are_for_display_unless_ner_is_asked_for(
-    run: Sequence[object], tmp_path: Path
-) -> None:
-    outcomes = "SELECT DISTINCT outcome FROM attempts"
-    async with served(Kit(untyped)) as one:
-        for task, outcome in (("int", Outcome.OK), ("ner", Outcome.SHAPE)):
-            out = tmp_path / task
-            gold = [f"--gold-{task}", DEMO / f"gold_{task}.tsv"]
-            ended = await metaserver(*run, *gold, "--server", f"one={one}", "--out", out)
-            assert ended.status == 0, ended.stderr
-            assert stored(out, outcomes) == [(outcome,)]
-            assert not (out / "one.NER.tsv").exists()
 
 
 @pytest.fixture
@@ -147,9 +126,7 @@ def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_task_from_outside_runs(
-    outside: Path, run: Sequence[object], tmp_path: Path
-) -> None:
+async def test_a_task_from_outside_runs(outside, run, tmp_path):
     gold, out = tmp_path / "gold.tsv", tmp_path / "out"
     gold.write_text("sample01\t9606\nsample02\t9606\nsample03\t10090\n")
 

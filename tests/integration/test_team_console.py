@@ -32,9 +32,7 @@ NOBODY = "http://127.0.0.1:9/"
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        for team in ("blue", "red"):
-            await running.do("teams.create", team=team)
+        await plan_phase(running, teams=["blue", "red"])
         yield running
 
 
@@ -72,8 +70,7 @@ async def test_wrong_values_are_told_at_their_fields_and_kept(blue: Visitor) -> 
     assert 'value="no spaces"' in page.text
     assert 'name="tasks" value="INT" checked' in page.text
     assert 'value="7"' in page.text
-    page = await blue.post("/team/register", sent | {"server": "blue-1"})
-    assert page.wrong == (422, {"url"})
+    assert (await blue.post("/team/register", sent | {"server": "blue-1"})).wrong == (422, {"url"})
     page = await blue.post("/team/register", {"server": "b", "url": NOBODY, "concurrency": "many"})
     assert page.wrong == (422, {"concurrency"})
     await register(blue, NOBODY)
@@ -88,8 +85,7 @@ async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
     assert page.status == 409
     assert "A team has 5 servers at most: retire one." in page.said
     assert 'value="blue-6"' in page.text
-    page = await blue.post("/team/servers/blue-1/retire")
-    assert page.path == "/team/servers"
+    assert (await blue.post("/team/servers/blue-1/retire")).path == "/team/servers"
     await register(blue, NOBODY, "blue-6")
     assert (await blue.post("/team/servers/blue-1/retire")).status == 409
 
@@ -97,9 +93,7 @@ async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
 TYPED = {"title": 'The "blue" team <b>', "email": "blue@x.example"}
 
 
-async def test_a_form_after_the_session_has_ended_is_shown_again_as_it_was(
-    running: Running, blue: Visitor
-) -> None:
+async def test_a_form_after_the_session_has_ended_is_shown_again_as_it_was(running, blue):
     blue.client.session.cookie_jar.clear()
     asked = await blue.post("/team/settings", TYPED | {"secret": "s3cret"})
     assert (asked.status, asked.path) == (401, "/team/settings")
@@ -143,9 +137,7 @@ async def test_a_form_of_another_session_is_shown_again(running: Running, blue: 
         ("/organise/new-challenge", {"challenge": "again"}),
     ],
 )
-async def test_a_form_that_is_shown_again_does_nothing(
-    running: Running, path: str, form: dict[str, str]
-) -> None:
+async def test_a_form_that_is_shown_again_does_nothing(running, path, form):
     async with signed_in(running) as ana:
         before = await running.do("audit.list")
         shown = await ana.post(path, {"csrf-again": ana.csrf} | form, csrf=None)
@@ -158,9 +150,7 @@ async def test_a_form_that_is_shown_again_does_nothing(
     ("headers", "status"),
     [({"Sec-Fetch-Site": "cross-site"}, 403), ({"Origin": "https://evil.example"}, 403), ({}, 401)],
 )
-async def test_a_form_of_another_site_or_a_long_one_is_not_kept(
-    running: Running, headers: dict[str, str], status: int
-) -> None:
+async def test_a_form_of_another_site_or_a_long_one_is_not_kept(running, headers, status):
     typed = {"title": "typed-" + ("" if headers else "x" * 300_000)}
     async with (
         visiting(running) as visitor,
@@ -178,9 +168,7 @@ def hidden(page: Page) -> dict[str, str]:
     return {html.unescape(name): html.unescape(value) for name, value in found}
 
 
-async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reason(
-    running: Running, blue: Visitor
-) -> None:
+async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reason(running, blue):
     await register(blue, NOBODY)
     page = await blue.get("/team/servers/blue-1/test")
     assert "Not tested for phase test since it was registered or changed." in page.said
@@ -201,9 +189,7 @@ async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reaso
     assert 'id="queues"' in page.text  # on the page that it was asked on
 
 
-async def test_a_server_goes_through_a_phase_from_the_console(
-    running: Running, blue: Visitor
-) -> None:
+async def test_a_server_goes_through_a_phase_from_the_console(running, blue):
     async with served(Kit(annotate)) as url:
         await register(blue, NOBODY)
         sent = {"url": url, "method": "Annotator.getAnnotation", "parameters": "text+context"}
@@ -296,9 +282,7 @@ async def test_errors_are_grouped_without_their_places(partial: Visitor) -> None
 
 
 @pytest.mark.both_stores
-async def test_attempts_are_shown_in_pages_and_filtered(
-    running: Running, partial: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_attempts_are_shown_in_pages_and_filtered(running, partial, monkeypatch):
     monkeypatch.setattr("metaserver.web.team.attempts.PAGE", 10)
     base, seen = "/team/servers/blue-1/attempts", list[str]()
     path: str | None = base
@@ -328,8 +312,7 @@ async def test_another_teams_server_is_on_no_page(running: Running, partial: Vis
 
 async def test_an_organiser_looks_at_any_team(running: Running, partial: Visitor) -> None:
     async with signed_in(running) as ana:
-        page = await ana.get("/team")
-        assert 'href="/team?team=blue"' in page.text
+        assert 'href="/team?team=blue"' in (await ana.get("/team")).text
         page = await ana.get("/team/servers?team=blue")
         assert "blue-1" in page.said
         assert 'href="/team/register?team=blue"' in page.text
@@ -358,8 +341,7 @@ async def test_tokens_are_shown_once_and_revoked(running: Running, blue: Visitor
         assert (await other.get("/team")).path.startswith("/signin")
         assert (await blue.post(revoke[-1])).status == 409
     assert (await blue.post("/team/tokens", label="x", role="organiser")).status == 403
-    page = await blue.post("/team/tokens", label="x", days="-1")
-    assert page.wrong == (422, {"days"})
+    assert (await blue.post("/team/tokens", label="x", days="-1")).wrong == (422, {"days"})
 
 
 async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
@@ -419,13 +401,10 @@ async def test_a_test_is_watched_step_by_step(running: Running, blue: Visitor) -
             gate.set()
             while "passed</span>" not in frame["html"].get("verdict", ""):
                 frame = await next_frame(response)
-        page = await blue.get("/team/servers/blue-1/test")
-        assert page.text.count('<li id="step-') == 11
+        assert (await blue.get("/team/servers/blue-1/test")).text.count('<li id="step-') == 11
 
 
-async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
-    running: Running, blue: Visitor
-) -> None:
+async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(running, blue):
     bad = False
     kit = application(Kit(annotate))
 

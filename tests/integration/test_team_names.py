@@ -35,7 +35,6 @@ TOLD = re.compile(
 def alias_of(hub: HubOfRoles, viewer: Viewer = ANYBODY) -> str:
     """Return the name by which the server blue-1 is shown."""
     view = PhaseView.find(hub.running.service, "test")
-    assert view is not None
     [name] = {row.run for row in view.board("INT", viewer=viewer).rows if not row.offline}
     return name
 

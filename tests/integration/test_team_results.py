@@ -45,9 +45,7 @@ async def upload(running: Running, run: str, content: str = GOOD, team: str = "b
     await running.do("runs.upload", running.team(team), **given)
 
 
-async def test_a_preview_names_each_problem_by_its_line_and_counts_nothing(
-    running: Running,
-) -> None:
+async def test_a_preview_names_each_problem_by_its_line_and_counts_nothing(running):
     good = await preview(running, GOOD)
     assert (good.accepted, good.articles, good.problem_count) == (True, len(dict(GOLD)), 0)
     assert good.missing == 32 - len(dict(GOLD))
@@ -137,9 +135,7 @@ async def test_a_curve_ends_at_the_score_of_the_board_by_its_measure(running: Ru
     assert found.score > row.values["recall"]
 
 
-async def test_what_is_hidden_says_when_it_is_shown_and_a_test_phase_has_no_curve(
-    running: Running,
-) -> None:
+async def test_what_is_hidden_says_when_it_is_shown_and_a_test_phase_has_no_curve(running):
     await upload(running, "blue-run")
     change = {"phase": "test", "visibility": "hidden", "freezes": "2031-02-03T04:05"}
     await running.do("phases.update", **change)
@@ -170,10 +166,8 @@ def held_key(page: Page) -> str:
 
 async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: Running) -> None:
     async with signed_in(running, "blue") as blue:
-        page = await blue.get("/team")
-        assert "No run yet. Three steps to the first score" in page.said
-        page = await blue.get("/team/upload")
-        assert "INT : 10 uploads left now" in page.said
+        assert "No run yet. Three steps to the first score" in (await blue.get("/team")).said
+        assert "INT : 10 uploads left now" in (await blue.get("/team/upload")).said
         page = await send_file(blue, BROKEN)
         assert "would be refused" in page.said
         assert held_key(page) == ""
@@ -196,8 +190,7 @@ async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: 
         page = await blue.post("/team/upload/send?phase=test", held=key)
         assert page.status == 409
         assert "The file that was looked at is kept no longer: choose it again." in page.said
-        page = await send_file(blue, "")
-        assert "Choose a file that is not empty" in page.said
+        assert "Choose a file that is not empty" in (await send_file(blue, "")).said
 
 
 async def test_a_held_file_is_of_its_team_and_organisers_may_act_for_one(running: Running) -> None:

@@ -7,7 +7,6 @@ import io
 import zipfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,9 +139,7 @@ def played() -> dict[str, dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("interface", [Json, XmlRpc, Command])
-async def test_the_outcome_is_the_same_through_each_interface(
-    tmp_path: Path, interface: Callable[[str], Interface], played: dict[str, dict[str, Any]]
-) -> None:
+async def test_the_outcome_is_the_same_through_each_interface(tmp_path, interface, played):
     async with at_work(await settings(tmp_path)) as running, site_of(running) as site:
         address = str(site.make_url("/"))
         found = await play(interface(address), await organiser_token(running))

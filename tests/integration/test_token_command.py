@@ -43,7 +43,6 @@ async def test_the_first_token_makes_the_store(tmp_path: Path) -> None:
     async with open_store(path) as store, store.reading() as connection:
         token = await tokens.find(connection, secret, 0.0)
         (noted,) = await audit.entries(connection)
-    assert token is not None
     assert (token.bearer, token.expires_at) == ("organiser ana", None)
     assert noted.actor.startswith("command line")
     assert noted.action == "tokens.create"

@@ -158,9 +158,7 @@ def kept(out: Path) -> list[str]:
     return [row[1] for row in sorted(rows, key=lambda row: int(row[2]))]
 
 
-async def test_a_release_put_into_use_is_for_the_next_phase_only(
-    inputs: list[object], release: Release, tmp_path: Path
-) -> None:
+async def test_a_release_put_into_use_is_for_the_next_phase_only(inputs, release, tmp_path):
     """P0A7G6 is gone from the new release, which comes into use while an answer is under way."""
     new = build(
         tmp_path, {"sprot.dat": FLAT.replace(flat_entry_of_reca(), "")}, name="2026_01"
@@ -187,9 +185,7 @@ def flat_entry_of_reca() -> str:
     return flat_entry("RECA_ECOLI", "P0A7G6; P03017;", 83333, full=["Protein RecA"])
 
 
-async def test_a_results_package_has_the_files_of_its_views(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_results_package_has_the_files_of_its_views(tmp_path, capsys):
     build(tmp_path / "releases", SOURCES, "test")
     with zipfile.ZipFile(tmp_path / "texts.zip", "w") as texts:
         for article in SENT:

@@ -30,10 +30,7 @@ def act_file(wrong: int = 0) -> bytes:
 
 
 async def opened(running: Running, **limits: Any) -> None:
-    await plan_phase(running, limits={"uploads": limits})
-    for team in ("blue", "red"):
-        await running.do("teams.create", team=team)
-    await running.do("phases.open", phase="test")
+    await plan_phase(running, teams=["blue", "red"], is_open=True, limits={"uploads": limits})
 
 
 async def left(running: Running, team: str = "blue") -> Mapping[str, Any]:
