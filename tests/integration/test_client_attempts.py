@@ -170,6 +170,7 @@ PROBED: dict[str, tuple[Script, str]] = {
     "no state": (answering(response({})), ""),
     "a proxy's word": (answering(b"<html>nginx</html>", status="502 Bad Gateway"), "http"),
     "another's": (answering(b"<html>nginx</html>", status="503 Service Unavailable"), "http"),
+    "credentials": (answering(b"", status="403 Forbidden"), "credentials"),
     "no word": (hangs_up, "connect"),
 }
 

@@ -26,7 +26,6 @@ from tests.integration.callers import VOCABULARY, article_caller, server
 
 TEXT = "𝛼 of TP53.\nIt interacts with BRCA1."
 TASKS = ("ACT", "INT", "IPT", "NER")
-SESSION = "style = session\nresult_url = results/{session}"
 
 
 async def sent(
@@ -59,12 +58,6 @@ async def test_article_goes_to_a_server_that_speaks_xml_and_comes_back() -> None
     assert answer.payloads["IPT"] == [["P04637", "P38398", 1, 0.25]]
     passages = peer.sent[0]["documents"][0]["passages"]
     assert [(one["offset"], one["text"]) for one in passages] == [(0, TEXT[:10]), (11, TEXT[11:])]
-
-
-async def test_the_number_of_a_session_may_have_any_characters() -> None:
-    async with bioc_peer(session=True, looks=0, _numbers=iter(["a?b#c%d"])) as peer:
-        ended, _ = await sent(peer, options=SESSION)
-    assert (ended.outcome, ended.message) == (Outcome.OK, "")
 
 
 def _of_genes(answer: dict[str, Any]) -> Any:

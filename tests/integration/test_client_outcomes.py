@@ -48,17 +48,7 @@ async def attempt(script: Script, *, limits: HttpLimits | None = None) -> Attemp
 
 async def test_a_name_that_does_not_resolve_is_dns() -> None:
     ended, _ = await call("http://annotator.invalid:8100/")  # RFC 6761: never resolves
-    assert (ended.outcome, ended.message) == (
-        Outcome.DNS,
-        "the name 'annotator.invalid' does not resolve",
-    )
-
-
-async def test_a_closed_port_is_connect() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    ended, _ = await call(f"http://127.0.0.1:{port}/")
-    assert (ended.outcome, ended.message) == (Outcome.CONNECT, "Connection refused")
+    assert (ended.outcome, "'annotator.invalid'" in ended.message) == (Outcome.DNS, True)
 
 
 async def test_a_port_that_accepts_nobody_is_connect() -> None:
@@ -67,6 +57,8 @@ async def test_a_port_that_accepts_nobody_is_connect() -> None:
         with socket.create_connection(address):  # fills the queue; the kernel drops what follows
             ended, _ = await call(f"http://127.0.0.1:{address[1]}/", limits=HttpLimits(connect=0.2))
     assert (ended.outcome, ended.message) == (Outcome.CONNECT, "no connection within 0.2 s")
+    ended, _ = await call(f"http://127.0.0.1:{address[1]}/")  # closed
+    assert (ended.outcome, ended.message) == (Outcome.CONNECT, "Connection refused")
 
 
 async def hang_up_at_once(connection: Connection) -> None:

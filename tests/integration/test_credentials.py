@@ -119,15 +119,6 @@ async def test_a_conformance_run_shows_no_secret() -> None:
     assert not any(SECRET in step.message for step in found.steps)
 
 
-async def test_a_probe_tells_that_credentials_are_refused() -> None:
-    async def refuse(_request: web.Request) -> web.Response:
-        return web.Response(status=403)
-
-    async with web_peer(refuse) as url, article_caller() as caller:
-        probed = await caller.probe(server(url))
-    assert probed.startswith("credentials: HTTP status 403")
-
-
 async def test_a_secret_of_another_key_must_be_entered_again() -> None:
     async with peer(answering(GOOD)) as there, article_caller() as caller:
         ended, _ = await caller.call(server(there.url, access=access(Keyring(), "bearer")), 0, 1)

@@ -183,10 +183,12 @@ async def test_mail_is_sent_where_there_is_a_host(tmp_path: Path) -> None:
 async def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     async with running_with(tmp_path) as running:
         await running.do("teams.create", team="red")
-        with pytest.raises(RefusedError, match="is not the URL"):
-            await running.do("teams.notices", team="red", webhook="ftp://example.org")
-        with pytest.raises(RefusedError, match="email: the team has no address"):
-            await running.do("teams.notices", team="red", email=True)
+        for values in ({"webhook": "ftp://example.org"}, {"email": True}):
+            refused = await running.refused("teams.notices", team="red", **values)
+            assert refused.field in values
+        for email in ("a@b,c@d", "a@[b", "<a@b>", "a@b;c", "a@b\n", "a b@c", "a@"):
+            refused = await running.refused("teams.update", team="red", email=email)
+            assert refused.field == "email", email
 
 
 async def test_a_team_that_cannot_be_told_keeps_no_other_from_it(tmp_path: Path) -> None:
@@ -207,13 +209,6 @@ async def test_a_team_that_cannot_be_told_keeps_no_other_from_it(tmp_path: Path)
             await running.until(lambda: bool(mail.messages))
     assert mail.to == ["blue@example.org"]
     assert mail.subject() == "Meta-Server: blue is down: Bcc: red@example.org"
-
-
-@pytest.mark.parametrize("email", ["a@b,c@d", "a@[b", "<a@b>", "a@b;c", "a@b\n", "a b@c", "a@"])
-async def test_an_address_is_one_address(tmp_path: Path, email: str) -> None:
-    async with running_with(tmp_path) as running:
-        with pytest.raises(RefusedError, match="email"):
-            await running.do("teams.update", team="blue", email=email)
 
 
 @asynccontextmanager
