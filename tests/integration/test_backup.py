@@ -22,7 +22,7 @@ SECRET = "hunter2"
 
 async def filled(running: Running) -> None:
     """Have a phase with answers, an offline run, two versions of gold and frozen boards."""
-    await plan_phase(running)
+    await plan_phase(running, teams=["blue"])
     async with served(Kit(annotate)) as url:
         await run_to_end(running, url.replace("http://", f"http://blue:{SECRET}@"))
     given = {"phase": "test", "task": "INT"}
@@ -68,7 +68,7 @@ async def test_a_backup_of_a_hub_at_work_is_a_whole_store(tmp_path: Path) -> Non
     copy = tmp_path / "copies" / "hub.sqlite"
     copy.parent.mkdir()
     async with at_work(given) as running:
-        await plan_phase(running)
+        await plan_phase(running, teams=["blue"])
         async with served(Kit(annotate)) as url:
             work = asyncio.create_task(run_to_end(running, url))
             await running.until(lambda: bool(running.service.phase("test").servers))

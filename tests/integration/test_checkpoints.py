@@ -52,7 +52,7 @@ async def worked(folder: Path) -> tuple[Settings, Any]:
         shutil.copytree(kept, given.folder)
         return given, shown
     async with asked_server() as server, at_work(given) as running:
-        await plan_phase(running, visibility="public")
+        await plan_phase(running, teams=["blue"], visibility="public")
         await run_to_end(running, server.url)
         await running.until(lambda: not running.service.phases.scheduler.lanes.holder.engine.count)
         shown = what_is_shown(running)
@@ -274,7 +274,7 @@ async def test_an_answer_that_could_not_be_scored_is_counted_once(tmp_path, monk
 
     monkeypatch.setattr(Scoreboard, "put", faulty)
     async with asked_server() as server, at_work(given) as running:
-        await plan_phase(running, visibility="public")
+        await plan_phase(running, teams=["blue"], visibility="public")
         answering = asyncio.create_task(run_to_end(running, server.url))
         engine = running.service.phases.scheduler.lanes.holder.engine
         await running.until(lambda: not faults and not engine.count)
@@ -297,7 +297,7 @@ async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(tmp_path, monkeypa
 
     async with asked_server() as server, at_work(given) as running:
         monkeypatch.setattr(follower, "encode", fault)
-        await plan_phase(running, visibility="public")
+        await plan_phase(running, teams=["blue"], visibility="public")
         await run_to_end(running, server.url)
         await running.until(lambda: not running.service.phases.scheduler.lanes.holder.engine.count)
         caplog.clear()

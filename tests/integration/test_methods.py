@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from annotators.server import Kit
 from metaserver.base.errors import RefusedError
 from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import token_of, visiting
-from tests.integration.kits import annotate, served
 from tests.integration.test_results_package import made, rows
 from tests.integration.test_service_gold import run_file, run_to_end
 
@@ -32,9 +30,8 @@ NOBODY = Caller()
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub whose open phase hides names; team blue has a server's run and an uploaded one."""
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running, visibility="public", team_names="hidden")
-        async with served(Kit(annotate)) as url:
-            await run_to_end(running, url)
+        await plan_phase(running, teams=["blue"], visibility="public", team_names="hidden")
+        await run_to_end(running)
         await running.do("teams.create", team="red")
         file = {"phase": "test", "task": "INT", "run": "file", "content": run_file()}
         await running.do("runs.upload", running.team("blue"), **file)

@@ -33,10 +33,10 @@ from tests.integration.kits import annotate, answer_for, served
 INT_GOLD = (DEMO / "gold_int.tsv").read_bytes()
 
 
-async def run_to_end(running: Running, kit: Kit | None = None) -> None:
-    """Have a server of team blue answer a whole phase."""
-    async with served(kit or Kit(annotate)) as url:
-        await running.register(url)
+async def run_to_end(running: Running, url: str = "") -> None:
+    """Have a server of team blue answer a whole phase: the kit's, or one at a URL."""
+    async with served(Kit(annotate)) as other:
+        await running.register(url or other)
         await running.do("phases.open", phase="test")
         await running.do("servers.start", running.team("blue"), server="blue-1")
         await running.done()
@@ -108,15 +108,18 @@ async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) 
         await asyncio.sleep(0.01)
         return answer_for(text)
 
-    work = asyncio.create_task(run_to_end(running, Kit(slowly)))
-    await running.until(lambda: running.service.phase("test").boards.scoreboard.count("INT") > 0)
-    versions = 0
-    while not work.done():
-        versions += 1
-        content = INT_GOLD + f"late{versions}\tP04637\n".encode()
-        given = {"phase": "test", "task": "INT", "content": content, "source": "late.tsv"}
-        assert (await running.do("gold.set", **given)).version == versions + 1
-    await work
+    async with served(Kit(slowly)) as url:
+        work = asyncio.create_task(run_to_end(running, url))
+        await running.until(
+            lambda: running.service.phase("test").boards.scoreboard.count("INT") > 0
+        )
+        versions = 0
+        while not work.done():
+            versions += 1
+            content = INT_GOLD + f"late{versions}\tP04637\n".encode()
+            given = {"phase": "test", "task": "INT", "content": content, "source": "late.tsv"}
+            assert (await running.do("gold.set", **given)).version == versions + 1
+        await work
     phase = running.service.phase("test")
     live = phase.boards.scoreboard
     afresh = Scoreboard(live.scored(), live.ranking, live.coverage)
