@@ -359,12 +359,17 @@ async def test_what_another_status_brings_is_kept() -> None:
     assert (ended.outcome, unpack(ended.raw)) == (Outcome.HTTP, GOOD)
 
 
-UNREAD = "<member><name>extra</name><value><decimal>1.5</decimal></value></member>"
-FIRST = b"<struct>\n<member>\n<name>interaction</name>"
+def with_member(name: str, value: str) -> bytes:
+    """Return the good answer with one more member before its others."""
+    member = f"<struct><member><name>{name}</name><value>{value}</value></member>"
+    return GOOD.replace(b"<struct>", member.encode(), 1)
+
+
 FOREIGN: Mapping[str, tuple[Script, str]] = {
-    "a member that nobody reads": (
-        answering(GOOD.replace(FIRST, FIRST.replace(b"<struct>", b"<struct>" + UNREAD.encode()))),
-        "extra: <decimal> is no type of XML-RPC"),
+    "a member that nobody reads": (answering(with_member("extra", "<decimal>1.5</decimal>")),
+                                   "extra: <decimal> is no type of XML-RPC"),
+    "a member twice": (answering(with_member("normalizations", "<array><data/></array>")),
+                       "normalizations: a second member of this name; the last one counts"),
     "no encoding": (answering(GOOD, content_encoding="Identity "), ""),
     "space and a mark around it": (answering(b"\n\xef\xbb\xbf\n" + GOOD + b"\r\n\0\0"), ""),
     "HTTP/1.0": (sending(b"HTTP/1.0 200 OK\r\n\r\n" + GOOD), ""),

@@ -134,6 +134,13 @@ async def test_two_accessions_of_one_span_are_two_normalizations() -> None:
     assert ended.message == "confidence: derived from counts"
 
 
+async def test_a_text_alone_is_sent_to_who_wants_no_json() -> None:
+    async with pubannotation_peer() as peer:
+        ended, _ = await sent(peer, options="body = text")
+    assert ended.outcome is Outcome.OK
+    assert peer.requests[0][3] == TEXT.encode()
+
+
 def _without_ids(answer: dict[str, Any]) -> Any:
     """Find three names, as PubDictionaries does: without ids, and so without relations."""
     spans = [(0, 4, "P04637"), (20, 25, "P38398"), (20, 25, "uniprot:P38398")]

@@ -142,6 +142,12 @@ async def test_the_articles_arrive_with_their_context() -> None:
         assert context["attempt"] == 1
 
 
+async def test_an_answer_without_hits_is_a_good_one() -> None:
+    run = await scripted(by_method(getState=RUNNING, getAnnotation=response({})))
+    assert run.passed
+    assert step(run, "short article").message == "an answer without any task's member"
+
+
 async def test_a_task_that_no_answer_has_is_a_warning() -> None:
     async with served(Kit(lambda _text, _context: {"normalizations": []})) as url:
         run, registered = await probed(url), await probed(url, tasks=["INT"])
