@@ -172,8 +172,12 @@ class Score:
         it is not: a run with hits in a single article has a score for that article only, however
         many empty answers it has.
         """
-        counted = self.articles_in_gold if self.articles_counted is None else self.articles_counted
-        return self.articles_scored / counted if counted else 0.0
+        return self.articles_scored / self.counted if self.counted else 0.0
+
+    @property
+    def counted(self) -> int:
+        """The number of the gold's articles that count so far."""
+        return self.articles_in_gold if self.articles_counted is None else self.articles_counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

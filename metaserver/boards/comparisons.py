@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from metaserver.base.boards import ArticleLevel, RunIntervals, Score, View
 from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import ServerName, TaskName
-from metaserver.boards.scoreboard import Scoreboard, order_of
+from metaserver.boards.scoreboard import Scoreboard, order_of, too_short
 from metaserver.tasks.plugin import ComparedTask
 
 PAUSE_SECONDS = 5.0
@@ -91,11 +91,11 @@ class Comparisons:
         return rest
 
     def _compared(self, scores: Mapping[ServerName, Score]) -> Mapping[ServerName, Score]:
-        min_coverage = self._scoreboard.ranking.min_coverage
+        short = too_short(scores, self._scoreboard.ranking.min_coverage)
         return {
             run: score
             for run, score in scores.items()
-            if score.articles_scored and score.coverage >= min_coverage
+            if score.articles_scored and run not in short
         }
 
     async def make(

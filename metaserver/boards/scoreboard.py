@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -616,27 +616,41 @@ def order_of(plugin: TaskPlugin, ranking: Ranking) -> tuple[str, ...]:
     return (first, *(key for key in plugin.order if key != first))
 
 
+def too_short(scores: Mapping[ServerName, Score], least: float) -> Set[ServerName]:
+    """Return the runs that have answered too few articles for a place: less than a share of them.
+
+    That is of the articles that count for the run, and while the phase is open of those that count
+    for the run that is furthest: a server that began late is not placed by its first articles.
+    """
+    furthest = max((score.counted for score in scores.values()), default=0)
+    return {
+        server
+        for server, score in scores.items()
+        if score.coverage < least or score.articles_scored / max(1, furthest) < least
+    }
+
+
 def ranked(
     plugin: TaskPlugin, ranking: Ranking, scores: Mapping[ServerName, Score]
 ) -> Sequence[BoardRow]:
     """Order runs by the ranking's measure, best first, ties as it says.
 
     Runs that answered too little come after the others, runs without a value last; neither has a
-    place.
+    place. See `too_short`.
     """
     measure = order_of(plugin, ranking)[0]
+    short = too_short(scores, ranking.min_coverage)
     sign = 1 if column_named(plugin.columns, measure).rising else -1
 
-    def key(score: Score) -> tuple[bool, bool, float, float]:
+    def key(server: ServerName, score: Score) -> tuple[bool, bool, float, float]:
         value = score.values.get(measure)
         confidence = (score.confidence or 0.0) if ranking.ties is Ties.CONFIDENCE else 0.0
-        below = score.coverage < ranking.min_coverage
-        return value is None, below, sign * (value or 0.0), -confidence
+        return value is None, server in short, sign * (value or 0.0), -confidence
 
     rows: list[BoardRow] = []
     before: object = None
     place = 0
-    ordered = sorted((key(score), server) for server, score in scores.items())
+    ordered = sorted((key(server, score), server) for server, score in scores.items())
     for count, (measures, server) in enumerate(ordered, 1):
         if measures != before:
             before, place = measures, count

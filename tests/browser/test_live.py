@@ -113,8 +113,6 @@ def test_a_server_name_made_of_markup_is_inert(make_site, visits):
     expect(monitor.locator("#live")).to_have_text("live")
     site.do(site.source.add_run(MARKUP * 2, skill=0.5))
     expect(monitor.locator("#servers th").last).to_contain_text(MARKUP * 2)
-    expect(board.locator("#news")).to_have_text("1 new result")
-    board.locator("#news").click()
     expect(board.locator("#runs th", has_text=MARKUP)).to_have_count(2)
     for page in (monitor, board):
         assert page.locator("main img").count() == 0
@@ -135,6 +133,20 @@ def test_rows_of_a_leaderboard_do_not_jump_until_asked(site, visits):
     expect(names.first).to_have_text("Another")
     expect(page.locator("#news")).to_be_hidden()
     assert page.url.endswith("/board/INT?sort=run")
+
+
+def test_a_leaderboard_in_its_own_order_moves_its_rows_and_marks_them(site, visits):
+    page = visits.open(f"{site.url}/board/INT")
+    expect(page.locator("#live")).to_have_text("live")
+    first, second = page.locator("#runs th").all_inner_texts()[:2]
+    for lane in site.source.lanes:
+        if lane.name in second:
+            lane.skill, lane.answered = 0.99, 60
+    site.do(site.source.tell())
+    expect(page.locator("#runs tr").first).to_contain_text(second.split()[-1])
+    expect(page.locator("#runs tr").first).to_have_attribute("data-moved", "up")
+    expect(page.locator("#runs tr").nth(1)).to_have_attribute("data-moved", "down")
+    expect(page.locator("#announce")).to_have_text("New order")
 
 
 def test_figures_of_a_leaderboard_are_refreshed_in_place(site, visits):

@@ -27,7 +27,7 @@ from metaserver.base.boards import (
 from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import TaskName
 from metaserver.tasks.plugin import ComparedTask
-from metaserver.web.public.choices import Charted, Choice, Show
+from metaserver.web.public.choices import Charted, Choice, Show, Sort
 from metaserver.web.public.usage_chart import UsageChart
 from metaserver.web.ui.charts import SERIES, Axis, Curve, Point
 from metaserver.web.ui.paging import Page
@@ -150,11 +150,17 @@ class Leaderboard:
         return self.path + suffix + (f"?{query}" if query else "")
 
     def rows(self) -> list[BoardRow]:
-        """Return the chosen rows in order; ties keep the board's, those without value come last."""
+        """Return the chosen rows in order; ties keep the board's.
+
+        By place or measure, those below the least coverage come after the others; those without a
+        value come last.
+        """
         sort = self.choice.sort
         keyed = [(row.value(sort.key), row) for row in self._chosen]
         with_value = [pair for pair in keyed if pair[0] is not None]
         with_value.sort(key=lambda pair: pair[0], reverse=sort.descending)
+        if sort.key in {column.key for column in self.task.columns}:
+            with_value.sort(key=lambda pair: pair[1].below)
         return [row for _, row in with_value] + [row for key, row in keyed if key is None]
 
     @cached_property
@@ -165,6 +171,11 @@ class Leaderboard:
     def shown_rows(self) -> Sequence[BoardRow]:
         """Return the rows of that page."""
         return self.part.of(self.rows())
+
+    @property
+    def moves(self) -> bool:
+        """True if rows move on an open page: it is whole, and the viewer has chosen no order."""
+        return self.choice.sort == Sort() and not self.part.several
 
     @property
     def path(self) -> str:

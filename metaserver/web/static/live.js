@@ -124,7 +124,21 @@ function kept(list, ids) {
 
 const newest = new WeakMap(); // by list: the ids of its children as the last frame had them
 
+// In a list that is marked the viewer sees what has moved, until it is drawn again.
+function markMoved(list, before) {
+  const children = [...list.children].filter(({ id }) => before.includes(id));
+  const stayed = before.filter((id) => byId(id));
+  if (children.every(({ id }, place) => id === stayed[place])) return;
+  children.forEach(({ id, dataset }, place) => {
+    const from = stayed.indexOf(id);
+    if (from === place) delete dataset.moved;
+    else dataset.moved = from > place ? "up" : "down";
+  });
+  say(["New order"]);
+}
+
 function arrange(list, ids, fresh) {
+  const before = "marked" in list.dataset ? [...list.children].map(({ id }) => id) : [];
   let place = list.firstElementChild;
   for (const id of kept(list, ids)) {
     const child = fresh.get(id) ?? byId(id);
@@ -137,6 +151,7 @@ function arrange(list, ids, fresh) {
     place.remove();
     place = next;
   }
+  if (before.length) markMoved(list, before);
 }
 
 // After the hub was lost there may be children that no frame has brought: the page has them.

@@ -97,6 +97,19 @@ def test_an_open_phase_counts_what_is_over_and_a_frozen_one_all(tmp_path: Path) 
     assert not board.board(INT).provisional
 
 
+def test_a_run_that_began_late_stands_below_while_the_phase_is_open(tmp_path: Path) -> None:
+    phase = Phase(done={"first": set(range(8)), "late": {0, 1}})
+    board = board_of(tmp_path, phase, Ranking(min_coverage=0.5))
+    answer(board, "first", range(7))
+    answer(board, "late", [0, 1])
+    assert table(board, INT) == [("first", 1, 0.875, 7, 8), ("late", None, 1.0, 2, 2)]
+    assert [row.below for row in board.board(INT).rows] == [False, True]
+    answer(board, "late", [2, 3])
+    phase.done["late"] |= {2, 3}
+    board.touch(ServerName("late"))
+    assert table(board, INT) == [("late", 1, 1.0, 4, 4), ("first", 2, 0.875, 7, 8)]
+
+
 def test_an_empty_answer_is_an_answer(tmp_path: Path) -> None:
     board = board_of(tmp_path, Phase(is_open=False), Ranking())
     answer(board, "run", [0])
