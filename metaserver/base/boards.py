@@ -204,6 +204,32 @@ class ArticleLevel:
     runs: frozenset[str]
 
 
+class ArticlePair(msgspec.Struct, frozen=True, kw_only=True):
+    """An article's value of a measure for two runs; null if a run is not scored on it."""
+
+    article: str
+    first: float | None
+    second: float | None
+
+
+class PairedRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """A paired test of two runs on the articles that both are scored on, `articles` of them.
+
+    `difference` is the first's score less the second's there, with its 95 % interval; null if there
+    are no such articles. `p` is two-sided; `test` says how it is made. `pairs` are the gold's
+    articles with `measure`, those that differ most first.
+    """
+
+    articles: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float
+    test: str
+    measure: str
+    pairs: tuple[ArticlePair, ...] = ()
+
+
 # -- leaderboard values: live and frozen ones, and how hard articles are ---------------------------
 
 View: TypeAlias = str
@@ -227,7 +253,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     articles' hits. `curve` has the precision/recall steps as (recall, precision), or is empty.
     `interval` is the 95 % interval for the ranking measure and the rank; null until computed for
     the present score. `usage` is what its answers took, as its team declares; null if it declares
-    nothing, or others may not see it.
+    nothing, or others may not see it. `baseline`: its team is the organisers'.
     """
 
     run: str
@@ -245,6 +271,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
     below: bool = False
     usage: RunUsage | None = None
+    baseline: bool = False
 
     @property
     def counted(self) -> int:

@@ -6,6 +6,7 @@ By default the phase is the open one.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -17,11 +18,12 @@ from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import require_passed, require_servers
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import ServerField
+from metaserver.operations.fields import OnePhase, ServerField
 from metaserver.operations.servers import ServerDetail, detail
 from metaserver.operations.table import operation
 from metaserver.phases.lane_control import AuditWriter
 from metaserver.phases.runtime import RunningPhase
+from metaserver.store import servers, teams
 
 InPhase = Annotated[str | None, Meta(description="The phase; none: the one that is open")]
 NEXT_SHOWN = 10
@@ -80,6 +82,36 @@ async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
     note = _audit_writer(caller, "servers.start", running, registered)
     await hub.phases.scheduler.lanes.start(running, registered, note)
     return detail(hub, registered)
+
+
+class BaselineStart(msgspec.Struct, frozen=True, kw_only=True):
+    """A baseline's server: whether it is sent articles now, or why not."""
+
+    server: str
+    started: bool
+    refused: str
+
+
+@operation("Servers.startBaselines", "POST /phases/{phase}/baselines", Role.ORGANISER)
+async def start_baselines(
+    hub: HubContext, caller: Caller, request: OnePhase
+) -> Sequence[BaselineStart]:
+    """Start the servers of the organisers' own teams in a phase, each as `servers start` does."""
+    running = hub.phase(request.phase)
+    async with hub.store.reading() as connection:
+        hosts = {team.name for team in await teams.list_all(connection) if team.host}
+        registered = await servers.list_all(connection)
+    starts = []
+    for server in registered:
+        if server.team not in hosts or server.retired_at is not None:
+            continue
+        name, refused = server.server.name, ""
+        try:
+            await start(hub, caller, InLane(server=name, phase=running.name))
+        except RefusedError as error:
+            refused = error.message
+        starts.append(BaselineStart(server=name, started=not refused, refused=refused))
+    return starts
 
 
 @operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)

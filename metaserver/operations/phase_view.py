@@ -7,9 +7,10 @@ needs the store is awaited.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,14 +21,16 @@ from metaserver.base.boards import (
     Board,
     BoardRow,
     FrozenBoard,
+    PairedRuns,
     View,
 )
 from metaserver.base.compression import unpack
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import ArticlePolicy
-from metaserver.base.records import PhaseName, ServerName, TaskName
+from metaserver.base.records import PhaseName, ServerName, TaskName, TeamName
 from metaserver.base.states import ServerState, Visibility
 from metaserver.base.viewer import ANYBODY, Viewer
+from metaserver.boards.scoreboard import order_of
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.boards.trends import Trend
 from metaserver.boards.windows import ServerWindow, Window
@@ -52,13 +55,14 @@ from metaserver.operations.visibility import (
     seen_note,
     seen_usage,
     sees_all_scores,
+    sees_curves,
     why_hidden,
 )
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards, states
 from metaserver.store.uploads import Upload
-from metaserver.tasks.plugin import TaskPlugin
+from metaserver.tasks.plugin import PairedTask, TaskPlugin
 
 NOTES: Mapping[Visibility, str] = {
     Visibility.HIDDEN: "Only organisers see these scores.",
@@ -97,6 +101,15 @@ class _Rounded(NamedTuple):
     of: Sequence[BoardRow]
     made_of: tuple[Mapping[str, int], Set[str], float]
     board: Board
+
+
+class _Carded(NamedTuple):
+    """A run's card, with what it is compared by."""
+
+    plugin: PairedTask
+    gold: Any
+    card: Any
+    measure: str
 
 
 class PhaseView:
@@ -307,6 +320,79 @@ class PhaseView:
     def touch(self) -> None:
         """Raise the version: the pages are drawn again."""
         self._running.boards.touch()
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def run_named(self, name_shown: str, viewer: Viewer) -> tuple[ServerName, TeamName | None]:
+        """Return the run that a viewer is shown by this name, and its team; else `RefusedError`."""
+        running = self._running
+        teams = {name: registered.team for name, registered in running.servers.items()}
+        teams |= {name: run.team for name, run in running.offline.items()}
+        for name, team in teams.items():
+            if self._names.run(name, team, viewer) == name_shown:
+                return name, team
+        raise RefusedError(Refusal.UNKNOWN, f"there is no run {name_shown!r}", field="run")
+
+    def team_seen(self, team: TeamName | None, viewer: Viewer) -> str:
+        """Return a team's name as a viewer sees it; empty for none."""
+        return self._names.team(team, viewer)
+
+    def servers_of(self, team_shown: str, viewer: Viewer) -> Sequence[ServerStatus]:
+        """Return the servers of the team that a viewer is shown by this name."""
+        running = self._running
+        names = {
+            self._names.run(name, registered.team, viewer)
+            for name, registered in running.servers.items()
+            if registered.team and self._names.team(registered.team, viewer) == team_shown
+        }
+        return [status for status in self.monitor(viewer).servers if status.name in names]
+
+    def is_paired(self, task: TaskName) -> bool:
+        """Return whether a task's runs can be tested against each other."""
+        scoreboard = self._running.boards.scoreboard
+        plugin = scoreboard.scored_task(task).plugin
+        measure = order_of(plugin, scoreboard.ranking)[0]
+        return isinstance(plugin, PairedTask) and measure in plugin.resampled
+
+    def sees_articles(self, teams: Sequence[TeamName | None], viewer: Viewer) -> bool:
+        """Return whether a viewer may see the scores of teams' runs article by article.
+
+        They show answers, and the gold: while the phase is open, a team sees them of its own runs,
+        and in a test phase not even of these.
+        """
+        plan, state = self._running.phase.plan, self._running.state
+        if state in OVER:
+            return sees_all_scores(self._visibility, viewer) or all(map(viewer.owns, teams))
+        return sees_curves(plan, state, viewer) and all(map(viewer.owns, teams))
+
+    async def paired(
+        self, task: TaskName, view: str, runs: tuple[ServerName, ServerName]
+    ) -> Callable[[], PairedRuns] | None:
+        """Return the work that tests two runs of a task, for a thread; None if there is no test."""
+        first, second = [await self._carded(task, view, run) for run in runs]
+        if first is None or second is None:
+            return None
+        return partial(first.plugin.paired, first.gold, first.card, second.card, first.measure)
+
+    async def by_article(
+        self, task: TaskName, view: str, run: ServerName
+    ) -> Callable[[], Mapping[str, float | None]] | None:
+        """Return the work that scores a run's articles, for a thread; None if they have none."""
+        carded = await self._carded(task, view, run)
+        if carded is None:
+            return None
+        return partial(carded.plugin.by_article, carded.gold, carded.card, carded.measure)
+
+    async def _carded(self, task: TaskName, view: str, run: ServerName) -> _Carded | None:
+        scoreboard = self._running.boards.scoreboard
+        scored = scoreboard.scored_task(task)
+        measure = order_of(scored.plugin, scoreboard.ranking)[0]
+        if not isinstance(scored.plugin, PairedTask) or measure not in scored.plugin.resampled:
+            return None
+        score = await scoreboard.average(task, view, run)
+        if score is None or score.card is None or not score.articles_scored:
+            return None
+        return _Carded(scored.plugin, scored.gold_of(view), score.card, measure)
 
     # -- frozen boards ---------------------------------------------------------------------------
 

@@ -41,6 +41,9 @@ TeamTitle = Annotated[
 ]
 
 
+HOST_HELP = "It is the organisers' own: its runs are marked as baselines (organisers)"
+
+
 class NewTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new team."""
 
@@ -55,6 +58,7 @@ class TeamChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     team: TeamField
     title: TeamTitle | None = None
     email: Email | None = None
+    host: Annotated[bool | None, Meta(description=HOST_HELP)] = None
 
 
 class OneTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,6 +105,7 @@ class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
     team: str
     title: Text
     email: str
+    host: bool
     created_at: float
     retired_at: float | None
 
@@ -111,6 +116,7 @@ class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
             team=team.name,
             title=team.title,
             email=team.email,
+            host=team.host,
             created_at=team.created_at,
             retired_at=team.retired_at,
         )
@@ -146,12 +152,13 @@ async def get(hub: HubContext, caller: Caller, request: OneTeam) -> TeamDetail:
 
 @operation("Teams.update", "PATCH /teams/{team}", Role.TEAM)
 async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDetail:
-    """Change a team's title or address."""
+    """Change a team's title or address; organisers say whether its runs are baselines."""
     _require_own(caller, request.team)
     await hub.team(request.team)
-    values = {
-        name: value for name in ("title", "email") if (value := getattr(request, name)) is not None
-    }
+    if request.host is not None and not caller.organiser:
+        raise RefusedError(Refusal.NOT_YOURS, "is for organisers to say", field="host")
+    fields = ("title", "email", "host")
+    values = {name: value for name in fields if (value := getattr(request, name)) is not None}
     if values:
         async with hub.store.writing() as connection:
             await teams.change(connection, TeamName(request.team), **values)

@@ -44,12 +44,16 @@ LEAST_TEAMS = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOwner:
-    """A run's owner, its team, with its title; and how the run came: a file, a protocol."""
+    """A run's owner, its team, with its title; and how the run came: a file, a protocol.
+
+    `baseline`: the team is the organisers'.
+    """
 
     team: str = ""
     title: str = ""
     offline: bool = False
     protocol: str = ""
+    baseline: bool = False
 
 
 class Landed(NamedTuple):
@@ -348,6 +352,7 @@ class LiveBoards:
                 title=owner.title,
                 offline=owner.offline,
                 protocol=owner.protocol,
+                baseline=owner.baseline,
                 interval=interval,
                 usage=usages.get(run),
             )

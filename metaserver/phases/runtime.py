@@ -331,7 +331,8 @@ class RunningPhase:
 
     def _owner(self, team: TeamName | None, *, offline: bool = False) -> RunOwner:
         owner = self.teams.get(team) if team else None
-        return RunOwner(team=team or "", title=owner.title if owner else "", offline=offline)
+        title, host = (owner.title, owner.host) if owner else ("", False)
+        return RunOwner(team=team or "", title=title, offline=offline, baseline=host)
 
     def _owner_of(self, registered: RegisteredServer) -> RunOwner:
         owner = self._owner(registered.team)

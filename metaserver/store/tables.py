@@ -122,6 +122,7 @@ teams = sa.Table(
     sa.Column("title", sa.String, nullable=False),
     sa.Column("email", sa.String, nullable=False),
     sa.Column("notices", sa.LargeBinary),  # JSON of `plans.NoticePlan`; none: no notices
+    sa.Column("host", sa.Boolean, nullable=False, server_default=sa.false()),  # runs baselines
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("retired_at", sa.Double),
 )

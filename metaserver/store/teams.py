@@ -27,12 +27,16 @@ from metaserver.store.tables import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Team:
-    """A stored team; `retired_at` is set once it no longer takes part."""
+    """A stored team; `retired_at` is set once it no longer takes part.
+
+    `host`: it is the organisers', and its runs are baselines.
+    """
 
     id: int
     name: TeamName
     title: str = ""
     email: str = ""
+    host: bool = False
     notices: NoticePlan = field(default_factory=NoticePlan)
     created_at: float = 0.0
     retired_at: float | None = None
@@ -108,6 +112,7 @@ def _team(row: sa.Row[Any]) -> Team:
         name=TeamName(row.name),
         title=row.title,
         email=row.email,
+        host=row.host,
         notices=msgspec.json.decode(row.notices, type=NoticePlan) if row.notices else NoticePlan(),
         created_at=row.created_at,
         retired_at=row.retired_at,

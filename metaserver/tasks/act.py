@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from metaserver.base.boards import ArticleLevel, Column, RunIntervals
+from metaserver.base.boards import ArticleLevel, Column, PairedRuns, RunIntervals
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import read
 from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
@@ -122,6 +122,14 @@ class ArticleClassification:
     ) -> Mapping[str, RunIntervals]:
         """Return each run's intervals for `measure` and rank."""
         return scores.intervals(gold, cards, measure)
+
+    def by_article(self, gold: Gold, card: Scorecard, measure: str) -> Mapping[str, float | None]:
+        """Return each article's value for a run."""
+        return scores.by_article(gold, card, measure)
+
+    def paired(self, gold: Gold, first: Scorecard, second: Scorecard, measure: str) -> PairedRuns:
+        """Return the paired test of two runs on `measure`."""
+        return scores.paired(gold, first, second, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean rank, the best ranked first."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
+from metaserver.base.boards import ArticleLevel, Column, PairedRuns, RunIntervals, Score
 from metaserver.base.records import (
     OFFLINE_GROUP,
     TASK_GROUP,
@@ -178,6 +178,20 @@ class ComparedTask(TaskPlugin, Protocol):
 
     def levels(self, gold: Any, cards: Mapping[str, Any]) -> Sequence[ArticleLevel]:
         """Return the answered articles' levels, easiest first."""
+
+
+@runtime_checkable
+class PairedTask(ComparedTask, Protocol):
+    """A task of which two runs can be tested against each other, article by article.
+
+    The functions are slow, and are called in a thread; `measure` is one of `resampled`.
+    """
+
+    def by_article(self, gold: Any, card: Any, measure: str) -> Mapping[str, float | None]:
+        """Return the value of each article for a run's card; None if it is not scored on it."""
+
+    def paired(self, gold: Any, first: Any, second: Any, measure: str) -> PairedRuns:
+        """Return the paired test of two runs' cards."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

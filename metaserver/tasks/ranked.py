@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from metaserver.base.boards import ArticleLevel, Column, RunIntervals
+from metaserver.base.boards import ArticleLevel, Column, PairedRuns, RunIntervals
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import check_optional, read, read_member
 from metaserver.exchange.wire.usual import HitColumns, HitPattern
@@ -258,6 +258,14 @@ class RankedTask:
     ) -> Mapping[str, RunIntervals]:
         """Return each run's intervals for `measure` and rank."""
         return scores.intervals(gold, cards, measure)
+
+    def by_article(self, gold: Gold, card: Scorecard, measure: str) -> Mapping[str, float | None]:
+        """Return each article's value for a run."""
+        return scores.by_article(gold, card, measure)
+
+    def paired(self, gold: Gold, first: Scorecard, second: Scorecard, measure: str) -> PairedRuns:
+        """Return the paired test of two runs on `measure`."""
+        return scores.paired(gold, first, second, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean AUC iP/R, the easiest first."""

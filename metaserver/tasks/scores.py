@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import scoring
-from metaserver.base.boards import ArticleLevel, RunIntervals, Score
+from metaserver.base.boards import (
+    ArticleLevel,
+    ArticlePair,
+    PairedRuns,
+    RunIntervals,
+    Score,
+)
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId
 from metaserver.tasks.plugin import Payload
@@ -38,6 +44,7 @@ from scoring.analysis import (
 from scoring.biocreative import ActState, ItemState, Prepared, RunState
 from scoring.columns import Truths
 from scoring.match_lists import MatchLists
+from scoring.resampling import on_resamples
 from scoring.significance import compare
 
 # -- the state of a run's scorer as bytes: MessagePack with columns of numbers ---------------------
@@ -365,6 +372,42 @@ def intervals(
         )
         for run_intervals in compared.intervals
     }
+
+
+def paired(gold: Gold, first: Scorecard, second: Scorecard, measure: str) -> PairedRuns:
+    """Return the paired test of two runs, as `scoring compare` makes it, and their articles."""
+    cards = [replace(first, run="first"), replace(second, run="second")]
+    compared = compare(gold, cards, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95)
+    assert compared.tests is not None
+    [pair] = compared.tests.pairs
+    is_first = pair.a == "first"
+    sign = 1.0 if is_first else -1.0
+    ends = [None if end is None else sign * end for end in (pair.low, pair.high)]
+    low, high = ends if is_first else reversed(ends)
+    values = [by_article(gold, card, measure) for card in cards]
+    pairs = [
+        ArticlePair(article=article, first=values[0][article], second=values[1][article])
+        for article in gold.articles
+    ]
+    pairs.sort(key=lambda one: -abs((one.first or 0.0) - (one.second or 0.0)))
+    return PairedRuns(
+        articles=pair.articles_scored,
+        difference=None if pair.difference is None else sign * pair.difference,
+        low=low,
+        high=high,
+        p=pair.p,
+        test=f"{compared.tests.kind}, {compared.tests.flips:,}, seed {SEED}",
+        measure="classified correctly" if isinstance(gold, ActGold) else measure,
+        pairs=tuple(pairs),
+    )
+
+
+def by_article(gold: Gold, card: Scorecard, measure: str) -> Mapping[str, float | None]:
+    """Return each article's value for a run: of ACT, whether it is classified correctly."""
+    of_articles = "accuracy" if isinstance(gold, ActGold) else measure
+    values, _ = on_resamples(gold, [card], of_articles)
+    known = (None if math.isnan(value) else value for value in values[:, 0].tolist())
+    return dict(zip(gold.articles, known, strict=True))
 
 
 def levels(gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:

@@ -35,6 +35,8 @@ OPEN = {
     "sign-up": "/sign-up/bc", "monitor": "/c/bc/test/monitor", "board": "/c/bc/test/board/INT",
     "outcome": "/results/bc",
     "server": "/c/bc/test/servers/blue-1", "articles": "/c/bc/test/board/INT/articles",
+    "run": "/c/bc/test/runs/blue-1", "team": "/c/bc/test/teams/blue",
+    "compared": "/c/bc/test/board/INT/compare",
     "monitor, no server": "/c/bc/later/monitor", "board, hidden": "/c/bc/later/board/INT",
     "board, frozen": "FROZEN", "methods": "/c/bc/over/methods", "error": "/nope", "docs": "/docs",
     "docs, a page": "/docs/scoring", "docs, search": "/docs?q=frozen+board", "api": "/api/",

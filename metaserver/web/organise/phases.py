@@ -13,10 +13,22 @@ from multidict import MultiMapping
 from metaserver.base.errors import RefusedError
 from metaserver.base.plans import DATES
 from metaserver.base.states import OPEN_STATES, PhaseState
-from metaserver.operations import boards, control_room, corpora, gold, phases, releases
+from metaserver.operations import (
+    boards,
+    control_room,
+    corpora,
+    gold,
+    lanes,
+    phases,
+    releases,
+    servers,
+    teams,
+)
 from metaserver.operations.control_room import WatchQuery
 from metaserver.operations.fields import OnePhase
+from metaserver.operations.lanes import BaselineStart
 from metaserver.operations.phases import PhaseChange, PhaseDetail, PhasePlanDetail
+from metaserver.operations.servers import ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.organise.overview import phase_path
@@ -86,18 +98,26 @@ class PhasePages:
             web.post(f"{path}/edit", self.change),
             web.get(f"{path}/{{advance:{advances}}}", self.confirm),
             web.post(f"{path}/{{advance:{advances}}}", self.advance),
+            web.post(f"{path}/baselines", self.start_baselines),
         ]
 
     # -- one that is there -----------------------------------------------------------------------
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with a phase: its plan, its gold, what can be done with it."""
+        return await self._show(request)
+
+    async def _show(
+        self, request: web.Request, baselines_refused: Sequence[BaselineStart] = ()
+    ) -> web.Response:
         phase = await self._phase(request)
         query = OnePhase(phase=phase.phase)
         plan = await self.console.ask(request, phases.get_plan, query)
         return self.console.answer(
             "organise_phase.html",
             phase=phase,
+            baselines=await self._baselines(request, phase),
+            baselines_refused=baselines_refused,
             corpus=plan.corpus,
             warnings=plan.warnings,
             advances=ADVANCES[phase.state],
@@ -112,6 +132,32 @@ class PhasePages:
                 for task in request.query.getall("gold-problem", ())
             },
         )
+
+    async def _baselines(
+        self, request: web.Request, phase: PhaseDetail
+    ) -> Sequence[tuple[ServerDetail, str]]:
+        """Return the servers of the organisers' own teams, with their states in a phase."""
+        listed = await self.console.ask(request, teams.list_, Nothing())
+        hosts = {team.team for team in listed if team.host}
+        if not hosts or phase.uploads_only:
+            return []
+        registered = await self.console.ask(request, servers.list_, Nothing())
+        return [
+            (
+                server,
+                next((str(one.state) for one in server.phases if one.phase == phase.phase), ""),
+            )
+            for server in registered
+            if server.team in hosts and not server.retired
+        ]
+
+    async def start_baselines(self, request: web.Request) -> web.Response:
+        """Start the organisers' own servers; the phase's page says which could not be started."""
+        query = OnePhase(phase=request.match_info["phase"])
+        await posted(request)
+        starts = await self.console.ask(request, lanes.start_baselines, query)
+        refused = [one for one in starts if not one.started]
+        return await self._show(request, baselines_refused=refused)
 
     async def _phase(self, request: web.Request) -> PhaseDetail:
         query = OnePhase(phase=request.match_info["phase"])

@@ -10,11 +10,11 @@ from aiohttp import web
 
 from metaserver.operations import servers, teams, tokens
 from metaserver.operations.table import Nothing
-from metaserver.operations.teams import TeamDetail
+from metaserver.operations.teams import TeamChange, TeamDetail
 from metaserver.operations.tokens import IssuedToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.overview import team_path
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form
 from metaserver.web.ui.held import holds, made_with
@@ -57,7 +57,14 @@ class OrganiserTeamPages:
             then=self._path,
             shown_at=("team",),
         )
-        return [*new.routes(), web.get(ONE, self._show), self._token.route(), *retired.routes()]
+        host = web.post(f"{ONE}/host", self._host)
+        return [
+            host,
+            *new.routes(),
+            web.get(ONE, self._show),
+            self._token.route(),
+            *retired.routes(),
+        ]
 
     async def _path(self, request: web.Request, created: TeamDetail | None) -> str:
         return team_path(created.team if created else request.match_info["team"])
@@ -103,6 +110,13 @@ class OrganiserTeamPages:
             form=form,
             issued=issued,
         )
+
+    async def _host(self, request: web.Request) -> web.Response:
+        """Say whether a team is the organisers' own."""
+        sent = await posted(request)
+        change = TeamChange(team=request.match_info["team"], host=bool(sent.get("host")))
+        await self.console.ask(request, teams.update, change)
+        raise web.HTTPSeeOther(team_path(change.team))
 
     async def _team(self, request: web.Request) -> TeamDetail:
         """Return the addressed team, even if retired."""

@@ -142,6 +142,7 @@ class BoardPages:
             key=key,
             phase=board.phase,
             base=site.base,
+            viewer=viewer_of(request),
         )
 
     def _row(self, site: Site, board: Leaderboard, row: BoardRow) -> str:
@@ -153,13 +154,14 @@ class BoardPages:
         return site.memo.get(
             (
                 "row",
+                board.own(row),
                 board.key,
                 board.task.name,
                 board.choice.unordered,
                 board.board.articles,
                 row.run,
             ),
-            (row, board.best(row), bool(board.declared)),
+            (row, board.best(row), board.own(row), bool(board.declared)),
             render,
         )
 
@@ -215,6 +217,7 @@ def _shown(site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> Lead
         views=site.source.views(task.name, viewer),
         phase=site.phase,
         base=site.base,
+        viewer=viewer,
     )
 
 

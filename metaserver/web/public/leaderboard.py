@@ -26,6 +26,7 @@ from metaserver.base.boards import (
 )
 from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import TaskName
+from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import ComparedTask
 from metaserver.web.public.choices import Charted, Choice, Show, Sort
 from metaserver.web.public.usage_chart import UsageChart
@@ -112,6 +113,7 @@ class Leaderboard:
     phase: str
     base: str  # the beginning of the addresses of the phase's pages
     views: Sequence[str] = ("raw",)
+    viewer: Viewer = ANYBODY
     frozen: FrozenBoard | None = None
     key: str = ""  # of the frozen board's link
 
@@ -225,6 +227,10 @@ class Leaderboard:
     def teams(self) -> bool:
         """True if a team has several runs, so that some are its best."""
         return bool(self._best)
+
+    def own(self, row: BoardRow) -> bool:
+        """Return whether the run is of the viewer's team."""
+        return bool(row.team) and row.team == self.viewer.team
 
     def best(self, row: BoardRow) -> bool:
         """Return whether the run is its team's best, if that is worth a word."""

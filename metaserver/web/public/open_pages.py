@@ -25,6 +25,7 @@ from metaserver.web.public.home import Home
 from metaserver.web.public.pages import mount
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.results import MethodsPage, ResultsPage
+from metaserver.web.public.run_pages import RunPages
 from metaserver.web.public.server_pages import PublicServerPages
 from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.assets import Assets
@@ -142,6 +143,7 @@ def mount_open_pages(
     more = [
         *servers.routes(),
         *MethodsPage(sites=sites, templates=templates).routes(),
+        *RunPages(hub=hub, sites=sites, templates=templates).routes(),
         *(route for one in slices for route in one.in_phase(hub, templates)),
     ]
     mount(app, sites, templates, more=more, streams={"servers/": servers.events})

@@ -75,6 +75,16 @@ def base_of(challenge: str, phase: str) -> str:
     return f"/c/{quote(challenge, safe='')}/{quote(phase, safe='')}"
 
 
+def run_path(base: str, run: str) -> str:
+    """Return the path of a run's page."""
+    return f"{base}/runs/{quote(run, safe='')}"
+
+
+def team_path(base: str, team: str) -> str:
+    """Return the path of a team's page in a phase."""
+    return f"{base}/teams/{quote(team, safe='')}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Site:
     """A phase as its pages show it.

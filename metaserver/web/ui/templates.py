@@ -14,7 +14,7 @@ from metaserver.web.manual.help import help_of, linked
 from metaserver.web.public import monitor
 from metaserver.web.public.articles import LEVEL_HELP
 from metaserver.web.public.leaderboard import POLICIES, SHOWS, VIEW_HELP
-from metaserver.web.public.sites import base_of, site
+from metaserver.web.public.sites import base_of, run_path, site, team_path
 from metaserver.web.ui import charts
 from metaserver.web.ui.assets import Assets, release
 from metaserver.web.ui.formatting import (
@@ -70,7 +70,9 @@ class Templates:
             "release": release(),
             "shows": SHOWS,
             "policies": POLICIES,
+            "run_path": run_path,
             "site": site,
+            "team_path": team_path,
             "states": list(ServerState),
             "view_help": VIEW_HELP,
             "visitor": visitor,

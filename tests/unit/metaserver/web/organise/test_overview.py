@@ -12,7 +12,7 @@ from metaserver.web.organise.overview import Overview, needs, steps
 from tests.unit.metaserver.web import details
 
 NOW = 1_000.0
-TEAM = TeamDetail(team="blue", title="Blue", email="", created_at=0.0, retired_at=None)
+TEAM = TeamDetail(team="blue", title="Blue", email="", host=False, created_at=0.0, retired_at=None)
 
 
 def token(**given: Any) -> TokenDetail:

@@ -149,7 +149,7 @@ async def test_csv_and_json_have_the_rows_of_the_page_in_its_order():
             await text_of(client, f"/board/ACT{form}?sort=-precision_at_full_recall")
             for form in ("", ".csv", ".json")
         ]
-        shown = re.findall(r'<th scope="row">([^<]+?)\s*<', page)
+        shown = re.findall(r'<th scope="row"><a href="[^"]+/runs/[^"]+">([^<]+)<', page)
         table, runs = list(csv.DictReader(io.StringIO(text))), json.loads(told)["runs"]
     assert [row["run"] for row in table] == [run["run"] for run in runs] == shown
     values = [run["precision_at_full_recall"] for run in runs]
@@ -188,7 +188,7 @@ async def test_a_board_of_many_runs_comes_in_pages_and_its_stream_has_the_page()
     source = Challenge(names=[f"S{number:03}" for number in range(250)])
     async with browsing(source) as client:
         page = await text_of(client, "/board/INT?sort=run&rows=101")
-        shown = re.findall(r'<th scope="row">(S\d+)', page)
+        shown = re.findall(r'<th scope="row"><a [^>]+>(S\d+)', page)
         assert shown == [f"S{number:03}" for number in range(100, 200)]
         assert 'href="/c/bc/test/board/INT?sort=run&amp;rows=201#table"' in page
         assert page.count('id="table"') == 1

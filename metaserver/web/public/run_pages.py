@@ -1,0 +1,109 @@
+"""Pages of a run, of a team in a phase, and of two runs compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.base.boards import HEADINGS, BoardRow
+from metaserver.base.errors import RefusedError
+from metaserver.base.records import TaskName
+from metaserver.operations import run_cards
+from metaserver.operations.context import HubContext
+from metaserver.operations.run_cards import SeenRun, TwoRuns
+from metaserver.operations.table import ask
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.web.access.refusals import in_words
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.public.boards import page, viewer_of
+from metaserver.web.public.phases import PhaseSites
+from metaserver.web.public.sites import site_of
+from metaserver.web.ui.templates import Templates
+
+SHOWN = 200
+"""Articles of a comparison that its page shows; operations return all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPages:
+    """The handlers, and what they draw with."""
+
+    hub: HubContext
+    sites: PhaseSites
+    templates: Templates
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes of a phase's runs and teams."""
+        return [
+            web.get("/runs/{run}", self.run),
+            web.get("/teams/{team}", self.team),
+            web.get("/board/{task}/compare", self.compare),
+        ]
+
+    async def run(self, request: web.Request) -> web.Response:
+        """Answer with a run: its place and scores by task, its method, where it lost."""
+        site, query = site_of(request), request.match_info
+        asked = SeenRun(phase=site.phase, run=query["run"])
+        card = await ask(self.hub, caller_of(request), run_cards.show, asked)
+        return page(self.templates.page("run.html", r=card, base=site.base, headings=HEADINGS))
+
+    async def team(self, request: web.Request) -> web.Response:
+        """Answer with a team's runs on the boards of a phase, and its servers."""
+        site, viewer = site_of(request), viewer_of(request)
+        name = request.match_info["team"]
+        boards: list[tuple[TaskPlugin, list[BoardRow], int]] = []
+        for task in site.tasks:
+            rows = site.source.board(task.name, viewer=viewer).rows
+            own = [row for row in rows if row.team == name]
+            if own:
+                boards.append((task, own, sum(row.place is not None for row in rows)))
+        view = self.sites.view(site.phase)
+        servers = view.servers_of(name, viewer) if view else []
+        if not boards and not servers:
+            raise web.HTTPNotFound(text=f"No team called {name} takes part in this phase.")
+        title = next((row.title for _, rows, _ in boards for row in rows if row.title), "")
+        text = self.templates.page(
+            "phase_team.html",
+            team=name,
+            title=title,
+            boards=boards,
+            servers=servers,
+            base=site.base,
+            own=viewer.team == name,
+        )
+        return page(text)
+
+    async def compare(self, request: web.Request) -> web.Response:
+        """Answer with two runs of a task beside each other: `?first=` and `?second=`."""
+        site, query = site_of(request), request.query
+        task = request.match_info["task"]
+        asked = TwoRuns(
+            phase=site.phase,
+            task=task,
+            first=query.get("first", "")[:200],
+            second=query.get("second", "")[:200],
+        )
+        pair, refused = None, ""
+        try:
+            if query:
+                pair = await ask(self.hub, caller_of(request), run_cards.compare, asked)
+        except RefusedError as error:
+            if error.field not in ("first", "second"):
+                raise
+            refused = in_words(error)
+        known = task in {one.name for one in site.tasks}
+        rows = site.source.board(TaskName(task), viewer=viewer_of(request)).rows if known else ()
+        text = self.templates.page(
+            "compare.html",
+            c=pair,
+            task=task,
+            asked=asked,
+            refused=refused,
+            runs=[row.run for row in rows],
+            base=site.base,
+            shown=SHOWN,
+        )
+        answer = page(text)
+        answer.set_status(404 if refused else 200)
+        return answer
