@@ -7,12 +7,11 @@ from functools import cached_property
 
 from aiohttp import web
 
-from metaserver.base.errors import RefusedError
 from metaserver.operations import alerts
 from metaserver.operations.alerts import AlertQuery, ChannelDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.ui.console import ConsoleContext
-from metaserver.web.ui.form_pages import FormPage, tried
+from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form, Wording
 
 KINDS = Wording(choices=[("email", "an e-mail to"), ("webhook", "a JSON message to")])
@@ -38,12 +37,25 @@ class AlertPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        path = r"/organise/alerts/{id:\d+}"
+        path = r"/organise/alerts/{channel:\d+}"
         return [
             web.get("/organise/alerts", self._show),
             self._new.route(),
-            web.post(f"{path}/test", self.test),
-            web.post(f"{path}/delete", self.delete),
+            FormPage(
+                console=self.console,
+                path=f"{path}/test",
+                operation=alerts.test_channel,
+                show=self._refused,
+                then=self._tested,
+                shown_at=("channel",),
+            ).route(),
+            FormPage(
+                console=self.console,
+                path=f"{path}/delete",
+                operation=alerts.delete_channel,
+                show=self._refused,
+                then="/organise/alerts",
+            ).route(),
         ]
 
     async def _show(
@@ -53,36 +65,25 @@ class AlertPages:
         *,
         created: ChannelDetail | None = None,
         tested: int = 0,
-        refused: RefusedError | None = None,
+        refused: Form | None = None,
     ) -> web.Response:
         """Answer with the channels and the last alerts; a webhook's secret is shown only once."""
         mails = bool(self.console.hub.settings.notices.smtp_host)
         form = form or self._new.form({"kind": "email" if mails else "webhook"})
         return self.console.answer(
             "organise_alerts.html",
-            status=refused.refusal if refused else form.status,
+            status=refused.status if refused else form.status,
             channels=await self.console.ask(request, alerts.list_channels, Nothing()),
             alerts=await self.console.ask(request, alerts.list_alerts, AlertQuery()),
             mails=mails,
             form=form,
             made=created,
             tested=tested,
-            refused=str(refused or ""),
+            refused=refused.error if refused else "",
         )
 
-    async def test(self, request: web.Request) -> web.Response:
-        """Send a channel a message now, and say whether it was taken."""
-        number = request.match_info["id"]
-        query = self.console.submit(request, alerts.test_channel, {"channel": number})
-        result = await tried(query, ("channel",))
-        if isinstance(result, RefusedError):
-            return await self._show(request, refused=result)
-        return await self._show(request, tested=int(number))
+    async def _tested(self, request: web.Request, _sent: object) -> web.Response:
+        return await self._show(request, tested=int(request.match_info["channel"]))
 
-    async def delete(self, request: web.Request) -> web.Response:
-        """Delete a channel."""
-        values = {"channel": request.match_info["id"]}
-        result = await tried(self.console.submit(request, alerts.delete_channel, values))
-        if isinstance(result, RefusedError):
-            return await self._show(request, refused=result)
-        raise web.HTTPSeeOther("/organise/alerts")
+    async def _refused(self, request: web.Request, refused: Form) -> web.Response:
+        return await self._show(request, refused=refused)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from aiohttp import web
 
-from metaserver.base.errors import RefusedError
 from metaserver.operations import corpora
-from metaserver.operations.corpora import ArticlesOf, CorpusImported, ImportCorpus
+from metaserver.operations.corpora import ArticlesOf, CorpusImported
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.table import Nothing
-from metaserver.web.access.bodies import upload
-from metaserver.web.ui.console import ConsoleContext, posted
-from metaserver.web.ui.form_pages import OperationForm, no_file, number, sent_file, tried
+from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.form_pages import FormPage, number
 from metaserver.web.ui.forms import Form, Wording
 
 PAGE = 100
@@ -27,9 +26,6 @@ WORDING = {
         help="Otherwise nothing is imported as long as anything in it is wrong.",
     ),
 }
-IMPORTED = OperationForm(
-    request=ImportCorpus, names=("corpus", "content", "partial"), wording=WORDING
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +34,8 @@ class CorpusPages:
 
     console: ConsoleContext
 
-    def routes(self) -> list[web.RouteDef]:
-        """Return their routes."""
-        return [
-            web.get("/organise/corpora", self.list),
-            web.post("/organise/corpora", self.bring),
-            web.get("/organise/corpora/{corpus}", self.articles),
-        ]
-
-    async def list(self, request: web.Request) -> web.Response:
-        """Answer with all corpora's versions, and the import form."""
-        return await self._list(request, self._form())
-
-    def _form(self, values: object = None, refused: RefusedError | None = None) -> Form:
+    @cached_property
+    def _import(self) -> FormPage[CorpusImported]:
         limit = self.console.hub.settings.web.upload_bytes >> 20
         content = Wording(
             label="File",
@@ -58,38 +43,31 @@ class CorpusPages:
             help="Articles as text, JATS, PMC, publishers' or PubMed XML, BioC XML or JSON, plain"
             f" or gzip; or a zip of such files. At most {limit} MiB.",
         )
-        return IMPORTED.form(values, refused, content=content)  # type: ignore[arg-type]
+        return FormPage(
+            console=self.console,
+            path="/organise/corpora",
+            operation=corpora.import_,
+            fields=("corpus", "content", "partial"),
+            show=self._list,
+            then=lambda request, imported: self._list(request, self._import.form(), imported),
+            wording=WORDING | {"content": content},
+        )
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [*self._import.routes(), web.get("/organise/corpora/{corpus}", self.articles)]
 
     async def _list(
-        self,
-        request: web.Request,
-        form: Form,
-        imported: CorpusImported | None = None,
-        status: int = 200,
+        self, request: web.Request, form: Form, imported: CorpusImported | None = None
     ) -> web.Response:
-        versions_listed = await self.console.ask(request, corpora.list_, Nothing())
+        """Answer with all corpora's versions, and the import form, with every file's fault."""
         return self.console.answer(
             "organise_corpora.html",
-            status=status,
-            corpora=versions_listed,
+            status=form.status,
+            corpora=await self.console.ask(request, corpora.list_, Nothing()),
             form=form,
             done=imported,
         )
-
-    @upload
-    async def bring(self, request: web.Request) -> web.Response:
-        """Import a corpus; or show every file's fault at the field."""
-        submitted = await posted(request)
-        values, file = IMPORTED.values(submitted), sent_file(submitted)
-        values |= {"content": file.content, "source": file.source or "-"}
-        result: CorpusImported | RefusedError = (
-            await tried(self.console.submit(request, corpora.import_, values), ("content",))
-            if file.content
-            else no_file()
-        )
-        if isinstance(result, RefusedError):
-            return await self._list(request, self._form(submitted, result), status=result.refusal)
-        return await self._list(request, self._form(), result)
 
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with a corpus's articles, in pages."""

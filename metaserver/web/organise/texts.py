@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -14,11 +15,11 @@ from aiohttp import web
 from metaserver.base.errors import RefusedError
 from metaserver.base.phases import SECTIONS
 from metaserver.operations import challenge_pages
-from metaserver.operations.challenge_pages import ChallengeEdit, ChallengeTexts, NewAnnouncement
+from metaserver.operations.challenge_pages import AnnouncementDetail, ChallengeEdit, ChallengeTexts
 from metaserver.operations.fields import OneChallenge
 from metaserver.web.public.challenge_page import announced, sections_of
 from metaserver.web.ui.console import ConsoleContext, posted
-from metaserver.web.ui.form_pages import OperationForm, tried
+from metaserver.web.ui.form_pages import FormPage, OperationForm, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.markdown import MOST, render
 
@@ -59,12 +60,6 @@ TEXTS = OperationForm(
         "terms_version": Wording(help="Another one for each change, such as 2026-11."),
     },
 )
-ANNOUNCED = OperationForm(
-    request=NewAnnouncement,
-    names=("title", "text"),
-    wording={"text": Wording(kind="long", help="Markdown.")},
-    name="news",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +68,27 @@ class TextPages:
 
     console: ConsoleContext
 
+    @cached_property
+    def _announce(self) -> FormPage[AnnouncementDetail]:
+        return FormPage(
+            console=self.console,
+            path="/organise/challenges/{challenge}/announcements",
+            operation=challenge_pages.announce,
+            fields=("title", "text"),
+            show=self._show_news,
+            then=_news,
+            wording={"text": Wording(kind="long", help="Markdown.")},
+            name="news",
+            shown_at=("challenge",),
+        )
+
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
         path = "/organise/challenges/{challenge}"
         return [
             web.get(f"{path}/page", self.show),
             web.post(f"{path}/page", self.change),
-            web.post(f"{path}/announcements", self.announce),
+            self._announce.route(),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
@@ -100,23 +109,12 @@ class TextPages:
             values.pop("code", None)
         result = await tried(self.console.submit(request, challenge_pages.edit, values))
         if isinstance(result, RefusedError):
-            return await self._show(
-                request, texts, TEXTS.form(submitted, result), status=result.refusal
-            )
+            return await self._show(request, texts, TEXTS.form(submitted, result))
         raise web.HTTPSeeOther(f"/c/{quote(texts.challenge, safe='')}")
 
-    async def announce(self, request: web.Request) -> web.Response:
-        """Announce something; the challenge's page shows it."""
-        texts, submitted = await self._texts(request), await posted(request)
-        values = {**ANNOUNCED.values(submitted), "challenge": texts.challenge}
-        result = await tried(
-            self.console.submit(request, challenge_pages.announce, values), ("challenge",)
-        )
-        if isinstance(result, RefusedError):
-            news = ANNOUNCED.form(submitted, result)
-            form = TEXTS.form(_values(texts))
-            return await self._show(request, texts, form, news=news, status=result.refusal)
-        raise web.HTTPSeeOther(f"/c/{quote(texts.challenge, safe='')}#news")
+    async def _show_news(self, request: web.Request, news: Form) -> web.Response:
+        texts = await self._texts(request)
+        return await self._show(request, texts, TEXTS.form(_values(texts)), news=news)
 
     async def _texts(self, request: web.Request) -> ChallengeTexts:
         query = OneChallenge(challenge=request.match_info["challenge"])
@@ -130,7 +128,6 @@ class TextPages:
         *,
         draft: ChallengeTexts | None = None,
         news: Form | None = None,
-        status: int = 200,
     ) -> web.Response:
         query = OneChallenge(challenge=texts.challenge)
         listed = await self.console.ask(request, challenge_pages.list_announcements, query)
@@ -140,11 +137,11 @@ class TextPages:
             preview["terms"] = await asyncio.to_thread(render, draft.terms, "terms")
         return self.console.answer(
             "organise_texts.html",
-            status=status,
+            status=news.status if news else form.status,
             c=texts,
             form=form,
             draft=draft,
-            news_form=news or ANNOUNCED.form(),
+            news_form=news or self._announce.form(),
             news=await asyncio.to_thread(announced, listed),
             path=f"/organise/challenges/{quote(texts.challenge, safe='')}",
             **preview,
@@ -155,3 +152,7 @@ def _values(texts: ChallengeTexts) -> Mapping[str, Any]:
     values = {name: getattr(texts, name) for name in TEXTS.names if hasattr(texts, name)}
     at = texts.announced
     return values | {"announced": at.isoformat(timespec="minutes") if at else ""}
+
+
+async def _news(request: web.Request, _announced: object) -> str:
+    return f"/c/{quote(request.match_info['challenge'], safe='')}#news"

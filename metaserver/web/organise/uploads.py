@@ -22,8 +22,8 @@ from metaserver.operations.uploads import UploadsOf
 from metaserver.tasks.plugin import offline_tasks
 from metaserver.web.access.bodies import upload
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
-from metaserver.web.ui.form_pages import OperationForm, no_file, one_of, sent_file, tried
-from metaserver.web.ui.forms import Wording
+from metaserver.web.ui.form_pages import FormPage, OperationForm, no_file, one_of, sent_file, tried
+from metaserver.web.ui.forms import Form, Wording
 
 NAMES = ("team", "task", "run", "content")
 SHEET = OperationForm(
@@ -41,7 +41,6 @@ SHEET = OperationForm(
         ),
     },
 )
-DELETED = OperationForm(request=UploadRun, names=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +56,13 @@ class UploadPages:
             web.get("/organise/uploads", self.list),
             web.post("/organise/uploads", self.bring),
             web.get(path, self.download),
-            web.get(f"{path}/delete", self.confirm),
-            web.post(f"{path}/delete", self.delete),
+            *FormPage(
+                console=self.console,
+                path=f"{path}/delete",
+                operation=runs.delete,
+                show=self._confirm,
+                then=_back,
+            ).routes(),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
@@ -145,27 +149,16 @@ class UploadPages:
             },
         )
 
-    async def confirm(self, request: web.Request) -> web.Response:
+    async def _confirm(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a run is to be deleted."""
-        return self._confirm((await self._run(request)).run)
-
-    def _confirm(self, run: RunDetail, refused: RefusedError | None = None) -> web.Response:
+        run = (await self._run(request)).run
         return self.console.answer(
             "organise_upload_delete.html",
-            status=refused.refusal if refused else 200,
+            status=form.status,
             run=run,
             path=run_path(run),
-            form=DELETED.form(refused=refused),
+            form=form,
         )
-
-    async def delete(self, request: web.Request) -> web.Response:
-        """Delete a run; the list is without it then."""
-        run = (await self._run(request)).run
-        query = OneRun(phase=run.phase, run=run.run)
-        result = await tried(self.console.ask(request, runs.delete, query))
-        if isinstance(result, RefusedError):
-            return self._confirm(run, result)
-        raise web.HTTPSeeOther(f"/organise/uploads?{urlencode({'phase': run.phase})}")
 
 
 def _offline_file(tasks: Sequence[str]) -> Wording:
@@ -186,3 +179,7 @@ def _end(content: bytes) -> str:
 def run_path(run: RunDetail) -> str:
     """Return the path of an offline run's file."""
     return f"/organise/uploads/{quote(run.phase, safe='')}/{quote(run.run, safe='')}"
+
+
+async def _back(request: web.Request, _deleted: object) -> str:
+    return f"/organise/uploads?{urlencode({'phase': request.match_info['phase']})}"

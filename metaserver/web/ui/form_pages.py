@@ -13,12 +13,15 @@ from multidict import MultiMapping
 
 from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.operations.table import declared
+from metaserver.web.access.bodies import upload
 from metaserver.web.access.form_bodies import SentFile
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.console import MENDED, AskedOperation, ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording, values_of
 
 SOURCE_LENGTH = 200
+FILE = "content"
+"""The field of a form that is a file, as in the requests of all operations."""
 
 T = TypeVar("T")
 
@@ -59,7 +62,8 @@ class FormPage(Generic[T]):
 
     `show` answers with the page around the form; its status is the form's. `then` answers once it
     is done, or returns the path to lead to. `values` returns what is in the form at first; without
-    it these are the defaults. Fields of the operation that the address has (`{server}`) are taken
+    it these are the defaults. A field `content` is a file, which must not be empty; refusals of its
+    content are shown there. Fields of the operation that the address has (`{server}`) are taken
     from there; the `team` is the form's, or else the caller's. Any refusal of one of `shown_at` is
     shown in the form.
     """
@@ -96,7 +100,14 @@ class FormPage(Generic[T]):
 
     def route(self) -> web.RouteDef:
         """Return the route that a form is sent to, if another page shows it."""
-        return web.post(self.path, self.submit)
+        if FILE not in self.fields:
+            return web.post(self.path, self.submit)
+
+        @upload
+        async def submit(request: web.Request) -> web.Response:
+            return await self.submit(request)
+
+        return web.post(self.path, submit)
 
     async def open(self, request: web.Request) -> web.Response:
         """Answer with the form."""
@@ -112,13 +123,28 @@ class FormPage(Generic[T]):
         team = str(submitted.get("team") or "") or caller_of(request).team
         if team and "team" in known and "team" not in values:
             values["team"] = team
-        result = await tried(self.console.submit(request, self.operation, values), self.shown_at)
+        result = await self._result(request, values, submitted)
         if isinstance(result, RefusedError):
             return await self.show(request, self.form(submitted, result))
         answer = self.then if isinstance(self.then, str) else await self.then(request, result)
         if isinstance(answer, str):
             raise web.HTTPSeeOther(answer)
         return answer
+
+    async def _result(
+        self, request: web.Request, values: dict[str, Any], submitted: MultiMapping[Any]
+    ) -> T | RefusedError:
+        if FILE not in self.fields:
+            operation = self.console.submit(request, self.operation, values)
+            return await tried(operation, self.shown_at)
+        file = sent_file(submitted)
+        if not file.content:
+            return no_file()
+        values["content"] = file.content
+        if "source" in declared(self.operation).request.__struct_fields__:
+            values["source"] = file.source or "-"
+        operation = self.console.submit(request, self.operation, values)
+        return await tried(operation, (FILE, *self.shown_at))
 
 
 async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | RefusedError:
@@ -139,7 +165,7 @@ async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | Refu
         return RefusedError(Refusal.STATE, message)
 
 
-def sent_file(submitted: MultiMapping[Any], name: str = "content") -> SentFile:
+def sent_file(submitted: MultiMapping[Any], name: str = FILE) -> SentFile:
     """Return a form's file, its name without folders."""
     field = submitted.get(name)
     if not isinstance(field, SentFile):
@@ -150,7 +176,7 @@ def sent_file(submitted: MultiMapping[Any], name: str = "content") -> SentFile:
 
 def no_file() -> RefusedError:
     """Return the refusal of a form without its file."""
-    return RefusedError(Refusal.INVALID, "choose a file that is not empty", field="content")
+    return RefusedError(Refusal.INVALID, "choose a file that is not empty", field=FILE)
 
 
 def one_of(names: Sequence[str], text: str) -> Wording:
