@@ -89,6 +89,7 @@ def addresses(running: Running) -> list[tuple[str, str]]:
     names = {
         "phase": "test", "challenge": "bc", "corpus": "demo", "task": "ACT", "team": "blue",
         "server": "blue-1", "run": "run-1", "version": "1", "id": "1",
+        "channel": "1", "model": "1",
         "job": next((job.id for job in running.service.jobs.own.list_all()), "0" * 16),
     }  # fmt: skip
     found = []

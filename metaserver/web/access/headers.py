@@ -14,7 +14,7 @@ from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.web.access.posted import Unsent, UnsentError
 from metaserver.web.access.refusals import sentence
 from metaserver.web.access.visitor import visitor
-from metaserver.web.manual.help import help_of_error
+from metaserver.web.manual.library import address_of, help_of_error
 from metaserver.web.ui.templates import Templates
 
 log = logging.getLogger(__name__)
@@ -142,7 +142,7 @@ def refusal_headers(error: RefusedError) -> dict[str, str]:
 
 def help_link(status: int) -> str:
     """Return the header `Link` of an error for programs: if it is explained."""
-    return f'<{help_of_error(status)}>; rel="help"'
+    return f'<{address_of(help_of_error(status))}>; rel="help"'
 
 
 def _error_page(

@@ -40,7 +40,7 @@ from metaserver.web.api.xmlrpc_values import (
     read_parameters,
     signatures,
 )
-from metaserver.web.manual.help import help_of_fault
+from metaserver.web.manual.library import help_of_fault
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The documentation's files, by their addresses on the hub."""
+"""The documentation's files, by their addresses on the hub; and what explains each error."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from markupsafe import Markup, escape
 
 PREFIX = "/docs"
 ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "deploy/README.md")
@@ -146,3 +148,35 @@ def library() -> Library:
     """Return the documentation that came with the hub: beside this module, or in a checkout."""
     here = Path(__file__).parent
     return Library.of(here if (here / "docs").is_dir() else here.parents[2])
+
+
+STATUSES = {
+    401: "security#tokens",
+    403: "security#tokens",
+    413: "security#limits-on-what-comes-in",
+    429: "security#limits-on-what-comes-in",
+}
+"""By status of an error; the others are explained in one place."""
+
+
+_FILE = re.compile(r"\bdocs/([a-z-]+)\.md(#[a-z0-9-]+)?")
+
+
+def linked(text: str) -> Markup:
+    """Return a text whose files of the documentation are links to the hub's own pages."""
+    return Markup(_FILE.sub(rf'<a href="{PREFIX}/\1\2">docs/\1.md</a>', str(escape(text))))  # noqa: S704
+
+
+def address_of(place: str) -> str:
+    """Return the address of a place in the documentation, such as `organisers#jobs`."""
+    return f"{PREFIX}/{place}" if place else PREFIX
+
+
+def help_of_error(status: int) -> str:
+    """Return the place of what explains an error."""
+    return STATUSES.get(status, "interfaces#errors")
+
+
+def help_of_fault(code: int) -> str:
+    """Return the address of what explains a fault: its code is an error's status, or negative."""
+    return address_of(help_of_error(code) if code > 0 else "interfaces#xml-rpc")

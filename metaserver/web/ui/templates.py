@@ -10,7 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from metaserver.base.states import OPEN_STATES, ServerState
 from metaserver.exchange.protocols.installed import protocol_title
 from metaserver.web.access.visitor import visitor
-from metaserver.web.manual.help import help_of, linked
+from metaserver.web.manual.library import address_of, linked
 from metaserver.web.public import monitor
 from metaserver.web.public.articles import LEVEL_HELP
 from metaserver.web.public.leaderboard import POLICIES, SHOWS, VIEW_HELP
@@ -57,6 +57,7 @@ class Templates:
             "small": small,
             "in_zone": in_zone,
             "linked": linked,
+            "address_of": address_of,
         }
         self._environment.globals |= {
             "asset": assets.url,
@@ -86,7 +87,7 @@ class Templates:
 
     def page(self, name: str, **context: Any) -> str:
         """Render one page."""
-        return self._environment.get_template(name).render({"help": help_of(name)} | context)
+        return self._environment.get_template(name).render(context)
 
     def part(self, name: str, macro: str, *arguments: Any) -> str:
         """Render one macro of a template: a live part of a page."""
