@@ -100,7 +100,7 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
         await runs.put_method(connection, running.phase.id, run, described)
         changed = [name for name in fields if getattr(before, name) != getattr(described, name)]
         detail = {"phase": running.name, "team": team, "changed": changed}
-        await audit_log(connection, caller, "runs.describe", run, **detail)
+        await audit_log(connection, caller, "methods.describe", run, **detail)
     return _detail(running, run, team, caller.viewer, described or None)
 
 
