@@ -183,19 +183,10 @@ async def test_plain_http_where_https_is_expected_is_tls() -> None:
 # HTTP
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_named_and_not_followed(status: int) -> None:
-    async with peer(answering(GOOD)) as elsewhere:
-        there = answering(b"", status=f"{status} Moved", location=elsewhere.url)
-        ended = await attempt(there)
-    assert ended.outcome is Outcome.HTTP
-    assert ended.message == f"HTTP status {status} Moved to {elsewhere.url!r}; expected 200"
-    assert elsewhere.connections == 0
-
-
 @pytest.mark.parametrize("place", ["/x?key=secret", "https://me:secret@example.org/?a=secret"])
 async def test_a_redirect_gives_no_secret_away(place: str) -> None:
     ended = await attempt(answering(b"", status="301 Moved", location=place))
+    assert ended.message.startswith("HTTP status 301 Moved to ")
     assert "secret" not in ended.message
     assert "?***" in ended.message
 

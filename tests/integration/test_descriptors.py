@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 from collections import Counter
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,7 +28,7 @@ from tests.hubs.release import release_at
 from tests.hubs.stored import stored
 from tests.integration.callers import article_caller, server
 from tests.integration.kits import asked_server
-from tests.integration.peers import GOOD, Connection, answering, peer
+from tests.integration.peers import GOOD, Connection, peer
 from tests.waiting import patience
 
 
@@ -151,15 +151,6 @@ async def test_no_more_calls_are_in_flight_than_allowed_and_time_begins_with_the
         )
     assert {attempt.outcome for attempt, _ in ends} == {Outcome.OK}
     assert most == 2  # one after another they took longer than one's limit
-
-
-async def test_connections_are_not_kept_beyond_what_is_allowed() -> None:
-    async with article_caller(calls=3) as caller, AsyncExitStack() as stack:
-        there = [await stack.enter_async_context(peer(answering(GOOD))) for _ in range(8)]
-        ends = [await caller.call(server(one.url), 0, 1) for one in there]
-        connector = caller._client.session.connector
-        assert {attempt.outcome for attempt, _ in ends} == {Outcome.OK}
-        assert sum(map(len, connector._conns.values())) <= 3
 
 
 async def test_a_name_that_cannot_be_looked_up_for_want_of_files_charges_nobody() -> None:

@@ -236,14 +236,6 @@ async def test_gold_that_is_not_there_is_refused(running: Running) -> None:
         assert (await running.refused("gold.set", phase="test", **given)).field == wrong
 
 
-async def test_scoring_holds_no_phase_open(running: Running) -> None:
-    await run_to_end(running)
-    async with running.service.phase("test").scoring:  # as a long gold change does
-        frozen = await running.do("phases.freeze", phase="test")
-    assert frozen.state is PhaseState.FROZEN
-    assert running.service.phase("test").state is PhaseState.FROZEN
-
-
 async def test_gold_must_fit(running: Running) -> None:
     for content, said in (
         (b"a\tP04637\nb\n", "g.tsv:2: "),
