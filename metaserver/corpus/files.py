@@ -21,7 +21,7 @@ MAX_BYTES = 256 * 2**20
 MAX_RATIO = 200
 """The most bytes that a gzip file may unpack to per compressed byte, above a first MiB."""
 
-SUFFIXES = frozenset({".txt", ".xml", ".nxml", ".json"})
+SUFFIXES = frozenset({".txt", ".xml", ".nxml", ".tei", ".json", ".pubtator"})
 _NO_ARTICLES = frozenset({"readme", "license", "licence", "copying", "notice"})
 _GZIP_MAGIC = b"\x1f\x8b"
 

@@ -43,9 +43,15 @@ _LEFT_OUT = frozenset(
         "compound",
         "compoundgrp",
         "index-term",
+        "indexterm",
+        "listbibl",
+        "authorgroup",
+        "keywordgroup",
+        "equationnumber",
     }
 )
-_PARAGRAPHS = frozenset({"p", "para", "simple-para", "note-para"})
+"""Names are in small letters: Springer's are not."""
+_PARAGRAPHS = frozenset({"p", "para", "simple-para", "simplepara", "note-para"})
 _LINES = _PARAGRAPHS | frozenset(
     {
         "title",
@@ -83,9 +89,19 @@ _LINES = _PARAGRAPHS | frozenset(
         "verse-line",
         "table-wrap-foot",
         "tfoot",
+        "head",  # TEI's
+        "figdesc",
+        "abstract",
+        *(f"section{level}" for level in range(1, 7)),  # Springer's
+        "captioncontent",
+        "unorderedlist",
+        "orderedlist",
+        "definitionlist",
+        "listitem",
+        "itemcontent",
     }
 )
-_LABELS = frozenset({"label", "no"})
+_LABELS = frozenset({"label", "no", "captionnumber", "itemnumber"})
 # Elements that have their label as an attribute.
 _LABELLED = frozenset({"caption", *(f"sec-level{level}" for level in range(1, 6))})
 # An element that interrupts a sentence is moved to the end of its paragraph.
@@ -107,6 +123,7 @@ _FLOATS = frozenset(
         "table-footnote",
         "supplementary-material",
         "e-component",
+        "note",  # TEI's
     }
 )
 _ROWS = frozenset({"tr", "row"})
@@ -120,6 +137,7 @@ _SPACED = frozenset(
         "newline",
         "topic",
         "linebreak",
+        "lb",
         "disp-formula",
         "display",
         "display-eqn",
@@ -128,8 +146,24 @@ _SPACED = frozenset(
         "formula",
     }
 )
-_SUPERSCRIPTS = frozenset({"sup", "super"})
+_FORMULAS = frozenset(
+    {
+        "disp-formula",
+        "inline-formula",
+        "display-eqn",
+        "inline-eqn",
+        "equation",
+        "inlineequation",
+        "fd",
+        "formula",
+    }
+)
+_IMAGES = frozenset({"inline-graphic", "inline-figure", "inlinemediaobject"})
+FORMULA, IMAGE = "[formula]", "[image]"
+"""The marks of a formula without text, as an image or in TeX alone, and of an image in a line."""
+_SUPERSCRIPTS = frozenset({"sup", "super", "superscript"})
 
+_BLANKS = " \t\r\n"
 _BLANK = re.compile(r"[ \t\r\n]+")  # XML white space; a no-break or thin space is text
 _WORD = re.compile(r"\w")
 
@@ -168,10 +202,16 @@ class _Page:
         self._paragraphs = 0  # the depth of nested paragraphs
 
     def add(self, element: _Element) -> None:
-        name = local_name(element)
-        if name in _LEFT_OUT or _is_raised_citation(element):
+        name = _name(element)
+        if name in _LEFT_OUT or _is_source(element) or _is_raised_citation(element):
             return
-        if name in _FLOATS and self._paragraphs:
+        if name == "math":
+            self._write(_math(element))
+        elif name in _FORMULAS:
+            self._add_formula(element, " " if name in _SPACED else "")
+        elif name in _IMAGES:
+            self._write(IMAGE)
+        elif name in _FLOATS and self._paragraphs:
             self._floats.append(element)
         elif name in _ROWS:
             self._add_row(element)
@@ -196,17 +236,25 @@ class _Page:
 
     def _add_content(self, element: _Element) -> None:
         labelled = False
-        if local_name(element) in _LABELLED and (label := element.get("label")):
+        if _name(element) in _LABELLED and (label := element.get("label")):
             self._label, labelled = label, True
         self._write(element.text)
         for child in element:
-            if local_name(child) in _LABELS:
+            if _name(child) in _LABELS:
                 self._label, labelled = one_line(child), True
             else:
                 self.add(child)
             self._write(child.tail)
         if labelled:
             self._label = ""  # a label without text after it is dropped
+
+    def _add_formula(self, formula: _Element, blank: str) -> None:
+        """Write a formula's text; one that has none, as an image, leaves a mark."""
+        page = _Page()
+        page._add_content(formula)
+        page.end_line()
+        text = " ".join(line for line in page.lines if line != IMAGE)
+        self._write(f"{blank}{text or FORMULA}{blank}")
 
     def _add_paragraph(self, paragraph: _Element) -> None:
         self.end_line()
@@ -235,12 +283,36 @@ class _Page:
         self._open.append(text)
 
 
+def _name(element: _Element) -> str:
+    return local_name(element).lower()
+
+
+def _is_source(element: _Element) -> bool:
+    """Return whether an element is a formula in TeX, beside its MathML (Springer's)."""
+    return _name(element) == "equationsource" and element.get("Format") != "MATHML"
+
+
+def _math(math: _Element) -> str:
+    """Return the text of MathML without the blanks between its elements.
+
+    Sources of it in another language, and descriptions, are no text.
+    """
+    parts: list[str] = []
+    stack = [math]
+    while stack:
+        element = stack.pop()
+        if _name(element) not in _LEFT_OUT:
+            parts.append((element.text or "").strip(_BLANKS))
+            stack.extend(reversed(element))
+    return "".join(parts)
+
+
 def _is_raised_citation(element: _Element) -> bool:
     """Return whether an element is a superscript that only cites references.
 
     "p53<sup>12</sup>" must not become "p5312"; "p53 [12]" is kept as printed.
     """
-    if local_name(element) == "citref":  # of the RSC's: raised, if it does not say otherwise
+    if _name(element) == "citref":  # of the RSC's: raised, if it does not say otherwise
         return element.get("position") != "baseline"
     if _is_superscript(element):
         raised = len(element) > 0 and all(map(_is_citation, element))
@@ -256,7 +328,9 @@ def _own_text(element: _Element) -> Iterator[str]:
 
 
 def _is_superscript(element: _Element) -> bool:
-    return local_name(element) in _SUPERSCRIPTS
+    if _name(element) == "hi":  # TEI's
+        return element.get("rend") in ("sup", "superscript")
+    return _name(element) in _SUPERSCRIPTS
 
 
 def _is_citation(element: _Element) -> bool:
@@ -265,11 +339,13 @@ def _is_citation(element: _Element) -> bool:
     JATS marks it `ref-type="bibr"`; Elsevier's reference ids begin with b (bib1, bb0005).
     Elsewhere, the name says it.
     """
-    match local_name(element):
+    match _name(element):
+        case "ref":  # TEI's
+            return element.get("type") == "bibr"
         case "xref":
             return element.get("ref-type") == "bibr"
         case "cross-ref" | "cross-refs":
             return (element.get("refid") or "").startswith("b")
-        case "cite" | "bibrinl":
+        case "cite" | "bibrinl" | "citationref":
             return True
     return False

@@ -186,7 +186,8 @@ def _is_article(infons: _Infons) -> bool:
 
 
 # -- readers for full-text articles ----------------------------------------------------------------
-# The publishers are Elsevier, IOP Publishing, Nature and the Royal Society of Chemistry.
+# The publishers are Elsevier, IOP Publishing, Nature, the Royal Society of Chemistry and Springer
+# (A++); TEI is what GROBID makes of a PDF.
 
 _JATS_PARTS = (
     "{*}front/{*}article-meta/{*}abstract",
@@ -208,6 +209,12 @@ _IOP_PARTS = (
 )
 _NATURE_PARTS = ("{*}fm/{*}abs", "{*}fm/{*}stndfrst", "{*}bdy", "{*}bm")
 _RSC_PARTS = ("{*}art-front/{*}abstract", "{*}art-body", "{*}art-back")
+_SPRINGER_PARTS = (
+    "{*}ArticleHeader/{*}Abstract",
+    "{*}Body",
+    "{*}ArticleBackmatter",
+)
+_TEI_PARTS = ("{*}teiHeader/{*}profileDesc/{*}abstract", "{*}text/{*}body", "{*}text/{*}back")
 _PUBLISHED = {"ppub": 0, "collection": 1}
 _SHOWN = 3
 """How many children are named for an unknown kind of article."""
@@ -319,6 +326,38 @@ def read_rsc(article: _Element) -> ArticleDraft:
     )
 
 
+def read_springer(article: _Element) -> ArticleDraft:
+    """Return an `Article` of Springer's A++; its DOI is the id."""
+    info = "{*}ArticleInfo/{*}"
+    return ArticleDraft.of_lines(
+        one_line(article.find(info + "ArticleDOI")),
+        one_line(article.find(info + "ArticleTitle")),
+        _lines_of(article, _SPRINGER_PARTS),
+        line_of(article),
+    )
+
+
+def read_tei(document: _Element) -> ArticleDraft:
+    """Return a `TEI` document: title, abstract, body and back matter without the references.
+
+    Its PMID is the id, else its PMCID, else its DOI.
+    """
+    ids = {
+        (number.get("type") or "").upper(): one_line(number)
+        for number in document.iterfind("{*}teiHeader/{*}fileDesc/{*}sourceDesc//{*}idno")
+    }
+    for division in document.findall(".//{*}div[@type='references']"):
+        division[:] = []
+    pmcid = _pmcid(ids.get("PMCID") or ids.get("PMC"))
+    return ArticleDraft.of_lines(
+        ids.get("PMID") or pmcid or ids.get("DOI", ""),
+        one_line(document.find("{*}teiHeader/{*}fileDesc/{*}titleStmt/{*}title")),
+        _lines_of(document, _TEI_PARTS),
+        line_of(document),
+        sound(pmid=ids.get("PMID", ""), pmcid=pmcid, doi=ids.get("DOI", "")),
+    )
+
+
 _FULLTEXT_KINDS: dict[str, Callable[[_Element], ArticleDraft]] = {
     "front": read_jats,
     "item-info": read_elsevier,
@@ -377,6 +416,50 @@ def _abstract_line(part: _Element) -> str:
     return f"{label}: {text}" if label and text else text
 
 
+# -- reader for PubTator's text: titles and abstracts, each in a line ------------------------------
+
+PUBTATOR = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}[^\s|]{1,100}\|t\|")
+"""How a file of PubTator begins."""
+
+
+def read_pubtator(path: Path, data: bytes) -> Iterator[ArticleDraft]:
+    """Yield the articles of a file in PubTator's format; its annotations are skipped.
+
+    An article's offsets are kept: the abstract begins one character after the title. Raises
+    `InputError` with the line.
+    """
+    title, begun = ("", ""), 0
+    for number, line in enumerate(utf8(path, data).split("\n"), start=1):
+        name, _, rest = line.partition("|")
+        kind, mark, text = rest.partition("|")
+        if "\t" in name:
+            continue
+        if mark and kind == "t" and not title[0]:
+            title, begun = (name.strip(), text.strip()), number
+        elif mark and kind == "a" and name.strip() == title[0]:
+            yield _of_pubtator(*title, text.strip(), begun)
+            title = ("", "")
+        elif mark and kind in ("t", "a"):
+            raise InputError(
+                path, f"{line[:40]!r}; expected ID|t|TITLE, then ID|a|ABSTRACT", line=number
+            )
+    if title[0]:
+        yield _of_pubtator(*title, "", begun)
+
+
+def _of_pubtator(article_id: str, title: str, abstract: str, line: int) -> ArticleDraft:
+    return ArticleDraft.of_lines(article_id, title, [abstract], line)
+
+
+def utf8(path: Path, data: bytes) -> str:
+    """Return a file's text; raises `InputError` with the line that is not UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(path, "not UTF-8; expected UTF-8 text", line=line) from error
+
+
 # -- reader for XML files: the root element names the kind, articles are read one at a time --------
 
 
@@ -400,8 +483,11 @@ _KINDS = {
     "MedlineCitationSet": _CITATION,
     "MedlineCitation": _CITATION,
     "collection": _Kind(("document",), read_bioc_xml),
+    "Publisher": _Kind(("Article",), read_springer),
+    "TEI": _Kind(("TEI",), read_tei),
+    "teiCorpus": _Kind(("TEI",), read_tei),
 }
-_EXPECTED = "expected JATS, Elsevier, IOP, Nature, RSC, PubMed or BioC XML"
+_EXPECTED = "expected JATS, Elsevier, IOP, Nature, RSC, Springer, TEI, PubMed or BioC XML"
 
 MOST_TAGS = 1_000_000
 """The maximum number of tags between two articles' ends; a long article has some ten thousand."""

@@ -18,7 +18,14 @@ from metaserver.corpus.files import (
     stem_and_suffix,
     unpack,
 )
-from metaserver.corpus.markup import ArticleDraft, read_bioc_json, read_xml
+from metaserver.corpus.markup import (
+    PUBTATOR,
+    ArticleDraft,
+    read_bioc_json,
+    read_pubtator,
+    read_xml,
+    utf8,
+)
 
 PDF = b"%PDF-"
 """How a PDF begins; it may be text to its end."""
@@ -27,11 +34,11 @@ PDF = b"%PDF-"
 def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[Article]:
     """Yield the articles in files and folders, in order; a folder's are sorted by path.
 
-    Reads text files (UTF-8), XML from JATS, Elsevier, IOP, Nature, the RSC, PubMed and BioC, and
-    BioC JSON, each also gzipped. An article's id is its PubMed id, else its PMCID, else its DOI,
-    else the file's name without suffix; in BioC it is the document's id. Raises `InputError`, with
-    file and line, for a file that cannot be read completely or has more than `limit` bytes
-    unpacked, an article without text, and a repeated id.
+    Reads text files (UTF-8), XML from JATS, Elsevier, IOP, Nature, the RSC, Springer, TEI, PubMed
+    and BioC, BioC JSON and PubTator's text, each also gzipped. An article's id is its PubMed id,
+    else its PMCID, else its DOI, else the file's name without suffix; in BioC it is the document's
+    id. Raises `InputError`, with file and line, for a file that cannot be read completely or has
+    more than `limit` bytes unpacked, an article without text, and a repeated id.
 
     Example: the id of the article in `10022833.txt` is "10022833".
     """
@@ -49,7 +56,7 @@ def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[
 def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
     """Yield a file's articles; an article's id is "" if the file does not say it.
 
-    The first byte shows the kind, except that `.txt` is always text. Raises `InputError`.
+    The beginning shows the kind; a `.txt` is text or PubTator's. Raises `InputError`.
     """
     data = read_bytes(path, limit)
     if data.startswith(PDF):
@@ -60,16 +67,14 @@ def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
         yield from read_xml(path, data)
     elif suffix != ".txt" and (start in {b"{", b"["} or suffix == ".json"):
         yield from read_bioc_json(path, data.removeprefix(b"\xef\xbb\xbf"))
+    elif PUBTATOR.match(data):
+        yield from read_pubtator(path, data)
     else:
         yield _read_text(path, data)
 
 
 def _read_text(path: Path, data: bytes) -> ArticleDraft:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(path, "not UTF-8; expected UTF-8 text", line=line) from error
+    text = utf8(path, data)
     return ArticleDraft(
         id="", title="", text=text.replace("\r\n", "\n").replace("\r", "\n"), line=1
     )

@@ -181,3 +181,61 @@ BIOC = """{"source": "own", "documents": [
   {"text": "", "sentences": [{"offset": 10, "text": "Three."}]},
   {"text": "Own.", "sentences": [{"text": "Not read."}]}]}]}
 """
+
+SPRINGER = """<?xml version="1.0"?>
+<!DOCTYPE Publisher PUBLIC "-//Springer-Verlag//DTD A++ V2.4//EN" "A++V2.4.dtd">
+<Publisher><PublisherInfo><PublisherName>Springer</PublisherName></PublisherInfo><Journal><Volume>
+<Issue><Article ID="s1"><ArticleInfo><ArticleID>1</ArticleID><ArticleDOI>10.1007/s1</ArticleDOI>
+<ArticleTitle Language="En">Xa<Subscript>1</Subscript> binds Yb2</ArticleTitle></ArticleInfo>
+<ArticleHeader><AuthorGroup><Author><AuthorName><FamilyName>Author</FamilyName></AuthorName></Author>
+</AuthorGroup><Abstract ID="Abs1" Language="En"><Heading>Abstract</Heading><Para>They bind.</Para>
+</Abstract><KeywordGroup Language="En"><Keyword>binding</Keyword></KeywordGroup></ArticleHeader>
+<Body><Section1 ID="Sec1"><Heading>Results</Heading><Para>Seen [<CitationRef CitationID="CR1">1
+</CitationRef>]<Superscript><CitationRef CitationID="CR2">2</CitationRef></Superscript> where
+<InlineEquation ID="IE1"><EquationSource Format="TEX">$$K_d$$</EquationSource><EquationSource
+ Format="MATHML"><math xmlns="http://www.w3.org/1998/Math/MathML"><msub><mi>K</mi>
+ <mi>d</mi></msub> <mo>=</mo> <mn>1</mn></math></EquationSource></InlineEquation> in
+<InternalRef RefID="Fig1">Fig. 1</InternalRef>.<Figure ID="Fig1"><Caption Language="En">
+<CaptionNumber>Fig. 1</CaptionNumber><CaptionContent><SimplePara>A gel.</SimplePara>
+</CaptionContent>
+</Caption></Figure></Para><UnorderedList><ItemContent><Para>mix</Para></ItemContent></UnorderedList>
+<Table ID="Tab1"><Caption Language="En"><CaptionNumber>Table 1</CaptionNumber><CaptionContent>
+<SimplePara>Pairs.</SimplePara></CaptionContent></Caption><tgroup cols="2"><tbody><row><entry>
+<SimplePara>Xa1</SimplePara></entry><entry><SimplePara>Yb2</SimplePara></entry></row></tbody></tgroup>
+</Table></Section1></Body><ArticleBackmatter><Acknowledgments><Heading>Thanks</Heading><SimplePara>To
+all.</SimplePara></Acknowledgments><Bibliography ID="Bib1"><Heading>References</Heading><Citation
+ ID="CR1"><BibUnstructured>Old</BibUnstructured></Citation></Bibliography></ArticleBackmatter>
+</Article></Issue></Volume></Journal></Publisher>
+"""
+
+SPRINGER_LINES = [
+    "Xa1 binds Yb2", "Abstract", "They bind.", "Results", "Seen [1 ] where Kd=1 in Fig. 1.",
+    "Fig. 1 A gel.", "mix", "Table 1 Pairs.", "Xa1\tYb2", "Thanks", "To all.",
+]  # fmt: skip
+
+TEI = """<?xml version="1.0" encoding="UTF-8"?>
+<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title level="a">Xa<hi
+ rend="subscript">1</hi> binds Yb2</title></titleStmt><sourceDesc><biblStruct><analytic><author>
+<persName><surname>Author</surname></persName></author></analytic><idno type="DOI">10.1000/t.1
+</idno><idno type="PMCID">123</idno></biblStruct></sourceDesc></fileDesc><profileDesc><abstract>
+<div><p>They bind.</p></div></abstract></profileDesc></teiHeader><text><body><div><head
+ n="1">Results</head><p>Seen before<hi rend="superscript"><ref type="bibr" target="#b0">1</ref></hi>
+in <ref type="figure">Fig. 1</ref><note place="foot">A note.</note>, twice: <formula xml:id="f0"/>
+and so on.</p></div><figure xml:id="fig_0"><head>Fig. 1</head><figDesc>A gel.</figDesc></figure>
+<figure type="table"><head>Table 1</head><table><row><cell>Xa1</cell><cell>Yb2</cell></row></table>
+</figure></body><back><div type="acknowledgement"><p>To all.</p></div><div type="references">
+<listBibl><biblStruct><note>Old</note></biblStruct></listBibl></div></back></text></TEI>
+"""
+
+TEI_LINES = [
+    "Xa1 binds Yb2", "They bind.", "Results", "Seen before in Fig. 1, twice: [formula] and so on.",
+    "A note.", "Fig. 1", "A gel.", "Table 1", "Xa1\tYb2", "To all.",
+]  # fmt: skip
+
+PUBTATOR = """900001|t|Xa1 binds Yb2.
+900001|a|They bind | or so.
+900001\t0\t3\tXa1\tGene\t7157|a|1
+900001\tppi\t7157\t672
+
+900002|t|A title alone
+"""

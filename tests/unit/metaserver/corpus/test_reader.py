@@ -104,6 +104,57 @@ def test_elsevier(tmp_path: Path) -> None:
     assert (article.id, article.title) == ("10.1016/j.x.1", "Xa1 binds Yb2")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "article_id", "lines"),
+    [
+        ("a.xml", samples.SPRINGER, "10.1007/s1", samples.SPRINGER_LINES),
+        ("a.tei", samples.TEI, "PMC123", samples.TEI_LINES),
+    ],
+)
+def test_springer_and_tei(
+    tmp_path: Path, name: str, content: str, article_id: str, lines: list[str]
+) -> None:
+    [article] = _read(_write(tmp_path, name, content))
+    assert article.text.split("\n") == lines
+    assert (article.id, article.title) == (article_id, "Xa1 binds Yb2")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.pubtator"])
+def test_pubtator_keeps_offsets_and_skips_annotations(tmp_path: Path, name: str) -> None:
+    first, second = _read(_write(tmp_path, name, samples.PUBTATOR))
+    assert (first.id, first.title) == ("900001", "Xa1 binds Yb2.")
+    assert first.text == "Xa1 binds Yb2.\nThey bind | or so."
+    assert (second.id, second.text) == ("900002", "A title alone")
+
+
+def test_pubtator_with_an_abstract_of_another_article_is_refused(tmp_path: Path) -> None:
+    path = _write(tmp_path, "a.pubtator", samples.PUBTATOR.replace("900001|a|", "900003|a|"))
+    assert _refusal(path).startswith(
+        f"{path}:2: '900003|a|They bind | or so.'; expected ID|t|TITLE"
+    )
+
+
+_GRAPHIC = '<graphic href="f1.gif"/>'
+_MML = '<mml:math xmlns:mml="http://www.w3.org/1998/Math/MathML">{}</mml:math>'
+
+
+@pytest.mark.parametrize(
+    ("inside", "line"),
+    [
+        (_MML.format("<mml:mi>K</mml:mi>\n  <mml:mi>d</mml:mi><mml:mo> = </mml:mo>"), "a Kd= b"),
+        (_MML.format("<mml:mtext>if p </mml:mtext><mml:mi>x</mml:mi>"), "a if px b"),
+        (f"<inline-formula>{_GRAPHIC}</inline-formula>", "a [formula] b"),
+        ("<inline-formula><tex-math>\\alpha</tex-math></inline-formula>", "a [formula] b"),
+        ('<inline-graphic href="alpha.gif"/>', "a [image] b"),
+        (f"<disp-formula><label>(1)</label>{_GRAPHIC}</disp-formula>", "a [formula] b"),
+        ("<disp-formula><italic>E</italic> = 1</disp-formula>", "a E = 1 b"),
+    ],
+)
+def test_formulas_leave_readable_text(tmp_path: Path, inside: str, line: str) -> None:
+    content = f"<article><front/><body><p>a {inside} b</p></body></article>"
+    assert _read(_write(tmp_path, "a.xml", content))[0].text == line
+
+
 def test_elsevier_bare(tmp_path: Path) -> None:
     start, end = samples.ELSEVIER.index("<ja:item-info>"), samples.ELSEVIER.index("</ja:article>")
     ours, common = "http://www.elsevier.com/xml/ja/dtd", "http://www.elsevier.com/xml/common/dtd"
