@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,10 +23,12 @@ from metaserver.web.organise.jobs import SOON
 from metaserver.web.organise.overview import NEW_PHASE, phase_path
 from metaserver.web.organise.phase_form import (
     CORPUS_FILE,
+    FAMILIES,
     FIXED,
     GOLD_FILES,
     PLANNED,
     WORDING,
+    Family,
     corpus_choices,
     date_wording,
     read_dates,
@@ -46,6 +48,12 @@ MOST_REFUSED = 64
 NOTHING_SENT: Mapping[str, str] = {}
 
 
+def _family(query: MultiMapping[Any], built: Sequence[str] = ("any",)) -> Family:
+    """Return the family that was chosen; servers if their answers can be checked by a release."""
+    name = str(query.get("family", ""))
+    return Family(name) if name in set(Family) else Family.SERVERS if built else Family.UPLOADS
+
+
 @dataclass(frozen=True, kw_only=True)
 class NewPhasePages:
     """The handlers for new phases; `refused` is what phase pages say about their gold."""
@@ -58,7 +66,10 @@ class NewPhasePages:
         return [web.get(NEW_PHASE, self.new), web.post(NEW_PHASE, self.make)]
 
     async def new(self, request: web.Request) -> web.Response:
-        """Answer with the form for a new phase in the addressed challenge."""
+        """Answer with the form for a new phase in the addressed challenge.
+
+        `family` is how runs come into it: from servers, or as files.
+        """
         return await self._new(request, request.query.get("challenge"))
 
     async def _new(
@@ -77,9 +88,9 @@ class NewPhasePages:
         if name is not None and challenge is None:
             raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
         built = await self.console.ask(request, releases.list_, Nothing())
-        form = None
-        if challenge is not None and built:
-            form = await self._form(request, challenge, built, submitted, refused, errors)
+        form, family = None, _family(submitted or request.query, built)
+        if challenge is not None and (built or family is Family.UPLOADS):
+            form = await self._form(request, challenge, family, built, submitted, refused, errors)
         return self.console.answer(
             "organise_new_phase.html",
             status=refused.refusal if refused else 200,
@@ -89,22 +100,27 @@ class NewPhasePages:
             folder=self.console.hub.settings.uniprot.releases,
             form=form,
             steps=steps(form) if form else (),
+            family=family,
+            families=FAMILIES,
         )
 
     async def _form(
         self,
         request: web.Request,
         challenge: ChallengeDetail,
-        built: Any,
+        family: Family,
+        built: Sequence[str],
         submitted: MultiMapping[Any] | None,
         refused: RefusedError | None,
         errors: Mapping[str, str],
     ) -> Form:
         imported = await self.console.ask(request, corpora.list_, Nothing())
-        choices = {"corpus": corpus_choices(imported), "release": release_choices(built)}
-        blank = OperationForm(request=NewPhase, names=NAMES, wording=WORDING)
+        choices = {"tasks": family.tasks()}
+        if family is Family.SERVERS:
+            choices |= {"corpus": corpus_choices(imported), "release": release_choices(built)}
+        blank = OperationForm(request=NewPhase, names=family.names(NAMES), wording=WORDING)
         form = blank.form(submitted, refused, **choices, **date_wording(challenge.timezone))
-        form = with_files(form, errors)
+        form = with_files(form, family, errors)
         return with_questions(form, submitted, challenge.timezone, self.console.hub.clock())
 
     @upload
@@ -115,6 +131,9 @@ class NewPhasePages:
         again = {name: AGAIN for name in GOLD_FILES if sent_file(submitted, name).content}
         values = OperationForm(request=NewPhase, names=NAMES).values(submitted)
         values["challenge"] = challenge.challenge
+        if _family(submitted) is Family.UPLOADS and not values.get("tasks"):
+            refused = RefusedError(Refusal.INVALID, "choose what teams upload", field="tasks")
+            return await self._new(request, challenge.challenge, submitted, refused, again)
         clock = self.console.hub.clock()
         dates_read = read_dates(values, submitted, challenge.timezone, clock)
         if isinstance(dates_read, RefusedError):

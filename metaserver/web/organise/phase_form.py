@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,7 +26,7 @@ from metaserver.base.states import Visibility
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import PhaseDetail, PhasePlanDetail
-from metaserver.tasks.plugin import answered_tasks, installed_tasks, offline_tasks
+from metaserver.tasks.plugin import TaskPlugin, answered_tasks, installed_tasks, offline_tasks
 from metaserver.web.ui.forms import Form, FormField, Wording
 
 READING = "-reading"
@@ -56,6 +57,41 @@ PLANNED = (
 FIXED = ("corpus", "release", "tasks", "public_share", *ANSWERS)
 """The fields that cannot be changed once there is a run."""
 
+OF_SERVERS = frozenset(
+    {"corpus", "release", "public_share", *ANSWERS, *USAGE, "limits.servers", "limits.timeout"}
+    | {"limits.attempts", "limits.concurrency", "limits.answer_bytes"}
+)
+"""The fields that a phase of uploads has no use for."""
+
+
+class Family(StrEnum):
+    """How runs come into a phase: it has tasks of one family."""
+
+    SERVERS = "servers"
+    UPLOADS = "uploads"
+
+    def names(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the fields that a phase of this family has."""
+        return [name for name in names if self is Family.SERVERS or name not in OF_SERVERS]
+
+    def tasks(self) -> Wording:
+        """Return the choices of its tasks."""
+        is_served = self is Family.SERVERS
+        tasks: list[TaskPlugin] = [*(answered_tasks() if is_served else offline_tasks()).values()]
+        asked = "What servers are asked for. None chosen: all; mentions only with gold for them."
+        return Wording(
+            help=asked if is_served else "What teams upload. Without its gold a task takes no run.",
+            choices=[(task.name, f"{task.name} – {task.title}") for task in tasks],
+        )
+
+
+FAMILIES: Mapping[Family, tuple[str, str]] = {
+    Family.SERVERS: ("Servers answer", "The hub sends articles to the servers of teams."),
+    Family.UPLOADS: ("Files are uploaded", "Teams upload result files; no server takes part."),
+}
+"""The words for each family: its name, and what it means."""
+
+
 VISIBLE = {
     Visibility.HIDDEN: "nobody, until you change this",
     Visibility.OWN: "each team its own runs",
@@ -78,12 +114,6 @@ WORDING: Mapping[str, Wording] = {
     "phase": Wording(label="Name", help=f"Its name in addresses and files, for good: {NAME_HELP}."),
     "title": Wording(help="What people call it: “Test phase”."),
     "kind": Wording(label="Kind", choices=[("test", "test"), ("training", "training")]),
-    "tasks": Wording(
-        help="What servers are asked for. None chosen: all; mentions only with gold for them."
-        f" {', '.join(offline_tasks())} take uploads only: a phase has these tasks alone, or none"
-        " of them. Without its gold such a task takes no run.",
-        choices=[(name, f"{name} – {task.title}") for name, task in installed_tasks().items()],
-    ),
     "visibility": Wording(
         label="Who sees the scores",
         help="Organisers always see them.",
@@ -203,8 +233,8 @@ STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     (
         "What",
         "What it is called, its articles and its tasks.",
-        ("title", "phase", "kind", "corpus", CORPUS_FILE, "tasks", *ANSWERED_GOLD),
-        ("release", *ANSWERS, *OFFLINE_GOLD),
+        ("title", "phase", "kind", "tasks", "corpus", CORPUS_FILE, *GOLD_FILES),
+        ("release", *ANSWERS),
     ),
     ("When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
     (
@@ -238,8 +268,14 @@ def steps(form: Form) -> Sequence[FormStep]:
 # -- files and questions ---------------------------------------------------------------------------
 
 
-def with_files(form: Form, errors: Mapping[str, str]) -> Form:
+def with_files(form: Form, family: Family, errors: Mapping[str, str]) -> Form:
     """Return the form of a new phase with the fields of its files."""
+    if family is Family.UPLOADS:
+        offline = [
+            _file(name, f"Gold of {task}", errors, "Its files are described in docs/tasks.md.")
+            for name, task in OFFLINE_GOLD.items()
+        ]
+        return dataclasses.replace(form, fields=[*form.fields, *offline])
     files = [
         _file(
             CORPUS_FILE,
@@ -251,10 +287,6 @@ def with_files(form: Form, errors: Mapping[str, str]) -> Form:
         *(
             _file(name, f"Gold of {task}", errors, "It can also be set later.")
             for name, task in ANSWERED_GOLD.items()
-        ),
-        *(
-            _file(name, f"Gold of {task}", errors, "Its files are described in docs/tasks.md.")
-            for name, task in OFFLINE_GOLD.items()
         ),
     ]
     return dataclasses.replace(form, fields=[*form.fields, *files])
@@ -385,14 +417,16 @@ def date_wording(zone: str) -> dict[str, Wording]:
 def corpus_choices(corpora: Sequence[CorpusDetail]) -> Wording:
     """Return the choices of a corpus."""
     return Wording(
-        help="The articles, in the order in which they are sent. A phase of uploads only needs"
-        " one too, and does not use it.",
+        help="The articles, in the order in which they are sent. Choose it, or import one below.",
         choices=[
-            (
-                f"{corpus.corpus}@{corpus.version}",
-                f"{corpus.corpus}, version {corpus.version} (articles: {corpus.articles:,})",
-            )
-            for corpus in corpora
+            ("", "choose"),
+            *(
+                (
+                    f"{corpus.corpus}@{corpus.version}",
+                    f"{corpus.corpus}, version {corpus.version} (articles: {corpus.articles:,})",
+                )
+                for corpus in corpora
+            ),
         ],
     )
 
@@ -401,6 +435,6 @@ def release_choices(releases: Sequence[str]) -> Wording:
     """Return the choices of a UniProt release."""
     return Wording(
         label="UniProt release",
-        help="Accessions in answers are checked by it. A phase of uploads only does not use it.",
+        help="Accessions in answers are checked by it.",
         choices=[(name, name) for name in releases],
     )

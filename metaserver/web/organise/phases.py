@@ -30,6 +30,7 @@ from metaserver.operations.lanes import BaselineStart
 from metaserver.operations.phases import PhaseChange, PhaseDetail, PhasePlanDetail
 from metaserver.operations.servers import ServerDetail
 from metaserver.operations.table import Nothing
+from metaserver.operations.teams import TeamDetail
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.organise.phase_form import (
@@ -37,6 +38,7 @@ from metaserver.web.organise.phase_form import (
     PLANNED,
     VISIBLE,
     WORDING,
+    Family,
     corpus_choices,
     date_wording,
     form_values,
@@ -113,10 +115,15 @@ class PhasePages:
         phase = await self._phase(request)
         query = OnePhase(phase=phase.phase)
         plan = await self.console.ask(request, phases.get_plan, query)
+        listed = await self.console.ask(request, teams.list_, Nothing())
+        taking_part = [team for team in listed if team.retired_at is None]
+        baselines = await self._baselines(request, phase, [one for one in taking_part if one.host])
+        guests = len(taking_part) - sum(team.host for team in taking_part)
         return self.console.answer(
             "organise_phase.html",
+            check=launch_check(phase, plan, guests, len(baselines)),
             phase=phase,
-            baselines=await self._baselines(request, phase),
+            baselines=baselines,
             baselines_refused=baselines_refused,
             corpus=plan.corpus,
             warnings=plan.warnings,
@@ -134,11 +141,10 @@ class PhasePages:
         )
 
     async def _baselines(
-        self, request: web.Request, phase: PhaseDetail
+        self, request: web.Request, phase: PhaseDetail, own_teams: Sequence[TeamDetail]
     ) -> Sequence[tuple[ServerDetail, str]]:
         """Return the servers of the organisers' own teams, with their states in a phase."""
-        listed = await self.console.ask(request, teams.list_, Nothing())
-        hosts = {team.team for team in listed if team.host}
+        hosts = {team.team for team in own_teams}
         if not hosts or phase.uploads_only:
             return []
         registered = await self.console.ask(request, servers.list_, Nothing())
@@ -181,15 +187,18 @@ class PhasePages:
         values: Mapping[str, Any] | MultiMapping[Any],
         refused: RefusedError | None = None,
     ) -> web.Response:
-        blank = OperationForm(request=PhaseChange, names=_changed(plan), wording=WORDING)
+        family, names = _fields(phase, plan)
+        blank = OperationForm(request=PhaseChange, names=names, wording=WORDING)
         choices = {}
         if not plan.fixed:
             imported = await self.console.ask(request, corpora.list_, Nothing())
             built = await self.console.ask(request, releases.list_, Nothing())
-            choices = {
-                "corpus": corpus_choices(imported),
-                "release": release_choices(sorted({*built, phase.release})),
-            }
+            choices = {"tasks": family.tasks()}
+            if family is Family.SERVERS:
+                choices |= {
+                    "corpus": corpus_choices(imported),
+                    "release": release_choices(sorted({*built, phase.release})),
+                }
             if not isinstance(values, MultiMapping):
                 values = {**values, "corpus": plan.corpus}
         form = blank.form(values, refused, **choices, **date_wording(phase.timezone))
@@ -208,7 +217,7 @@ class PhasePages:
         """Change a phase; dates that were left as shown stay the moments that they are."""
         phase, submitted = await self._phase(request), await posted(request)
         plan = await self._plan(request)
-        blank = OperationForm(request=PhaseChange, names=_changed(plan))
+        blank = OperationForm(request=PhaseChange, names=_fields(phase, plan)[1])
         before, values = form_values(phase, plan), blank.values(submitted)
         values = {
             name: value
@@ -268,6 +277,31 @@ class PhasePages:
 def _changed(plan: PhasePlanDetail) -> Sequence[str]:
     """Return the fields that may be changed now."""
     return PLANNED if plan.fixed else (*PLANNED[:2], *FIXED, *PLANNED[2:])
+
+
+def _fields(phase: PhaseDetail, plan: PhasePlanDetail) -> tuple[Family, Sequence[str]]:
+    """Return a phase's family, and the fields of its form."""
+    family = Family.UPLOADS if phase.uploads_only else Family.SERVERS
+    return family, family.names(_changed(plan))
+
+
+def launch_check(
+    phase: PhaseDetail, plan: PhasePlanDetail, teams_known: int, baselines: int
+) -> Sequence[str]:
+    """Return what is missing or unwise before a planned phase is opened, in sentences."""
+    missing = [] if phase.gold else ["No task has gold: nothing is scored."]
+    for task, outside in plan.outside.items():
+        missing.append(f"{outside.count:,} gold articles of {task} are outside the corpus.")
+    if not teams_known:
+        missing.append("There is no team yet.")
+    if not baselines and not phase.uploads_only:
+        missing.append("No baseline takes part: mark a team of yours, and register its server.")
+    missing += [
+        f"It has no date on which it {name}: you do it yourself."
+        for name in ("opens", "freezes")
+        if getattr(phase, name) is None
+    ]
+    return missing
 
 
 def gold_tasks(phase: PhaseDetail) -> Sequence[str]:
