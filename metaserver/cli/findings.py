@@ -7,10 +7,9 @@ import re
 import stat
 import subprocess
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from metaserver.base.states import PhaseState
 from metaserver.config import Settings
 from metaserver.store.copies import faults
 from metaserver.store.leases import ALONE, LEASE_SECONDS
-from metaserver.store.place import PostgresUrl
+from metaserver.store.place import POOL, PostgresUrl
 from metaserver.uniprot.vocabulary import Policies, split_name
 
 if TYPE_CHECKING:
@@ -58,16 +57,10 @@ MOST_CLOCK_SECONDS = 1.0
 """The most that a machine's clock may differ from the database's: dates of phases go by them."""
 OF_PROCESS, OF_COMMANDS = 20, 10
 """The maximum connections per hub process, and for commands beside it."""
-POOL = (
-    "a pool (PgBouncer in the mode transaction) stands before the database, which takes away the "
-    "hub's locks: connect directly, or with the mode session"
-)
-
-Connecting = Callable[[], Awaitable["PgConnection"]]
 
 
 async def examine_fleet(
-    connection: PgConnection, connect: Connecting, settings: Settings, *, schema_exists: bool
+    connection: PgConnection, settings: Settings, *, schema_exists: bool
 ) -> Sequence[Finding]:
     """Return the findings on the machine and its database.
 
@@ -76,7 +69,6 @@ async def examine_fleet(
     processes = await _processes(connection) if schema_exists else []
     return [
         *clock_finding(*await _clocks(connection)),
-        *await _pool(connection, connect),
         *await _connections(connection, len(processes)),
         *version_finding(processes, version("biocreative-metaserver")),
         *(_releases(await _needed(connection), settings) if schema_exists else []),
@@ -104,24 +96,6 @@ def clock_finding(before: float, there: float, after: float) -> Iterator[Finding
 
 
 # -- connections -----------------------------------------------------------------------------------
-
-
-async def _pool(connection: PgConnection, connect: Connecting) -> Iterator[Finding]:
-    """Detect a pool that gives each transaction another connection: two of ours would be one."""
-    second = await connect()
-    try:
-        processes = [
-            await each.fetchval("SELECT pg_backend_pid()") for each in (connection, second)
-        ]
-    finally:
-        await second.close()
-    return pool_finding(processes)
-
-
-def pool_finding(processes: Sequence[int]) -> Iterator[Finding]:
-    """Yield that connections which are open at the same time share a process of the server."""
-    if len(set(processes)) < len(processes):
-        yield Finding(FindingSeverity.ERROR, "store", POOL)
 
 
 async def _connections(connection: PgConnection, processes: int) -> Iterator[Finding]:
@@ -280,15 +254,20 @@ def _database(url: PostgresUrl, settings: Settings) -> Iterator[Finding]:
 
 async def _asked(url: PostgresUrl, settings: Settings) -> list[Finding]:
     """Return what the database says about itself."""
-    from asyncpg import DuplicatePreparedStatementError, InvalidSQLStatementNameError
-
-    from metaserver.store.postgres import require_connection, unfitness
+    from metaserver.store.postgres import (
+        PREPARED_ELSEWHERE,
+        require_connection,
+        shares_processes,
+        unfitness,
+    )
     from metaserver.store.schema import newest_schema
 
     connection = await require_connection(url)
     try:
         if (fault := await unfitness(connection)) is not None:
             return [Finding(FindingSeverity.ERROR, "store", f"{url}: {fault}")]
+        if await shares_processes(connection, url):
+            return [Finding(FindingSeverity.ERROR, "store", f"{url}: {POOL}")]
         schema_exists = await connection.fetchval(
             "SELECT to_regclass('alembic_version') IS NOT NULL"
         )
@@ -300,11 +279,8 @@ async def _asked(url: PostgresUrl, settings: Settings) -> list[Finding]:
         newest = schema_exists and newest_schema() == await connection.fetchval(
             "SELECT version_num FROM alembic_version"
         )
-        connect = partial(require_connection, url)
-        return findings + list(
-            await examine_fleet(connection, connect, settings, schema_exists=newest)
-        )
-    except (DuplicatePreparedStatementError, InvalidSQLStatementNameError):
-        return [Finding(FindingSeverity.ERROR, "store", f"{url}: {POOL}")]  # another client's
+        return findings + list(await examine_fleet(connection, settings, schema_exists=newest))
+    except PREPARED_ELSEWHERE:
+        return [Finding(FindingSeverity.ERROR, "store", f"{url}: {POOL}")]
     finally:
         await connection.close()

@@ -12,6 +12,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from metaserver.base.errors import InputError
 
+POOL = (
+    "a pool (PgBouncer in the mode transaction) stands before the database, which takes away the "
+    "hub's locks: connect directly, or with the mode session"
+)
 STORE_FILE = "metaserver.sqlite"
 """The file's name, in a hub's folder."""
 SCHEMES = ("postgresql", "postgres")

@@ -33,7 +33,7 @@ from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.base.states import Backoff
 from metaserver.store import rows
 from metaserver.store.database import close, said, unavailable
-from metaserver.store.place import PostgresUrl
+from metaserver.store.place import POOL, PostgresUrl
 from metaserver.store.rows import storable
 from metaserver.store.schema import (
     knows,
@@ -75,13 +75,19 @@ keep_values_out_of_errors()
 
 WRITES, MIGRATES, ALONE = 7301, 7302, 7303
 """Advisory lock keys: who writes, who migrates, and the single hub that has the store."""
+PREPARED_ELSEWHERE = (
+    asyncpg.DuplicatePreparedStatementError,
+    asyncpg.InvalidSQLStatementNameError,
+)
+"""Errors of statements that were prepared on another client's connection, which a pool has given.
+"""
 OLDEST_SERVER = 14
 LEFT_SECONDS = 10.0
 """Seconds for which the connections of a process that was killed may be there still."""
 CONNECT_SECONDS = 10.0
 RETRY_SECONDS = 1.0
 """Seconds between two tries to reach a server that is away when a hub starts."""
-POOL, MORE = 8, 8
+OPEN, MORE = 8, 8
 """Connections that stay open, and those that are opened when all of these are in use."""
 
 PgConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -122,12 +128,18 @@ def connecting(
     name = f"metaserver/{role}/{socket.gethostname()}-{os.getpid()}"
 
     async def connect() -> PgConnection:
-        return await asyncpg.connect(
+        connection = await asyncpg.connect(
             url.secret,
             timeout=CONNECT_SECONDS,
             command_timeout=seconds,
-            server_settings={"application_name": name[:63], **settings},
+            server_settings={"application_name": name[:63]},
         )
+        try:  # afterwards: PgBouncer refuses a connection that begins with settings
+            await connection.execute("".join(f"SET {key} = '{settings[key]}';" for key in settings))
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
     return connect
 
@@ -137,7 +149,7 @@ def postgres_engine(url: PostgresUrl, role: str, *, patient: bool = False) -> As
     engine = create_async_engine(
         "postgresql+asyncpg://",
         async_creator=connecting(url, role, patient=patient, seconds=None if patient else 40.0),
-        pool_size=POOL,
+        pool_size=OPEN,
         max_overflow=MORE,
         hide_parameters=True,
         pool_pre_ping=True,
@@ -258,6 +270,10 @@ async def _prepare(url: PostgresUrl) -> None:
     try:
         if (fault := await unfitness(connection)) is not None:
             raise InputError(str(url), fault)
+        if await shares_processes(connection, url):
+            raise InputError(str(url), POOL)
+    except PREPARED_ELSEWHERE as error:
+        raise InputError(str(url), POOL) from error
     finally:
         await connection.close()
     engine = postgres_engine(url, "migration", patient=True)
@@ -266,6 +282,19 @@ async def _prepare(url: PostgresUrl) -> None:
             await _migrate(engine, url)
     finally:
         await close(engine)
+
+
+async def shares_processes(connection: PgConnection, url: PostgresUrl) -> bool:
+    """Return whether a pool gives each transaction another connection: two of ours would be one."""
+    query = "SELECT pg_backend_pid()"
+    before = await connection.fetchval(query)
+    second = await require_connection(url)
+    try:
+        async with second.transaction():  # it keeps its process meanwhile
+            other, after = await second.fetchval(query), await connection.fetchval(query)
+    finally:
+        await second.close()
+    return bool(before != after or before == other)
 
 
 async def unfitness(connection: PgConnection) -> str | None:

@@ -12,23 +12,25 @@ from tempfile import TemporaryDirectory
 import pytest
 import sqlalchemy as sa
 
+from metaserver.base.errors import InputError
 from metaserver.cli.findings import (
-    POOL,
     Finding,
     FindingSeverity,
     clock_finding,
     connection_finding,
     dump_finding,
     examine_store,
-    pool_finding,
     version_finding,
 )
 from metaserver.config import Settings, UniprotSettings
+from metaserver.store.place import POOL, read_url
+from metaserver.store.store import open_store
 from metaserver.store.tables import workers
 from tests import stores
 from tests.hubs.inside import Running, plan_phase
 from tests.hubs.several import process
 from tests.tools import tool
+from tests.unit.metaserver.store.test_writer import record, taken
 from tests.waiting import until
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
@@ -77,11 +79,6 @@ def test_the_dump_program_is_not_older_than_the_server() -> None:
     assert "not installed" in texts(dump_finding(15, None))[0]
 
 
-def test_connections_of_their_own_have_processes_of_their_own() -> None:
-    assert texts(pool_finding([1, 2])) == []
-    assert texts(pool_finding([1, 1])) == [POOL]
-
-
 async def test_processes_and_releases_are_those_of_the_store(tmp_path: Path) -> None:
     async with process(tmp_path) as running:
         await until(lambda: running.service.phases.member.seconds_since_renewal < 1.0)
@@ -117,17 +114,13 @@ async def bouncer(mode: str, database: str) -> AsyncIterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    ignored = (
-        "tcp_user_timeout,tcp_keepalives_idle,tcp_keepalives_interval,tcp_keepalives_count,"
-        "idle_in_transaction_session_timeout,lock_timeout,statement_timeout"
-    )
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         config = Path(folder) / "bouncer.ini"
         config.write_text(
             f"[databases]\n{database} = host={stores.server().folder} user={stores.USER}\n"
             f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
-            f"auth_type = any\npool_mode = {mode}\nignore_startup_parameters = {ignored}\n"
+            f"auth_type = any\npool_mode = {mode}\n"
         )
         running = await asyncio.create_subprocess_exec(
             tool("pgbouncer"), config, **stores.server().as_user, stderr=asyncio.subprocess.DEVNULL
@@ -154,3 +147,11 @@ async def test_a_pool_that_takes_the_locks_away_is_found(tmp_path, mode, found):
             findings = await asyncio.to_thread(lambda: list(examine_store(Settings(store=url))))
             assert sum(POOL in one for one in texts(findings)) == found
             assert not any("no connection" in one for one in texts(findings))
+        place = read_url(url, "store")
+        if found:
+            with pytest.raises(InputError, match="mode transaction"):
+                async with open_store(place):
+                    pass
+        else:
+            async with open_store(place) as store:
+                await store.record(record(await taken(store, "test", "peer"), 0))
