@@ -225,6 +225,18 @@ async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(tmp_pa
         assert f"the checkpoint of {ONE} is not used" in caplog.text
 
 
+async def test_a_checkpoint_that_another_process_has_just_made_is_used(tmp_path, caplog):
+    given, shown = await worked(tmp_path)
+    async with open_service(given) as hub:
+        phase = hub.phase("test")
+        lane = phase.follower._lanes[ONE]
+        lane.end = lane.end._replace(serial=lane.end.serial - 2)  # as it was a moment before
+        async with phase.scoring:
+            await phase.catch_up()
+        assert what_is_shown(Running(hub)) == shown
+    assert warnings(caplog) == []
+
+
 async def test_a_checkpoint_of_another_gold_is_left(tmp_path, caplog):
     given, _ = await worked(tmp_path)
     content = b"".join((DEMO / "gold_int.tsv").read_bytes().splitlines(keepends=True)[:-3])
