@@ -67,12 +67,13 @@ async def test_it_stops_in_the_middle_of_everything(config, session, slow, numbe
     folder = config.parent / "hub"
     async with hub_at(config) as hub:
         blue = await busy(hub, session, config, slow)
+        sent = slow.texts.total()
         job = (await blue("POST", "/servers/blue-2/test"))["job"]
         testing = asyncio.create_task(blue("GET", f"/jobs/{job}", wait=30))
         upload = await upload_without_end(hub.address, blue.token)
         stream = await session.get(f"{hub.address}c/bc/test/events?page=monitor")
         assert (stream.status, stream.content_type) == (200, "text/event-stream")
-        await asyncio.sleep(0.3)
+        await until(lambda: slow.texts.total() > sent)  # the test is under way
         hub.process.send_signal(number)
         assert await hub.ended(GRACE) == STOPPED
         assert hub.log[-1] == "metaserver: stopped"
