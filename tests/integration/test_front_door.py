@@ -124,8 +124,7 @@ async def test_an_organiser_edits_the_page_with_a_preview(door: Door) -> None:
     assert "<strong>bold</strong>" in preview.text
     assert (await door.running.do("challenges.get", challenge="bc")).description == ""
     refused = await visitor.post(path, form)
-    assert refused.status == 422
-    assert "is needed where teams sign up with one" in refused.said.replace("Is", "is")
+    assert refused.wrong == (422, {"code"})
     assert "A **bold** plan" in refused.text
     done = await visitor.post(path, form, code="open sesame".replace(" ", "-"))
     assert done.path == "/c/bc"
@@ -232,9 +231,7 @@ async def test_who_confirms_is_in_where_that_is_the_way(tmp_path: Path, mode: st
     ) as door:
         assert "<em>fair</em>" in (await door.visitor.get("/sign-up/bc")).text
         wrong = await door.sign_up(code="abcdefgX" if mode == "code" else "abcdefgh")
-        assert wrong.status == 422
-        words = "is not the invitation code" if mode == "code" else "accept the terms of version 1"
-        assert words in wrong.said.replace("Is not", "is not").replace("Accept the", "accept the")
+        assert wrong.wrong == (422, {"code" if mode == "code" else "terms"})
         assert "Green U" in wrong.text  # what was written stays
         assert (await door.sign_up(code="abcdefgh", terms="1")).status == 200
         shown = await door.visitor.post(await door.mailed(), ASKED)
@@ -270,8 +267,7 @@ async def test_a_team_of_that_name_is_told_of_to_who_has_confirmed_alone(door: D
     assert (await door.sign_up()).status == 200
     link = await door.mailed()
     taken = await door.visitor.post(link, ASKED)
-    assert taken.status == 409
-    assert "There is a team 'green' already" in taken.said
+    assert (taken.status, "'green'" in taken.said) == (409, True)
     assert "waits for approval" in (await door.visitor.post(link, ASKED, team="teal")).said
 
 
@@ -284,7 +280,6 @@ async def test_everybody_is_told_the_same_and_floods_are_bounded(door: Door) -> 
     refused = await door.sign_up(email="eve@green.example")
     assert refused.status == 429
     assert int(refused.headers["Retry-After"]) > 60
-    assert "too many sign-ups from here" in refused.said.replace("Too", "too")
     door.clock.now += 3601
     assert (await door.sign_up(email="eve@green.example")).status == 200
 
@@ -296,9 +291,7 @@ async def test_what_could_stand_in_a_header_is_refused(door, monkeypatch):
         ("email", "<a@b>"), ("email", ""), ("team", "../x"), ("team", "a\r\nSubject: x"),
         ("people", "x" * 2001), ("affiliation", "a\r\nb"), ("people", ""),
     ):  # fmt: skip
-        refused = await door.sign_up(**{field: value})
-        assert refused.status == 422
-        assert f'id="form-{field}-error"' in refused.text
+        assert (await door.sign_up(**{field: value})).wrong == (422, {field})
     assert await door.states() == []
 
 

@@ -288,8 +288,7 @@ async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_wr
     form |= {"kind": "test", "visibility": "hidden", "corpus": "demo@1", "release": "test"}
     assert form["timezone"] == "Europe/Madrid"
     page = await visitor.post(edit, form, opens="2031-03-30T02:30")
-    assert page.status == 422
-    assert "2031-03-30 02:30 does not exist in Europe/Madrid" in page.said
+    assert page.wrong == (422, {"opens"})
     assert 'value="2031-03-30T02:30"' in page.text
     page = await visitor.post(edit, form, opens="2030-10-27T02:30")
     assert "2030-10-27 02:30 comes twice in Europe/Madrid" in page.said
@@ -309,7 +308,6 @@ async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_wr
     await running.do("challenges.set", challenge="bc", timezone="UTC")
     page = await visitor.post(edit, form, opens="2030-11-01T09:00")  # a form of before
     assert page.status == 409
-    assert "time zone has been changed to UTC" in page.said
     after = await running.do("phases.get", phase="test")
     assert after.opens.timestamp() == detail.opens.timestamp()
 
@@ -322,9 +320,7 @@ async def test_a_date_in_the_past_is_to_be_confirmed(pages: Pages) -> None:
     form = {"challenge": "bc", "phase": "past", "corpus": "demo@1", "release": "test"}
     form |= {"title": "Kept", "opens": "2021-01-01T09:00"}
     page = await visitor.post("/organise/new-phase", form)
-    assert page.status == 422
-    assert "2021-01-01 09:00 is past: confirm it, or write another date" in page.said
-    assert "Yes, opens is past: the hub does it at once" in page.said
+    assert page.wrong == (422, {"opens"})
     assert 'value="Kept"' in page.text
     assert "past" not in running.service.phases.scheduler.phases
     page = await visitor.post("/organise/new-phase", form | {"opens-reading": "true"})
