@@ -118,7 +118,7 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
     async def page(request: web.Request) -> web.Response:
         site.entered += 1
         caller_of(request).require_role(Role.TEAM if request.path == "/own" else None)
-        text = templates.page("error.html", status=200, message="A page.")
+        text = templates.page("error.html", status=200, message="A page.", help="")
         return web.Response(text=text, content_type="text/html")
 
     async def send(request: web.Request) -> web.Response:
