@@ -27,8 +27,7 @@ from metaserver.web.team.servers import (
     server_parts,
     shown_server,
 )
-from metaserver.web.team.settings import SettingsPages
-from metaserver.web.team.tokens import TeamTokenPages
+from metaserver.web.team.settings import SettingsPages, TeamTokenPages
 from metaserver.web.team.uploads import TeamUploadPages
 from metaserver.web.team.view import (
     Card,
