@@ -95,6 +95,7 @@ def test_a_page_of_the_docs_is_found_and_read_by_keys(hub: BlueHub, visits: Visi
     found.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/docs/**")
+    page.wait_for_load_state("networkidle")  # a picture that is left half way leaves a file open
     expect(page.locator("main")).to_contain_text(title.split(" › ")[-1])
     expect(page.locator(":target" if "#" in page.url else "main h1")).to_be_in_viewport()
     press(page, "link", "Docs")
