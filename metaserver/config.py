@@ -235,6 +235,17 @@ class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     answers: AnswerRules = AnswerRules()
 
 
+class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An OpenID Connect provider by which people sign in ([security.md](security.md#people))."""
+
+    issuer: Annotated[str, Meta(pattern=r"^(https://|http://127\.0\.0\.1[:/])[^?#\s]+$(?!\n)")]
+    client_id: Annotated[str, Meta(min_length=1)]
+    client_secret_file: str = ""
+    label: str = ""
+    scope: str = "openid email profile"
+    emails: bool = False
+
+
 class ChallengeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A challenge and its phases."""
 
@@ -260,7 +271,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     logs: LogSettings = LogSettings()
     security: SecuritySettings = SecuritySettings()
     curation: CurationSettings = CurationSettings()
+    sign_in: list[ProviderSettings] = []
     challenges: list[ChallengeSettings] = []
+
+    def __post_init__(self) -> None:
+        if self.sign_in and not self.web.url:
+            raise InputError("sign_in", "needs web.url, to which a provider leads browsers back")
 
     def place(self) -> StorePlace:
         """Return the store's location."""

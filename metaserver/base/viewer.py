@@ -136,6 +136,7 @@ class PersonLink:
     team: TeamName | None = None
     team_id: int | None = None
     owner: bool = False
+    person_id: int | None = None  # who adds a provider to the account
     tries: int = 0
     mail_due: bool = False
     failures: int = 0

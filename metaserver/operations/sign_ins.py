@@ -1,4 +1,4 @@
-"""Signing people in: by a one-time link in a mail, and their sessions.
+"""Signing people in: by a one-time link in a mail or a provider, and their sessions.
 
 These are no operations that a caller asks for: they find out who the caller is. An answer reveals
 nothing about known addresses: whoever proves an address that nobody has gets an account.
@@ -6,8 +6,10 @@ nothing about known addresses: whoever proves an address that nobody has gets an
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,10 +18,14 @@ from metaserver.base.phases import DAY
 from metaserver.base.viewer import Person, PersonLinkKind, Session, Token, person_name
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
+from metaserver.operations.openid import FAILURES, Answer, Claims, Provider
 from metaserver.operations.recent import RecentCounts
 from metaserver.operations.sign_ups import network_of
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS, canonical
 from metaserver.store import audit, people, tokens
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 OF_ORIGIN, ORIGIN_SECONDS = 20, 3600.0
 """The maximum links that a network address may request within so many seconds."""
@@ -41,6 +47,11 @@ class SignIns:
 
     def __init__(self, hub: HubContext) -> None:
         self._hub = hub
+        home = hub.settings.web.url.rstrip("/")
+        self.providers = [
+            Provider(one, f"{home}{provider_path(number)}/back", hub.servers.client, hub.clock)
+            for number, one in enumerate(hub.settings.sign_in)
+        ]
 
     @property
     def by_mail(self) -> bool:
@@ -52,7 +63,7 @@ class SignIns:
 
         Raises `RefusedError` for what is no address, and for too many requests.
         """
-        if len(email) > MAX_ADDRESS or not re.fullmatch(ADDRESS, email):
+        if not _is_address(email):
             raise RefusedError(Refusal.INVALID, "is not an e-mail address", field="email")
         if not self.by_mail:
             raise RefusedError(Refusal.STATE, "this hub sends no mail: sign in with a token")
@@ -123,6 +134,52 @@ class SignIns:
             await people.count_try(connection, browser)
         raise RefusedError(Refusal.INVALID, "is not the code in the newest mail", field="code")
 
+    async def to_provider(
+        self, caller: Caller, provider: Provider, browser: str, adds: Person | None = None
+    ) -> str:
+        """Return the provider's address to which this browser is led.
+
+        `adds` is the person to whose account the provider is added. Raises `RefusedError`.
+        """
+        self.count(caller)
+        now, kind = self._hub.clock(), PersonLinkKind.PROVIDER
+        address = await _heard(provider, provider.begin(browser))
+        async with self._hub.store.writing() as connection:
+            await people.purge_links(connection, now, DAY)
+            person_id = adds.id if adds else None
+            bound = tokens.digest(browser)
+            await people.add_link(connection, kind, now, browser=bound, person_id=person_id)
+        return address
+
+    async def by_provider(self, provider: Provider, answer: Answer, browser: str) -> Person:
+        """Return the person of whom a provider speaks, once; else `RefusedError`."""
+        now, kind = self._hub.clock(), PersonLinkKind.PROVIDER
+        if not browser or not provider.is_answer(answer, browser):
+            raise _dead()
+        async with self._hub.store.writing() as connection:
+            link = await people.find_link(connection, kind, now, browser=browser)
+            if link is None or not await people.use_link(connection, link.id, now):
+                raise _dead()
+        claims = await _heard(provider, provider.redeem(answer, browser))
+        async with self._hub.store.writing() as connection:
+            person = await people.of_identity(connection, claims.iss, claims.sub)
+            if link.person_id is not None:
+                return await _added(connection, person, link.person_id, claims, now)
+            if person is not None:
+                return person
+            believed = provider.settings.emails and claims.email_verified
+            email = claims.email if believed and _is_address(claims.email) else ""
+            if email and await people.of_address(connection, email):
+                message = (
+                    "an account has this address: sign in by mail, and add the provider under it"
+                )
+                raise RefusedError(Refusal.STATE, message)
+            person = await people.add(
+                connection, now, email=email, name=claims.shown, orcid=claims.orcid
+            )
+            await people.identify(connection, person.id, claims.iss, claims.sub, now)
+            return person
+
     async def begin(
         self,
         person: Person,
@@ -157,6 +214,46 @@ class SignIns:
                 request_id=request_id,
             )
         return session
+
+
+def provider_path(number: int) -> str:
+    """Return the path by which browsers are led to a provider; it comes back below it."""
+    return f"/signin/with/{number}"
+
+
+def _is_address(email: str) -> bool:
+    return len(email) <= MAX_ADDRESS and re.fullmatch(ADDRESS, email) is not None
+
+
+async def _heard(provider: Provider, answer: Awaitable[T]) -> T:
+    """Await what a provider says; what is wrong with it is for the log."""
+    try:
+        return await answer
+    except FAILURES as error:
+        log.warning("sign-in by %s failed: %s", provider.settings.issuer, error)
+        message = "the provider's answer was not accepted: try again, or sign in another way"
+        raise RefusedError(Refusal.STATE, message) from error
+
+
+async def _added(
+    connection: AsyncConnection, known: Person | None, person_id: int, claims: Claims, now: float
+) -> Person:
+    """Add a provider's identity to an account, if it is nobody else's."""
+    person = await people.get(connection, person_id)
+    if person is None or (known is not None and known.id != person.id):
+        raise RefusedError(Refusal.STATE, "this identity belongs to another account")
+    if known is None:
+        await people.identify(connection, person.id, claims.iss, claims.sub, now)
+        if claims.orcid:
+            await people.set_orcid(connection, person.id, claims.orcid)
+        await audit.add(
+            connection,
+            actor=person_name(person.id, person.name),
+            action="people.add-provider",
+            subject=person_name(person.id, ""),
+            detail={"issuer": claims.iss},
+        )
+    return person
 
 
 async def _of_verified(connection: AsyncConnection, email: str, now: float) -> Person:

@@ -5,6 +5,7 @@ Looking at a link does not use it up: mail scanners open every link that they fi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -37,7 +38,7 @@ from metaserver.operations.sign_ups import (
 from metaserver.operations.table import operation
 from metaserver.operations.tokens import IssuedToken
 from metaserver.phases.mail import canonical
-from metaserver.store import phases, sign_ups, teams, tokens
+from metaserver.store import people, phases, sign_ups, teams, tokens
 
 Secret = Annotated[str, Meta(max_length=100, description="The last part of the link")]
 LABEL = "first"
@@ -140,6 +141,10 @@ async def _confirmed(
     if invited or await _enters(connection, sign_up, challenge, now):
         await let_in(connection, sign_up, sign_up.team, now, mail_due=False, automatic=not invited)
         secret = (await sign_ups.make_link(connection, sign_up.id, LinkKind.TOKEN, now)).secret
+        team = await teams.get(connection, TeamName(sign_up.team))
+        if caller.person is not None and team is not None:
+            joining = partial(people.join, connection, caller.person, Role.TEAM, now)
+            await joining(team_id=team.id, owner=True)
     else:
         await sign_ups.change(connection, sign_up.id, state=SignUpState.WAITING, mail_due=False)
     await audit_log(

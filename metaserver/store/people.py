@@ -127,6 +127,11 @@ async def rename(connection: AsyncConnection, person: int, name: str) -> None:
     await connection.execute(sa.update(tokens_table).where(theirs).values(label=name))
 
 
+async def set_orcid(connection: AsyncConnection, person: int, orcid: str) -> None:
+    """Store the ORCID iD that a person has proved."""
+    await connection.execute(sa.update(persons).where(persons.c.id == person).values(orcid=orcid))
+
+
 async def delete(connection: AsyncConnection, person: Person, now: float) -> None:
     """Delete an account and what is kept of the person; what the person did keeps a number."""
     memberships = sa.select(tokens_table.c.id).where(tokens_table.c.person_id == person.id)
@@ -134,6 +139,7 @@ async def delete(connection: AsyncConnection, person: Person, now: float) -> Non
         await tokens.revoke(connection, token_id, now, made_with_it=True)
     await connection.execute(sa.delete(sessions).where(sessions.c.person_id == person.id))
     await connection.execute(sa.delete(identities).where(identities.c.person_id == person.id))
+    await connection.execute(sa.delete(person_links).where(_LINKS.person_id == person.id))
     await connection.execute(
         sa.update(tokens_table)
         .where(tokens_table.c.person_id == person.id)
@@ -359,6 +365,7 @@ def _link(row: sa.Row[Any]) -> PersonLink:
         team=None if row.team is None else TeamName(row.team),
         team_id=row.team_id,
         owner=row.owner,
+        person_id=row.person_id,
         tries=row.tries,
         mail_due=row.mail_due,
         failures=row.failures,

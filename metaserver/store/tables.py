@@ -195,6 +195,7 @@ person_links = sa.Table(
     sa.Column("role", sa.String(16)),  # that an invitation gives
     sa.Column("team_id", sa.ForeignKey("teams.id"), index=True),
     sa.Column("owner", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("person_id", sa.ForeignKey("persons.id"), index=True),  # who adds a provider
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("expires_at", sa.Double, nullable=False),
     sa.Column("used_at", sa.Double),

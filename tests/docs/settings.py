@@ -25,6 +25,12 @@ EXTRA = {
     "title": "for people; empty: the name",
     "timezone": "of its dates, such as Europe/Madrid",
     "phases": "its phases, below",
+    "issuer": "its address, as its ID tokens say it: https://accounts.google.com",
+    "client_id": "the hub's name there",
+    "client_secret_file": "a file with the hub's secret there; empty: a public client",
+    "label": "of its button; empty: Sign in by its host",
+    "scope": "what it is asked for; ORCID takes openid alone",
+    "emails": "whether the addresses that it calls verified are believed",
     "articles": "files and folders, stored as a corpus with the phase's name",
     "gold": "a file for each task, such as {INT: gold.tsv}",
 }
@@ -70,15 +76,15 @@ def comments(text: str) -> dict[str, str]:
 
 
 def _items(of: type) -> Iterator[str]:
-    """Yield the tables of what `challenges` are lists of."""
+    """Yield the tables of what `sign_in` and `challenges` are lists of."""
     kinds: list[tuple[str, inspect.StructType]] = []
-    waiting = [("challenges", inspect.type_info(of))]
+    waiting = [("", inspect.type_info(of))]
     while waiting:
         place, kind = waiting.pop(0)
         for field in getattr(kind, "fields", ()):
             item = getattr(field.type, "item_type", None)
             if isinstance(item, inspect.StructType):
-                path = f"{place}[].{field.name}" if kinds else field.name
+                path = f"{place}[].{field.name}" if place else field.name
                 kinds.append((path, item))
                 waiting.append((path, item))
     created = Outline.of(OPERATIONS["phases.create"])

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import aiohttp
@@ -159,20 +160,30 @@ class HttpClient:
         """Return a channel for an attempt or query; `deadline` bounds it in seconds."""
         return HttpChannel(self, server.name, self.target(server), exchange, deadline)
 
-    async def fetch(self, url: str, limit: int, deadline: float) -> tuple[bytes, str]:
+    async def fetch(
+        self,
+        url: str,
+        limit: int,
+        deadline: float,
+        *,
+        body: bytes | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[bytes, str]:
         """Return the content at an address, at most `limit` bytes, and its type.
 
-        Raises `PeerError` for anything but status 200; redirects are not followed. As with
-        `deliver`, no error quotes the answer.
+        With a `body` that is posted. Raises `PeerError` for anything but status 200; redirects are
+        not followed. As with `deliver`, no error quotes the answer.
         """
         try:
             target = self._plain(url)
             async with (
                 self.place,
                 asyncio.timeout(deadline),
-                self.session.get(
+                self.session.request(
+                    "GET" if body is None else "POST",
                     target.url,
-                    headers={**target.headers, "Accept-Encoding": "identity"},
+                    data=body,
+                    headers={**headers, **target.headers, "Accept-Encoding": "identity"},
                     timeout=self.timeout,
                     allow_redirects=False,
                 ) as response,

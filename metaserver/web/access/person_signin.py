@@ -1,4 +1,4 @@
-"""Signing in as a person, by a link in a mail.
+"""Signing in as a person: by a link in a mail, or by an OpenID Connect provider.
 
 Whoever signs in gets a cookie first: what comes back, from a mail or from a provider, signs in only
 the browser with that cookie. It also has the address to go to afterwards.
@@ -6,23 +6,27 @@ the browser with that cookie. It also has the address to go to afterwards.
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
 from aiohttp import hdrs, web
+from yarl import URL
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
 from metaserver.base.viewer import Person
-from metaserver.operations.sign_ins import SignIns
+from metaserver.config import ProviderSettings
+from metaserver.operations.openid import Answer, Provider
+from metaserver.operations.sign_ins import SignIns, provider_path
 from metaserver.web.access.auth import check_same_site
 from metaserver.web.access.headers import refusal_headers, sign_in_page
 from metaserver.web.access.posted import fields
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.signin import HOME, SignIn, own_path
-from metaserver.web.access.visitor import VISITOR, Ways
+from metaserver.web.access.visitor import VISITOR, Ways, caller_of
 
 FORM_BYTES = 16_384
 BOUND_SECONDS = 900
@@ -42,7 +46,11 @@ class PersonSignIn:
 
     def ways(self) -> Ways:
         """Return the ways in which people sign in."""
-        return Ways(mail=self.people.by_mail)
+        providers = [
+            (provider_path(number), label_of(one.settings))
+            for number, one in enumerate(self.people.providers)
+        ]
+        return Ways(mail=self.people.by_mail, providers=providers)
 
     def routes(self) -> list[web.RouteDef]:
         """Return the addresses and their handlers."""
@@ -52,6 +60,9 @@ class PersonSignIn:
             web.post("/signin/code", self.take_code),
             web.get("/signin/link/{secret}", self.look_at_link),
             web.post("/signin/link/{secret}", self.take_link),
+            web.get(r"/signin/with/{number:\d{1,3}}", self.to_provider, allow_head=False),
+            web.get(r"/signin/with/{number:\d{1,3}}/back", self.from_provider, allow_head=False),
+            web.post("/account/providers", self.add_provider),
         ]
 
     async def send_link(self, request: web.Request) -> web.Response:
@@ -103,6 +114,70 @@ class PersonSignIn:
         except RefusedError as error:
             return self._page("signin_link.html", error.refusal, path=request.path, bound=False)
         return await self.enter(request, person, "mail")
+
+    async def to_provider(self, request: web.Request) -> web.Response:
+        """Lead a browser to a provider, from a page of this site alone."""
+        after = own_path(request.query.get("next", HOME))
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            raise web.HTTPSeeOther("/signin")
+        try:
+            browser, address = await self._address(request)
+        except RefusedError as error:
+            return self._refused(after, error)
+        response = web.Response(status=303, headers={hdrs.LOCATION: address})
+        self.bind(request, response, browser, after)
+        return response
+
+    async def from_provider(self, request: web.Request) -> web.Response:
+        """Sign the person in of whom the provider speaks."""
+        provider, query = self._provider(request), request.query
+        browser, after = self.bound(request)
+        answer = Answer(
+            code=query.get("code", ""),
+            state=query.get("state", ""),
+            iss=query.get("iss"),
+            error=query.get("error", ""),
+        )
+        try:
+            person = await self.people.by_provider(provider, answer, browser)
+        except RefusedError as error:
+            return self._refused(after, error)
+        return await self.enter(request, person, provider.settings.issuer)
+
+    async def add_provider(self, request: web.Request) -> web.Response:
+        """Begin to add a provider to the account of the person who is signed in.
+
+        A page leads on: a form of this site may lead to no other site.
+        """
+        person = caller_of(request).require_person()
+        chosen = str((await fields(request, FORM_BYTES)).get("provider", ""))
+        browser, address = await self._address(request, chosen, person)
+        provider = self._provider(request, chosen)
+        response = self._page(
+            "account_provider.html", address=address, label=label_of(provider.settings)
+        )
+        self.bind(request, response, browser, "/account")
+        return response
+
+    async def _address(
+        self, request: web.Request, number: str | None = None, adds: Person | None = None
+    ) -> tuple[str, str]:
+        """Return a new secret for a browser's cookie, and the provider's address."""
+        browser, provider = secrets.token_urlsafe(32), self._provider(request, number)
+        caller = request[VISITOR].caller
+        return browser, await self.people.to_provider(caller, provider, browser, adds)
+
+    def _provider(self, request: web.Request, number: str | None = None) -> Provider:
+        text = request.match_info["number"] if number is None else number
+        known = self.people.providers
+        if not re.fullmatch(r"[0-9]{1,3}", text) or int(text) >= len(known):
+            raise web.HTTPNotFound
+        return known[int(text)]
+
+    def _refused(self, after: str, error: RefusedError) -> web.Response:
+        wrong = {"provider": in_words(error)}
+        headers = refusal_headers(error)
+        return sign_in_page(self.sign_in.templates, after, None, wrong, error.refusal, headers)
 
     async def enter(
         self,
@@ -168,3 +243,8 @@ class PersonSignIn:
         text = self.sign_in.templates.page(template, **context)
         headers = {hdrs.CACHE_CONTROL: "no-store"}
         return web.Response(text=text, status=status, content_type="text/html", headers=headers)
+
+
+def label_of(provider: ProviderSettings) -> str:
+    """Return the words of a provider's button."""
+    return provider.label or f"Sign in by {URL(provider.issuer).host}"

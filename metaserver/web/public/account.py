@@ -13,7 +13,7 @@ from metaserver.operations import people
 from metaserver.operations.people import Account, Capacity, OneInvitation
 from metaserver.operations.table import Nothing
 from metaserver.web.access.auth import check_same_site
-from metaserver.web.access.person_signin import PersonSignIn
+from metaserver.web.access.person_signin import PersonSignIn, label_of
 from metaserver.web.access.signin import HOME
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.console import ConsoleContext, posted
@@ -71,7 +71,14 @@ class AccountPages:
         if form is not None:
             forms[form.name] = form
         status = 200 if form is None else form.status
-        return self.console.answer("account.html", status=status, account=account, **forms)
+        providers = [
+            (number, label_of(one.settings))
+            for number, one in enumerate(self.entrance.people.providers)
+            if one.settings.issuer not in account.issuers
+        ]
+        return self.console.answer(
+            "account.html", status=status, account=account, providers=providers, **forms
+        )
 
     async def export(self, request: web.Request) -> web.Response:
         """Answer with all that is kept of the person, as a file."""

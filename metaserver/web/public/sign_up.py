@@ -135,6 +135,11 @@ class SignUpPages:
         result = await tried(self.console.submit(request, sign_up_links.confirm, values))
         if isinstance(result, RefusedError):
             return await self._look(request, link, form.form(submitted, result), result.refusal)
+        person = caller_of(request).person
+        if result.state is SignUpState.APPROVED and person is not None:
+            return await self.entrance.enter(
+                request, person, "sign-up", team=result.team, after="/team"
+            )
         if result.state is SignUpState.APPROVED:
             return await self._enter(request, link, result.secret)
         return self._answer("sign_up_waits.html", link=link, team=result.team)
