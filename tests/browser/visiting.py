@@ -26,7 +26,7 @@ def signed_in(
     """Open a page that asks for a token first; return it as it is then."""
     page = visits.open(f"{hub.url}/signin?next={path}", **options)
     page.get_by_label("Token").fill(token or hub.token)
-    page.locator("main button").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url(f"**{path}")
     return page
 

@@ -48,6 +48,17 @@ async def register(blue: Visitor, url: str, name: str = "blue-1", **fields: str)
     assert (page.status, page.path) == (200, f"/team/servers/{name}"), page.said
 
 
+async def test_registering_tests_the_address_at_once(running: Running, blue: Visitor) -> None:
+    form = (await blue.get("/team/register")).text.partition("<details")[0]
+    shown = [name for name in ("server", "url", "protocol", "auth") if f'name="{name}"' in form]
+    assert shown == ["server", "url"]
+    page = await blue.post("/team/register?then=test", server="blue-1", url=NOBODY)
+    assert (page.status, page.path) == (200, "/team/servers/blue-1/test")
+    await running.until(lambda: running.service.servers.conformance.under_way("blue-1") is None)
+    status = await running.do("servers.test-status", running.team("blue"), server="blue-1")
+    assert status.tested.state == "failed"
+
+
 async def run_test(running: Running, blue: Visitor, name: str = "blue-1") -> None:
     page = await blue.post(f"/team/servers/{name}/test")
     assert (page.status, page.path) == (200, f"/team/servers/{name}/test?phase=test")

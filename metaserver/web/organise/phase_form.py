@@ -232,9 +232,9 @@ class FormStep(NamedTuple):
 STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     (
         "What",
-        "What it is called, its articles and its tasks.",
-        ("title", "phase", "kind", "tasks", "corpus", CORPUS_FILE, *GOLD_FILES),
-        ("release", *ANSWERS),
+        "What it is called, its tasks and its articles. Gold can come later (Advanced: now).",
+        ("title", "phase", "kind", "tasks", "corpus", CORPUS_FILE),
+        (*GOLD_FILES, "release", *ANSWERS),
     ),
     ("When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
     (

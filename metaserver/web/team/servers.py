@@ -15,9 +15,10 @@ from metaserver.base.errors import RefusedError
 from metaserver.base.records import ServerSettings
 from metaserver.base.states import OPEN_STATES
 from metaserver.exchange.protocols.installed import installed_protocols
-from metaserver.operations import attempts, callbacks, lanes, servers
+from metaserver.operations import attempts, callbacks, conformance, lanes, servers
 from metaserver.operations.attempts import AttemptQuery
 from metaserver.operations.callbacks import CallbackKey
+from metaserver.operations.conformance import ServerTest
 from metaserver.operations.lanes import InLane, QueueDetail
 from metaserver.operations.servers import ServerDetail
 from metaserver.tasks.plugin import answered_tasks
@@ -83,7 +84,7 @@ class TeamServerPages:
         """Return their routes."""
         return [
             *self._form(
-                "/team/register", servers.register, REGISTERED, self._register, _path
+                "/team/register", servers.register, REGISTERED, self._register, self._registered
             ).routes(),
             web.get("/team/servers/{server}", self.server),
             *self._form(
@@ -123,6 +124,20 @@ class TeamServerPages:
         if scope is None:
             raise web.HTTPSeeOther("/team")
         return self.console.answer("team_register.html", status=form.status, scope=scope, form=form)
+
+    async def _registered(self, request: web.Request, server: ServerDetail) -> str:
+        """Lead to a new server's page, or (`?then=test`) begin its test and lead to that."""
+        path = await _path(request, server)
+        if request.query.get("then") != "test":
+            return path
+        query = ServerTest(server=server.server)
+        phase = (await self.console.ask(request, conformance.get_status, query)).phase or None
+        query = ServerTest(server=server.server, phase=phase)
+        try:
+            await self.console.ask(request, conformance.test, query)
+        except RefusedError:
+            return path  # its page says why, when the test is begun there
+        return f"{path}/test"
 
     async def _known(self, request: web.Request) -> Mapping[str, Any]:
         card = await one_card(self.console, request, request.match_info["server"])
