@@ -1,6 +1,6 @@
 """The course of attempts over all of a phase's time, in a few intervals whose length grows with it.
 
-Intervals are of 60 s, 120 s, 240 s and so on, aligned to the clock: the shortest of which few
+Intervals are of 1 s, 2 s, 4 s and so on, aligned to the clock: the shortest of which 64
 suffice. So the course of two parts is the whole's course, in whatever order it was counted.
 """
 
@@ -18,9 +18,9 @@ from metaserver.base.states import ANSWERED, Outcome
 from metaserver.boards.tally import NO_RESPONSE
 from metaserver.boards.trends import Moment
 
-MOST = 48
+MOST = 64
 """Intervals, at most."""
-SHORTEST = 60
+SHORTEST = 1
 """The minimum seconds per interval."""
 ANSWERS, PARTIAL, ERRORS = range(3)
 """An interval's count columns; its time columns follow."""

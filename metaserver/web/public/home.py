@@ -38,6 +38,7 @@ class Home:
                     summary for summary in self.sites.summaries() if may_know(summary, viewer)
                 ],
                 organiser=caller.organiser,
+                now=self.hub.clock(),
             )
         )
 

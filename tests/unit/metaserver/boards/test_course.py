@@ -31,7 +31,7 @@ def course_of(attempts: Iterable[Attempt]) -> AttemptCourse:
     return course
 
 
-@pytest.mark.parametrize("length", [10.0, 3_000.0, DAY, 40 * DAY])
+@pytest.mark.parametrize("length", [10.0, 90.0, 3_000.0, DAY, 40 * DAY])
 def test_few_intervals_cover_any_length_in_any_order(length: float) -> None:
     attempts = drawn(500, length)
     course = course_of(attempts).read()
