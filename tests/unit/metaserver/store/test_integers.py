@@ -14,6 +14,7 @@ MANY = 2**33
 BOUNDED = {
     "what people register, or ask for one by one": {
         "corpora.id", "challenges.id", "announcements.id", "phases.id", "teams.id", "sign_ups.id",
+        "persons.id", "person_links.id",
         "tokens.id", "channels.id", "servers.id", "trials.id", "offline_runs.id", "uploads.id",
         "consensus_models.id", "curation_sets.id", "corpus_versions.version", "gold.version",
         "frozen_boards.gold_version", "servers.concurrency", "lanes.allowance",
@@ -32,7 +33,7 @@ BOUNDED = {
     "attempts of one article, or to send one mail": {
         "attempts.number", "raw_answers.number", "answers.number", "request_answers.number",
         "communications.number", "sign_ups.failures", "one_time_links.tries", "channels.failures",
-        "notices.failures",
+        "notices.failures", "person_links.tries", "person_links.failures",
     },
     "counts within one answer, one text or one curation": {
         "attempts.problem_count", "answers.hits_kept", "answers.hits_dropped",
