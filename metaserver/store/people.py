@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -159,7 +160,18 @@ async def delete(connection: AsyncConnection, person: Person, now: float) -> Non
         ):
             theirs = sa.func.lower(table.c.email) == address
             await connection.execute(sa.update(table).where(theirs).values(values))
+        await _forget_in_audit(connection, address)
     await connection.execute(sa.delete(persons).where(persons.c.id == person.id))
+
+
+async def _forget_in_audit(connection: AsyncConnection, address: str) -> None:
+    """Take an address out of the entries of changes of teams' contacts."""
+    query = sa.select(audit.c.id, audit.c.detail).where(audit.c.action == "teams.update")
+    for row in (await connection.execute(query)).all():
+        detail = msgspec.json.decode(row.detail or b"{}")
+        if str(detail.get("email", "")).lower() == address:
+            values = {"detail": msgspec.json.encode(detail | {"email": ""})}
+            await connection.execute(sa.update(audit).where(audit.c.id == row.id).values(values))
 
 
 async def _one(connection: AsyncConnection, query: sa.Select[Any]) -> Person | None:

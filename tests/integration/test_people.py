@@ -383,6 +383,7 @@ async def test_deleted_person_leaves_no_name(lobby: Lobby) -> None:
     entries = [str(entry) for entry in await lobby.running.do("audit.list")]
     assert any("teams.update" in entry and "person 1'" in entry for entry in entries)
     assert "Ada Example" not in "".join(entries)
+    assert ADA not in "".join(entries)
 
 
 async def test_program_is_no_person(lobby: Lobby) -> None:
