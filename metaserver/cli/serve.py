@@ -39,7 +39,7 @@ from metaserver.store.opening import wait_for
 from metaserver.store.place import PostgresUrl
 from metaserver.store.store import open_store
 from metaserver.web.public.open_pages import health_app
-from metaserver.web.server import serve_app
+from metaserver.web.server import require_free, serve_app
 from metaserver.web.service import make_service_app
 
 # -- a process that works lanes alone: `metaserver serve --role worker` ----------------------------
@@ -148,6 +148,8 @@ async def _serve(settings: Settings, role: ProcessRole, health: tuple[str, int] 
     logs.configure(form=settings.logs.format, level=settings.logs.level)
     if shortage := allowed.shortage():
         log.warning("%s", shortage)
+    if role is not ProcessRole.WORKER:
+        await require_free(settings.web)
     await wait_for(settings.place())
     with tracing.exporting(version("biocreative-metaserver")):
         if role is ProcessRole.WORKER:

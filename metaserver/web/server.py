@@ -61,10 +61,24 @@ async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
                 listening.listen(WAITING)
         return listener
     except OSError as error:
-        raise InputError(
-            f"{host}:{port}",
-            f"the pages cannot be served there: {error.strerror}; give another port",
-        ) from error
+        raise _taken(host, port, error) from error
+
+
+async def require_free(settings: WebSettings) -> None:
+    """Check that pages can be served; `InputError` if not, before anything is changed."""
+    host, port = settings.host, settings.port
+    try:
+        bound = await asyncio.get_running_loop().create_server(
+            _Refusing, host, port, start_serving=False
+        )
+    except OSError as error:
+        raise _taken(host, port, error) from error
+    bound.close()
+
+
+def _taken(host: str, port: int, error: OSError) -> InputError:
+    message = f"the pages cannot be served there: {error.strerror}; give another port"
+    return InputError(f"{host}:{port}", message)
 
 
 class _Refusing(asyncio.Protocol):

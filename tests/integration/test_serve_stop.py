@@ -188,5 +188,6 @@ async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
     [line] = ended.stderr.splitlines()
     assert line.startswith(f"metaserver: 127.0.0.1:{port}: ")
     assert "give another port" in line
+    assert not (tmp_path / "hub" / "metaserver.sqlite").exists()  # nothing was begun
     async with hub_at(await write_config(tmp_path)):  # the same store, unharmed
         pass

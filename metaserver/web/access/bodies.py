@@ -141,12 +141,22 @@ async def pieces(request: web.Request, limit: int, *, bytes_read: int = 0) -> As
     """Give a body's bytes as they come, once `read` of them were read; 413 beyond `most`."""
     check_plain(request)
     if (request.content_length or 0) > limit:
-        raise web.HTTPRequestEntityTooLarge(limit)
+        raise too_large(limit)
     while data := await request.content.readany():
         bytes_read += len(data)
         if bytes_read > limit:
-            raise web.HTTPRequestEntityTooLarge(limit)
+            raise too_large(limit)
         yield data
+
+
+def too_large(limit: int) -> web.HTTPRequestEntityTooLarge:
+    """Return the refusal of a body that is larger than may be sent there, in bytes."""
+    setting = (
+        ", and no setting allows more" if limit <= BODY_BYTES else ", as web.upload_bytes says"
+    )
+    return web.HTTPRequestEntityTooLarge(
+        limit, text=f"The body is larger than {limit:,} bytes{setting}."
+    )
 
 
 def check_plain(request: web.Request) -> None:

@@ -38,7 +38,6 @@ REASONS = {
     400: "The address asks for something that this page cannot show.",
     404: "There is no such page.",
     405: "This page can only be read.",
-    413: "This is more than may be sent here.",
     500: "The hub failed to make this page. The reason is in its log.",
 }
 

@@ -196,7 +196,6 @@ async def api_errors(request: web.Request, handler: Handler) -> web.StreamRespon
 REASONS = {
     404: "there is nothing at this address",
     405: "this address does not take that method",
-    413: "the body is larger than may be sent here",
 }
 
 

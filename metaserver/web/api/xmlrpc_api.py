@@ -28,7 +28,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline
 from metaserver.operations.table import Operation, perform
 from metaserver.web.access.aside import LARGE, aside
-from metaserver.web.access.bodies import BODY_BYTES, received, upload
+from metaserver.web.access.bodies import BODY_BYTES, received, too_large, upload
 from metaserver.web.access.downloads import in_turn
 from metaserver.web.access.headers import refusal_headers
 from metaserver.web.access.visitor import caller_of
@@ -118,7 +118,7 @@ class Rpc:
         body = await received(request)
         call = await aside(request, len(body) > LARGE, decode_call, body, LIMITS)
         if len(body) > BODY_BYTES and not self._takes_file(call):
-            raise web.HTTPRequestEntityTooLarge(BODY_BYTES)
+            raise too_large(BODY_BYTES)
 
         method = self._methods.get(call.method)
         files = call.method == MULTICALL if method is None else method[1].gives_file
@@ -260,8 +260,6 @@ def _fault_of(error: Exception) -> tuple[int, str]:
             return _code_of(error), _clean(str(error))
         case UnavailableError():
             return int(Code.INTERNAL), "the hub's store takes no change now: try again later"
-        case web.HTTPRequestEntityTooLarge():
-            return error.status, "the call is larger than may be sent here"
         case web.HTTPException():
             return error.status, _clean(error.text or error.reason)
     log.error("a call failed", exc_info=error)
