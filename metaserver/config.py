@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import yaml
@@ -16,7 +16,6 @@ from msgspec import Meta
 
 from metaserver.base.errors import InputError
 from metaserver.base.plans import (
-    AnswerRules,
     Count,
     InferredConfidence,
     LimitSettings,
@@ -24,15 +23,11 @@ from metaserver.base.plans import (
     LogLevel,
     MentionType,
     Normalisation,
-    PhaseLimits,
     PhasePlan,
-    Ranking,
     Seconds,
-    Share,
-    TeamNames,
-    UsageRules,
+    WrittenPlan,
 )
-from metaserver.base.states import Backoff, Visibility
+from metaserver.base.states import Backoff
 from metaserver.exchange.http.client import HttpLimits
 from metaserver.exchange.http.credentials import KEY_FILE
 from metaserver.exchange.http.guard import AddressGuard, read_network
@@ -207,7 +202,7 @@ class CurationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     psi_mi: str = ""  # an OBO file of PSI-MI; empty: the vocabulary of this version
 
 
-class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PhaseSettings(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A phase to create, or to update when its settings change (docs/organisers.md).
 
     `articles` are files and folders, stored as a corpus with the phase's name; or `corpus` names
@@ -217,22 +212,10 @@ class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     phase: str
     release: str = ""
-    articles: list[str] = []
+    articles: tuple[str, ...] = ()
     corpus: str = ""
-    gold: dict[str, str] = {}
+    gold: dict[str, str] = msgspec.field(default_factory=dict)
     title: str = ""
-    kind: Literal["training", "test"] = "test"
-    opens: str | None = None
-    freezes: str | None = None
-    closes: str | None = None
-    tasks: list[str] = []
-    limits: PhaseLimits = PhaseLimits()
-    visibility: Visibility = Visibility.HIDDEN
-    ranking: Ranking = Ranking()
-    team_names: TeamNames = TeamNames.SHOWN
-    public_share: Share = 1.0
-    usage: UsageRules = UsageRules()
-    answers: AnswerRules = AnswerRules()
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

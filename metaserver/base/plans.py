@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -129,12 +129,56 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     state: PhaseState
 
 
-class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+Tasks = Annotated[tuple[str, ...], Meta(description="Its tasks; none: all that servers answer")]
+PlannedLimits = Annotated[PhaseLimits, Meta(description="Its own limits")]
+PlannedVisibility = Annotated[
+    Visibility, Meta(description="Who sees the scores besides organisers")
+]
+PlannedRanking = Annotated[Ranking, Meta(description="The rule by which runs get their places")]
+PlannedNames = Annotated[
+    TeamNames, Meta(description="Names of teams: shown, or hidden until the freeze")
+]
+PublicShare = Annotated[
+    Share, Meta(description="The share of the gold's articles that scores of an open phase use")
+]
+PlannedUsage = Annotated[UsageRules, Meta(description="Tokens and costs that teams declare")]
+PlannedAnswers = Annotated[
+    AnswerRules, Meta(description="How it reads answers; null: by the hub's own settings")
+]
+Kind = Annotated[Literal["training", "test"], Meta(description="Its kind while it is open")]
+Date = Annotated[
+    str,
+    Meta(max_length=64, description="2026-12-01T09:00 in the challenge's zone, or with an offset"),
+]
+
+
+class PhaseRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rules of a phase: its plan without the title, the kind and the dates."""
+
+    tasks: Tasks = ()
+    limits: PlannedLimits = PhaseLimits()
+    visibility: PlannedVisibility = Visibility.HIDDEN
+    ranking: PlannedRanking = Ranking()
+    team_names: PlannedNames = TeamNames.SHOWN
+    public_share: PublicShare = 1.0
+    usage: PlannedUsage = UsageRules()
+    answers: PlannedAnswers = AnswerRules()
+
+
+class WrittenPlan(PhaseRules, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A plan as organisers write it; dates without an offset are in the challenge's time zone."""
+
+    kind: Kind = "test"
+    opens: Date | None = None
+    freezes: Date | None = None
+    closes: Date | None = None
+
+
+class PhasePlan(PhaseRules, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A phase as its organiser planned it.
 
     `kind` is its state while open: training or test. Moments carry their time zone; None: changed
-    manually only. `tasks` are the tasks that servers are asked for. `public_share` is the share of
-    the gold's articles that scores use while a test phase is open.
+    manually only.
     """
 
     title: str = ""
@@ -142,14 +186,6 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     opens: Moment | None = None
     freezes: Moment | None = None
     closes: Moment | None = None
-    tasks: tuple[str, ...] = ()
-    limits: PhaseLimits = PhaseLimits()
-    visibility: Visibility = Visibility.HIDDEN
-    ranking: Ranking = Ranking()
-    team_names: TeamNames = TeamNames.SHOWN
-    public_share: Share = 1.0
-    usage: UsageRules = UsageRules()
-    answers: AnswerRules = AnswerRules()
 
     def __post_init__(self) -> None:
         for name in DATES:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from metaserver.base.errors import InputError, RefusedError
+from metaserver.base.plans import DATES
 from metaserver.base.states import JobState, Role
 from metaserver.cli.catalogue import OPERATIONS
 from metaserver.config import ChallengeSettings, PhaseSettings
@@ -51,23 +52,9 @@ async def _apply_phase(
     if not await _is_new(hub, subject, digest):
         return
     corpus = await _corpus(hub, phase, where)
-    plan = {
-        "corpus": corpus,
-        "release": phase.release,
-        "title": phase.title,
-        "kind": phase.kind,
-        "opens": phase.opens or "",
-        "freezes": phase.freezes or "",
-        "closes": phase.closes or "",
-        "tasks": phase.tasks,
-        "limits": msgspec.to_builtins(phase.limits),
-        "visibility": phase.visibility,
-        "ranking": msgspec.to_builtins(phase.ranking),
-        "team_names": phase.team_names,
-        "public_share": phase.public_share,
-        "usage": msgspec.to_builtins(phase.usage),
-        "answers": msgspec.to_builtins(phase.answers),
-    }
+    plan = msgspec.to_builtins(phase) | {"corpus": corpus}
+    plan |= {name: plan[name] or "" for name in DATES}
+    del plan["phase"], plan["articles"], plan["gold"]
     async with hub.store.reading() as connection:
         stored = await phases.in_challenge(connection, challenge.challenge, phase.phase)
     if stored is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -15,13 +15,24 @@ from metaserver.base.plans import (
     DATES,
     AnswerRules,
     Change,
+    Date,
+    Kind,
     Moments,
     PhaseLimits,
     PhasePlan,
+    PhaseRules,
+    PlannedAnswers,
+    PlannedLimits,
+    PlannedNames,
+    PlannedRanking,
+    PlannedUsage,
+    PlannedVisibility,
+    PublicShare,
     Ranking,
-    Share,
+    Tasks,
     TeamNames,
     UsageRules,
+    WrittenPlan,
 )
 from metaserver.base.records import PhaseName
 from metaserver.base.states import PhaseState, Role, Visibility
@@ -43,25 +54,6 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
 
-Date = Annotated[
-    str,
-    Meta(max_length=64, description="2026-12-01T09:00 in the challenge's zone, or with an offset"),
-]
-Kind = Annotated[Literal["training", "test"], Meta(description="Its kind while it is open")]
-TasksField = Annotated[
-    tuple[str, ...], Meta(description="Its tasks; none: all that servers answer")
-]
-Seen = Annotated[Visibility, Meta(description="Who sees the scores besides organisers")]
-RankingField = Annotated[Ranking, Meta(description="The rule by which runs get their places")]
-Names = Annotated[TeamNames, Meta(description="Names of teams: shown, or hidden until the freeze")]
-ShareField = Annotated[
-    Share, Meta(description="The share of the gold's articles that scores of an open phase use")
-]
-Usage = Annotated[UsageRules, Meta(description="Tokens and costs that teams declare")]
-Answers = Annotated[
-    AnswerRules, Meta(description="How it reads answers; null: by the hub's own settings")
-]
-Limits = Annotated[PhaseLimits, Meta(description="Its own limits")]
 Corpus = Annotated[
     str,
     Meta(
@@ -78,16 +70,13 @@ ReleaseField = Annotated[
 ]
 
 MOST_OUTSIDE = 100
-PLANNED = (
-    *("title", "tasks", "limits", "visibility", "ranking", "team_names", "public_share"),
-    *("usage", "answers"),
-)
-"""The values in a change that go into the plan as they are."""
+PLANNED = ("title", *PhaseRules.__struct_fields__)
+"""The values in a request that go into the plan as they are."""
 FIXED = ("public_share", "answers")
 """Those that cannot be changed once there is a run, besides corpus, release and tasks."""
 
 
-class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewPhase(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new phase's plan."""
 
     challenge: Annotated[str, Meta(description="The challenge it belongs to")]
@@ -95,18 +84,6 @@ class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     corpus: Corpus = ""
     release: ReleaseField = ""
     title: Title = ""
-    kind: Kind = "test"
-    opens: Date | None = None
-    freezes: Date | None = None
-    closes: Date | None = None
-    tasks: TasksField = ()
-    limits: Limits = PhaseLimits()
-    visibility: Seen = Visibility.HIDDEN
-    ranking: RankingField = Ranking()
-    team_names: Names = TeamNames.SHOWN
-    public_share: ShareField = 1.0
-    usage: Usage = UsageRules()
-    answers: Answers = AnswerRules()
 
 
 class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,14 +100,14 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     opens: Date | None = None
     freezes: Date | None = None
     closes: Date | None = None
-    tasks: TasksField | None = None
-    limits: Limits | None = None
-    visibility: Seen | None = None
-    ranking: RankingField | None = None
-    team_names: Names | None = None
-    public_share: ShareField | None = None
-    usage: Usage | None = None
-    answers: Answers | None = None
+    tasks: Tasks | None = None
+    limits: PlannedLimits | None = None
+    visibility: PlannedVisibility | None = None
+    ranking: PlannedRanking | None = None
+    team_names: PlannedNames | None = None
+    public_share: PublicShare | None = None
+    usage: PlannedUsage | None = None
+    answers: PlannedAnswers | None = None
 
 
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,32 +191,23 @@ class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
 def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
     """Return a phase's public fields."""
     phase, now = running.phase, hub.clock()
+    plan = msgspec.structs.asdict(phase.plan)
+    plan |= {name: _in_zone(phase, plan[name]) for name in DATES}
+    plan |= {"tasks": tuple(task.name for task in running.tasks), "answers": _answers_of(running)}
     return PhaseDetail(
+        **plan,
         phase=phase.name,
         own_name=phase.own_name,
         challenge=phase.challenge,
-        title=phase.plan.title,
         timezone=shown_name(phase.timezone),
         state=phase.state(now),
         coming=tuple(
             msgspec.structs.replace(change, at=to_zone(change.at, phase.timezone))
             for change in phase.coming(now)
         ),
-        kind=phase.plan.kind,
-        opens=_in_zone(phase, phase.plan.opens),
-        freezes=_in_zone(phase, phase.plan.freezes),
-        closes=_in_zone(phase, phase.plan.closes),
         moments=phase.moments,
-        tasks=tuple(task.name for task in running.tasks),
-        limits=phase.plan.limits,
         timeout=running.settings.limits.timeout,
         answer_bytes=running.settings.limits.answer_bytes,
-        visibility=phase.plan.visibility,
-        ranking=phase.plan.ranking,
-        team_names=phase.plan.team_names,
-        public_share=phase.plan.public_share,
-        usage=phase.plan.usage,
-        answers=_answers_of(running),
         release=phase.release,
         articles=len(running.corpus),
         gold={task: version.version for task, version in running.gold.items()},
@@ -303,23 +271,9 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
 
 def planned(request: NewPhase, zone: str) -> PhasePlan:
     """Return the plan of a new phase, whose dates are in a zone; `RefusedError` if it is none."""
-    return checked(
-        PhasePlan(
-            title=request.title,
-            kind=PhaseState(request.kind),
-            opens=moment_in(request.opens, zone, "opens"),
-            freezes=moment_in(request.freezes, zone, "freezes"),
-            closes=moment_in(request.closes, zone, "closes"),
-            tasks=request.tasks,
-            limits=request.limits,
-            visibility=request.visibility,
-            ranking=request.ranking,
-            team_names=request.team_names,
-            public_share=request.public_share,
-            usage=request.usage,
-            answers=request.answers,
-        )
-    )
+    values: dict[str, Any] = {name: getattr(request, name) for name in PLANNED}
+    values |= {name: moment_in(getattr(request, name), zone, name) for name in DATES}
+    return checked(PhasePlan(kind=PhaseState(request.kind), **values))
 
 
 @operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER)

@@ -92,7 +92,10 @@ def _items(of: type) -> Iterator[str]:
     for path, kind in kinds:
         yield f"## {path}\n"
         yield f"{_sentence((kind.cls.__doc__ or '').splitlines()[0])}\n"
-        yield "\n".join(_table(kind.fields, "", helps)) + "\n"
+        own_first = sorted(
+            kind.fields, key=lambda field: field.name not in kind.cls.__annotations__
+        )
+        yield "\n".join(_table(own_first, "", helps)) + "\n"
 
 
 def _struct(kind: inspect.Type) -> inspect.StructType | None:
@@ -121,6 +124,8 @@ def _default(field: inspect.Field) -> str:
 def _type(kind: Any) -> str:
     """Return a type in words, with its range."""
     match kind:
+        case inspect.Metadata():
+            return _type(kind.type)
         case inspect.IntType() | inspect.FloatType():
             word = "integer" if isinstance(kind, inspect.IntType) else "number"
             bounds = [
