@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.findings import Alert, ChannelKind
 from metaserver.base.records import TeamName
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import alerts, channels, notices, teams
 
 TRIES = 5
@@ -157,17 +157,7 @@ async def waiting_notices(connection: AsyncConnection) -> Sequence[Notice]:
         .where(notices.c.sent_at.is_(None), notices.c.failures < TRIES)
         .order_by(notices.c.id)
     )
-    return [
-        Notice(
-            id=row.id,
-            team=TeamName(row.team),
-            at=row.at,
-            subject=row.subject,
-            event=row.event,
-            message=row.message,
-        )
-        for row in await connection.execute(query)
-    ]
+    return [read_row(row, Notice) for row in await connection.execute(query)]
 
 
 async def notices_sent(connection: AsyncConnection, ids: Sequence[int], at: float) -> None:

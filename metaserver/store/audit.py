@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.viewer import AuditEntry
+from metaserver.store.database import read_row
 from metaserver.store.tables import audit
 
 
@@ -61,14 +62,6 @@ async def entries(
     if action is not None:
         query = query.where(audit.c.action == action)
     return [
-        AuditEntry(
-            id=row.id,
-            at=row.at,
-            actor=row.actor,
-            action=row.action,
-            subject=row.subject,
-            detail=msgspec.json.decode(row.detail) if row.detail else {},
-            request_id=row.request_id,
-        )
+        read_row(row, AuditEntry, detail=msgspec.json.decode(row.detail) if row.detail else {})
         for row in await connection.execute(query)
     ]

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.compression import pack
 from metaserver.base.plans import Ranking
 from metaserver.base.records import PhaseName, TaskName
+from metaserver.store.database import read_row
 from metaserver.store.tables import frozen_boards, lanes, offline_runs, phases
 
 ID_BYTES = 8
@@ -106,21 +107,21 @@ async def newest(
     )
     query = query.order_by(frozen_boards.c.created_at.desc())
     row = (await connection.execute(query.limit(1))).first()
-    return None if row is None else _kept(row)
+    return None if row is None else read_row(row, StoredBoard)
 
 
 async def get(connection: AsyncConnection, key: str) -> tuple[StoredBoard, bytes] | None:
     """Return a board and its document, compressed; None if there is no such id."""
     query = _boards(frozen_boards.c.document).where(frozen_boards.c.id == key)
     row = (await connection.execute(query)).first()
-    return None if row is None else (_kept(row), row.document)
+    return None if row is None else (read_row(row, StoredBoard), row.document)
 
 
 async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[StoredBoard]:
     """Return a phase's frozen boards, the newest first."""
     query = _boards().where(frozen_boards.c.phase_id == phase_id)
     query = query.order_by(frozen_boards.c.created_at.desc(), frozen_boards.c.task)
-    return [_kept(row) for row in await connection.execute(query)]
+    return [read_row(row, StoredBoard) for row in await connection.execute(query)]
 
 
 async def superseding(connection: AsyncConnection, phase_id: int, board: StoredBoard) -> str:
@@ -141,16 +142,4 @@ def _boards(*more: sa.ColumnElement[Any]) -> sa.Select[Any]:
     columns = [frozen_boards.c[name] for name in names]
     return sa.select(*columns, phases.c.name.label("phase"), *more).join(
         phases, phases.c.id == frozen_boards.c.phase_id
-    )
-
-
-def _kept(row: sa.Row[Any]) -> StoredBoard:
-    return StoredBoard(
-        id=row.id,
-        phase=PhaseName(row.phase),
-        task=TaskName(row.task),
-        gold_version=row.gold_version,
-        reason=row.reason,
-        created_at=row.created_at,
-        basis=row.basis,
     )

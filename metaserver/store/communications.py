@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.communications import CallingServer, Communication, Exchanged
 from metaserver.base.records import ArticleId, ServerName
+from metaserver.store.database import read_row
 from metaserver.store.tables import communications, servers, teams
 from metaserver.store.tokens import digest
 
@@ -199,15 +200,5 @@ async def forget(
 
 
 def _communication(row: sa.Row[Any]) -> Communication:
-    return Communication(
-        id=row.id,
-        server_id=row.server_id,
-        about=Exchanged(article=ArticleId(row.article), number=row.number, scope=row.scope),
-        opened_at=row.opened_at,
-        expires_at=row.expires_at,
-        acknowledged_at=row.acknowledged_at,
-        answered_at=row.answered_at,
-        closed_at=row.closed_at,
-        format=row.format or "",
-        packed=row.body,
-    )
+    about = Exchanged(article=ArticleId(row.article), number=row.number, scope=row.scope)
+    return read_row(row, Communication, about=about, format=row.format or "", packed=row.body)

@@ -6,13 +6,26 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.base.errors import UnavailableError
 from metaserver.store.place import StorePlace
+
+T = TypeVar("T")
+
+
+def read_row(row: sa.Row[Any], kind: type[T], **values: Any) -> T:
+    """Return a row as a dataclass or struct: its columns by name, or the `values` in their place.
+
+    Example: `read_row(row, Team, notices=NoticePlan())`.
+    """
+    columns = {str(name): value for name, value in row._asdict().items()}  # a key may be quoted
+    return msgspec.convert(columns | values, kind)
+
 
 # -- errors of a database: those that pass, and those of what was to be stored ---------------------
 # By SQLSTATE where PostgreSQL says one: the classes of a driver's errors differ by where a

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.phases import DataPackage
+from metaserver.store.database import read_row
 from metaserver.store.tables import data_packages, kept_files, kept_parts
 
 
@@ -55,9 +56,7 @@ async def find(connection: AsyncConnection, name: str) -> KeptFile | None:
     """Return the complete file with a name, or None."""
     query = sa.select(kept_files).where(kept_files.c.name == name, kept_files.c.whole)
     row = (await connection.execute(query)).first()
-    if row is None:
-        return None
-    return KeptFile(id=row.id, name=row.name, size=row.size, made_at=row.made_at)
+    return None if row is None else read_row(row, KeptFile)
 
 
 async def read_part(connection: AsyncConnection, key: str, part: int) -> bytes | None:

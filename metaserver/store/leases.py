@@ -19,6 +19,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from metaserver.base.lanes import LaneKey, LaneOrder, LaneReport, LaneRest, Ticket
 from metaserver.base.states import Control, ProcessRole
+from metaserver.store.database import read_row
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import lanes, leader, servers, workers
 
@@ -201,19 +202,7 @@ async def processes(connection: AsyncConnection) -> Sequence[Process]:
     times = ((now - workers.c.seen).label("idle"), (now - workers.c.started_at).label("up"))
     query = sa.select(workers, *times)
     return [
-        Process(
-            id=row.id,
-            host=row.host,
-            role=row.role,
-            version=row.version,
-            capacity=row.capacity,
-            lanes=row.lanes,
-            blocked=row.blocked,
-            lacks=row.lacks,
-            key=row.key,
-            up=max(0.0, row.up),
-            idle=max(0.0, row.idle),
-        )
+        read_row(row, Process, up=max(0.0, row.up), idle=max(0.0, row.idle))
         for row in await connection.execute(query.order_by(workers.c.started_at, workers.c.id))
     ]
 

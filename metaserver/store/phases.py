@@ -24,9 +24,8 @@ from metaserver.base.phases import (
 )
 from metaserver.base.plans import Moments, PhasePlan
 from metaserver.base.records import PhaseName, TaskName
-from metaserver.base.states import PhaseState
 from metaserver.store import tables
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import (
     announcements,
@@ -78,15 +77,8 @@ async def change_challenge(connection: AsyncConnection, name: str, **values: Any
 
 
 def _challenge(row: sa.Row[Any]) -> Challenge:
-    return Challenge(
-        id=row.id,
-        name=row.name,
-        title=row.title,
-        timezone=row.timezone,
-        announced_at=row.announced_at,
-        page=msgspec.json.decode(row.page, type=ChallengePage) if row.page else ChallengePage(),
-        code=row.code or "",
-    )
+    page = msgspec.json.decode(row.page, type=ChallengePage) if row.page else ChallengePage()
+    return read_row(row, Challenge, page=page, code=row.code or "")
 
 
 async def add(
@@ -167,18 +159,11 @@ def _phases() -> sa.Select[Any]:
 
 
 def _phase(row: sa.Row[Any]) -> Phase:
-    return Phase(
-        id=row.id,
-        name=PhaseName(row.name),
-        own_name=row.own_name,
-        challenge=row.challenge,
-        timezone=row.timezone,
+    return read_row(
+        row,
+        Phase,
         plan=msgspec.json.decode(row.plan, type=PhasePlan),
-        reached=None if row.standing is None else PhaseState(row.standing),
-        corpus_id=row.corpus_id,
-        release=row.release,
-        created_at=row.created_at,
-        announced_at=row.announced_at,
+        reached=row.standing,
         moments=msgspec.json.decode(row.moments, type=Moments) if row.moments else Moments(),
     )
 
@@ -366,7 +351,4 @@ async def newest_announcements(
         .order_by(announcements.c.id.desc())
         .limit(limit)
     )
-    return [
-        Announcement(id=row.id, at=row.at, title=row.title, text=row.text)
-        for row in await connection.execute(query)
-    ]
+    return [read_row(row, Announcement) for row in await connection.execute(query)]

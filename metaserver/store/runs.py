@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.boards import MethodDescription
 from metaserver.base.compression import pack, pack_json, unpack, unpack_json
 from metaserver.base.records import ArticleId, Problem, ServerName, TaskName, TeamName, count_stated
+from metaserver.store.database import read_row
 from metaserver.store.tables import methods, offline_runs, servers, teams
 from metaserver.store.teams import Team
 
@@ -161,17 +162,12 @@ def _named(phase_id: int, name: ServerName) -> Sequence[sa.ColumnElement[bool]]:
 def _run(row: sa.Row[Any]) -> OfflineRun:
     problems = msgspec.json.decode(row.problems) if row.problems else []
     payloads = unpack_json(row.payloads)
-    return OfflineRun(
-        id=row.id,
-        phase_id=row.phase_id,
-        team=TeamName(row.team),
-        task=TaskName(row.task),
-        name=ServerName(row.name),
-        own_name=row.own_name,
+    return read_row(
+        row,
+        OfflineRun,
         articles=count_stated(payloads),
         answers=len(payloads),
         problems=tuple(Problem(path=path, message=message) for path, message in problems),
-        created_at=row.created_at,
     )
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.phases import LINK_SECONDS, LinkKind, SignUp, SignUpState
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import challenges, one_time_links, sign_ups
 from metaserver.store.tokens import digest
 
@@ -59,14 +59,14 @@ async def mailed(connection: AsyncConnection, sign_up: SignUp, **values: Any) ->
 async def get(connection: AsyncConnection, sign_up: int) -> SignUp | None:
     """Return a sign-up by its id."""
     row = (await connection.execute(_sign_ups().where(sign_ups.c.id == sign_up))).first()
-    return None if row is None else _sign_up(row)
+    return None if row is None else read_row(row, SignUp)
 
 
 async def list_all(connection: AsyncConnection, challenge: str, limit: int) -> Sequence[SignUp]:
     """Return a challenge's sign-ups, the newest first."""
     query = _sign_ups().where(challenges.c.name == challenge)
     rows = await connection.execute(query.order_by(sign_ups.c.id.desc()).limit(limit))
-    return [_sign_up(row) for row in rows]
+    return [read_row(row, SignUp) for row in rows]
 
 
 async def count(
@@ -129,7 +129,7 @@ async def code_of(connection: AsyncConnection, sign_up: int) -> str | None:
 async def due(connection: AsyncConnection, now: float) -> Sequence[SignUp]:
     """Return the sign-ups whose mail is to be sent by now, oldest first."""
     query = _sign_ups().where(_is_due(now)).order_by(sign_ups.c.id)
-    return [_sign_up(row) for row in await connection.execute(query)]
+    return [read_row(row, SignUp) for row in await connection.execute(query)]
 
 
 async def is_due(connection: AsyncConnection, sign_up: int, now: float) -> bool:
@@ -180,7 +180,7 @@ async def find_link(connection: AsyncConnection, secret: str, now: float) -> Fou
         .where(_is_good(secret, now))
     )
     row = (await connection.execute(query)).first()
-    return None if row is None else FoundLink(LinkKind(row.kind), _sign_up(row), row.tries)
+    return None if row is None else FoundLink(LinkKind(row.kind), read_row(row, SignUp), row.tries)
 
 
 async def count_try(connection: AsyncConnection, secret: str) -> None:
@@ -204,21 +204,4 @@ def _is_good(secret: str, now: float) -> sa.ColumnElement[bool]:
 def _sign_ups() -> sa.Select[Any]:
     return sa.select(sign_ups, challenges.c.name.label("challenge")).select_from(
         sign_ups.join(challenges, challenges.c.id == sign_ups.c.challenge_id)
-    )
-
-
-def _sign_up(row: sa.Row[Any]) -> SignUp:
-    return SignUp(
-        id=row.id,
-        challenge=row.challenge,
-        state=SignUpState(row.state),
-        team=row.team,
-        people=row.people,
-        email=row.email,
-        affiliation=row.affiliation,
-        terms_version=row.terms_version,
-        created_at=row.created_at,
-        automatic=row.automatic,
-        mailed_at=row.mailed_at,
-        failures=row.failures,
     )

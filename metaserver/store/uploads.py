@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import pack_json, unpack_json
 from metaserver.base.records import ServerName, TaskName, TeamName
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import teams, uploads
 
 COMPARED = 100
@@ -111,7 +111,7 @@ async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Uploa
         .where(uploads.c.phase_id == phase_id)
         .order_by(uploads.c.id)
     )
-    return [_upload(row) for row in await connection.execute(query)]
+    return [read_row(row, Upload) for row in await connection.execute(query)]
 
 
 def _of(phase_id: int, team_id: int, task: TaskName) -> Sequence[sa.ColumnElement[bool]]:
@@ -119,17 +119,4 @@ def _of(phase_id: int, team_id: int, task: TaskName) -> Sequence[sa.ColumnElemen
         uploads.c.phase_id == phase_id,
         uploads.c.team_id == team_id,
         uploads.c.task == task,
-    )
-
-
-def _upload(row: sa.Row[Any]) -> Upload:
-    return Upload(
-        id=row.id,
-        team=TeamName(row.team),
-        task=TaskName(row.task),
-        run=ServerName(row.run),
-        at=row.at,
-        articles=row.articles,
-        changed=row.changed,
-        score=row.score,
     )
