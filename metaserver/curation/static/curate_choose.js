@@ -67,6 +67,7 @@ function pressed(event) {
     end(found.value);
   }
   event.preventDefault();
+  event.stopPropagation(); // the dialog may be closed: the page has commands of the same keys
 }
 
 export const chooserIsOpen = () => dialog.open;
