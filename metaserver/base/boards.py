@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
@@ -25,9 +25,60 @@ LINK = r"^(https?://[!-~]+)?$(?!\n)"  # `$` alone also matches before a final li
 Link: TypeAlias = Annotated[str, Meta(pattern=LINK, max_length=500)]
 
 
-class MethodDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """A description of a run's method, in plain text; what was not said is empty."""
+Part: TypeAlias = Literal[
+    "title", "abstract", "full text", "figure captions", "tables", "references", "metadata"
+]
+Lexicon: TypeAlias = Literal[
+    "UniProt",
+    "Entrez Gene",
+    "organisms' databases",
+    "NCBI Taxonomy",
+    "MeSH or UMLS",
+    "Gene Ontology",
+    "PSI-MI",
+    "interaction databases",
+    "lists of our own",
+]
+Processing: TypeAlias = Literal[
+    "sentence splitting",
+    "part-of-speech tagging",
+    "stemming or lemmatisation",
+    "shallow parsing",
+    "dependency or full parsing",
+    "gene and protein names",
+    "abbreviations",
+    "species",
+    "co-occurrence",
+    "patterns or rules",
+]
+Learning: TypeAlias = Literal[
+    "none",
+    "naive Bayes",
+    "maximum entropy",
+    "support vector machine",
+    "conditional random field",
+    "decision trees",
+    "neural network",
+    "language model",
+    "ranking",
+    "ensemble",
+]
+Training: TypeAlias = Literal[
+    "none", "the challenge's data", "other corpora", "databases", "data of our own"
+]
 
+
+class MethodDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """A description of a run's method, in plain text; what was not said is empty.
+
+    The first fields are the questionnaire's: the answers that the team ticked.
+    """
+
+    parts: tuple[Part, ...] = ()
+    lexicons: tuple[Lexicon, ...] = ()
+    processing: tuple[Processing, ...] = ()
+    learning: tuple[Learning, ...] = ()
+    training: tuple[Training, ...] = ()
     summary: Long = ""
     resources: Long = ""
     corpora: Long = ""
@@ -40,6 +91,11 @@ class MethodDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 HEADINGS = {
+    "parts": "Parts of the articles",
+    "lexicons": "Lexical resources",
+    "processing": "Language processing",
+    "learning": "Machine learning",
+    "training": "Trained on",
     "summary": "Method",
     "resources": "Resources",
     "corpora": "Training corpora",
@@ -47,6 +103,42 @@ HEADINGS = {
     "link": "Link",
 }
 """The headings for its fields, in order."""
+
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "parts": get_args(Part),
+    "lexicons": get_args(Lexicon),
+    "processing": get_args(Processing),
+    "learning": get_args(Learning),
+    "training": get_args(Training),
+}
+"""The questionnaire: fields of a description, with the answers that can be ticked."""
+
+
+class Answers(NamedTuple):
+    """How many runs, and of how many teams, have an answer to a question ticked."""
+
+    question: str
+    answer: str
+    runs: int
+    teams: int
+
+
+def counted_answers(described: Iterable[tuple[str, MethodDescription]]) -> list[Answers]:
+    """Return the questionnaire counted over teams and their runs' methods, in its order.
+
+    Answers that no run has are left out.
+    """
+    teams: dict[tuple[str, str], list[str]] = {}
+    for team, method in described:
+        for question in QUESTIONS:
+            for answer in getattr(method, question):
+                teams.setdefault((question, answer), []).append(team)
+    return [
+        Answers(HEADINGS[question], answer, len(found), len(set(found)))
+        for question, answers in QUESTIONS.items()
+        for answer in answers
+        if (found := teams.get((question, answer)))
+    ]
 
 
 # -- run scores, their intervals, and how hard articles are ----------------------------------------

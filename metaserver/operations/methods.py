@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.boards import LINK, Long, MethodDescription
+from metaserver.base.boards import (
+    LINK,
+    QUESTIONS,
+    Learning,
+    Lexicon,
+    Long,
+    MethodDescription,
+    Part,
+    Processing,
+    Training,
+)
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ServerName, TeamName
 from metaserver.base.states import Role
@@ -25,6 +35,22 @@ from metaserver.phases.runtime import RunningPhase
 from metaserver.store import runs
 
 RunField = Annotated[str, Meta(max_length=64, description="The run: a server's or a file's name")]
+_TICKED = Meta(max_length=20)
+Parts = Annotated[
+    tuple[Part, ...], _TICKED, Meta(description="Parts of the articles that it reads")
+]
+Lexicons = Annotated[
+    tuple[Lexicon, ...], _TICKED, Meta(description="Lexical resources that it uses")
+]
+Processings = Annotated[
+    tuple[Processing, ...], _TICKED, Meta(description="Language processing that it does")
+]
+Learnings = Annotated[
+    tuple[Learning, ...], _TICKED, Meta(description="Machine learning that it uses")
+]
+Trainings = Annotated[
+    tuple[Training, ...], _TICKED, Meta(description="Data that it was trained or tuned on")
+]
 Summary = Annotated[Long, Meta(description="The method in a few sentences")]
 Resources = Annotated[Long, Meta(description="Lexical resources, databases, tools")]
 Corpora = Annotated[Long, Meta(description="Corpora that it was trained or tuned on")]
@@ -39,10 +65,18 @@ NO_TEXT = frozenset({"Cc", "Cn", "Cs"})
 
 
 class RunMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A description of a run's method, in plain text; omitted fields stay as they are."""
+    """A description of a run's method; omitted fields stay as they are.
+
+    The first are a questionnaire, counted over all runs in the results; the others are plain text.
+    """
 
     phase: PhaseField
     run: RunField
+    parts: Parts | None = None
+    lexicons: Lexicons | None = None
+    processing: Processings | None = None
+    learning: Learnings | None = None
+    training: Trainings | None = None
     summary: Summary | None = None
     resources: Resources | None = None
     corpora: Corpora | None = None
@@ -89,7 +123,7 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
         raise RefusedError(Refusal.STATE, message, field="phase")
     fields = MethodDescription.__struct_fields__
     values = {
-        name: _cleaned(name, value)
+        name: _ticked(name, value) if name in QUESTIONS else _cleaned(name, value)
         for name in fields
         if (value := getattr(request, name)) is not None
     }
@@ -163,6 +197,11 @@ def _detail(
 
 def _may_change(running: RunningPhase, viewer: Viewer, team: TeamName | None) -> bool:
     return viewer.organiser or (viewer.owns(team) and running.state not in OVER)
+
+
+def _ticked(question: str, ticked: Collection[str]) -> tuple[str, ...]:
+    """Return the ticked answers, each once, in the questionnaire's order."""
+    return tuple(answer for answer in QUESTIONS[question] if answer in ticked)
 
 
 def _cleaned(name: str, text: str) -> str:

@@ -37,6 +37,7 @@ from metaserver.publication.runs import write_gold, write_runs
 from metaserver.publication.source import PhaseSource, read_source
 from metaserver.publication.tables import (
     BoardTables,
+    answers_table,
     board_tables,
     methods_table,
     run_methods,
@@ -122,6 +123,9 @@ class _Writing:
         methods = run_methods(self._source)
         text = csv_table(methods_table(methods)) + "\n"
         self._folder.write("tables/methods.csv", text, "The methods, as the teams described them")
+        text = csv_table(answers_table(methods)) + "\n"
+        about = "The questionnaire of methods: runs and teams by answer"
+        self._folder.write("tables/questionnaire.csv", text, about)
         self._documents()
         self._counted.begin("report")
         page = report_page(
@@ -297,6 +301,7 @@ _PLACES: Mapping[str, str] = MappingProxyType(
         "tables/overview/": "the tables of an overview paper",
         "tables/responses.csv": "what the servers answered, and how fast",
         "tables/methods.csv": "the methods, as the teams described them",
+        "tables/questionnaire.csv": "runs and teams by answer to the questionnaire of methods",
         "figures/": "figures as SVG, and as PDF where matplotlib was installed",
         "runs/": "the runs as result files, the form of which is in the hub's docs/scoring.md",
         "gold/": "the gold that was scored on, and the files of its views",

@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from metaserver.base.boards import HEADINGS, FrozenBoard, MethodDescription, RunIntervals, View
+from metaserver.base.boards import (
+    HEADINGS,
+    Answers,
+    FrozenBoard,
+    MethodDescription,
+    RunIntervals,
+    View,
+    counted_answers,
+)
 from metaserver.base.usage import DECLARED, RunUsage
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.source import PhaseSource
@@ -309,5 +317,16 @@ def methods_table(runs: Sequence[DescribedRun]) -> Table:
     header: list[Cell] = ["run", "team", *HEADINGS]
     return [
         header,
-        *([run.run, run.team, *msgspec.structs.astuple(run.method)] for run in runs),
+        *([run.run, run.team, *map(_cell, msgspec.structs.astuple(run.method))] for run in runs),
     ]
+
+
+def answers_table(runs: Sequence[DescribedRun]) -> Table:
+    """Return the questionnaire, a row an answer that any run has ticked."""
+    counted = counted_answers((run.team, run.method) for run in runs)
+    rows: list[list[Cell]] = [list(answers) for answers in counted]
+    return [[*Answers._fields], *rows]
+
+
+def _cell(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else "; ".join(value)

@@ -16,6 +16,8 @@ from tests.integration.test_service_gold import run_file, run_to_end
 
 SUMMARY = "=A <b>dictionary</b> of names.\nThen a classifier."
 FORM = {
+    "parts": ["full text", "abstract"],
+    "learning": "maximum entropy",
     "summary": SUMMARY.replace("\n", "\r\n"),
     "resources": "UniProt 2026_03",
     "corpora": "BioCreative II.5",
@@ -83,6 +85,11 @@ async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(runnin
     with pytest.raises(RefusedError, match="organisers alone"):
         await running.do("methods.describe", blue, phase="test", run="file", summary="Late.")
     await running.do("methods.describe", phase="test", run="file", summary="By hand.")
+    ticked = {"parts": ["abstract"], "training": ["none", "none"]}
+    await running.do("methods.describe", phase="test", run="file", **ticked)
+    with pytest.raises(RefusedError) as refused:
+        await running.do("methods.describe", phase="test", run="file", learning=["magic"])
+    assert refused.value.field == "learning[0]"
     newest = (await running.do("audit.list", limit=1))[0]
     assert (newest.action, newest.subject) == ("methods.describe", "file")
 
@@ -90,6 +97,14 @@ async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(runnin
     told = {row["run"]: row for row in rows(files["tables/methods.csv"])}
     assert told["blue-1"]["summary"] == f"'{SUMMARY}"  # no formula
     assert (told["blue-1"]["contact"], told["file"]["summary"]) == ("ana@blue.example", "By hand.")
+    assert (told["blue-1"]["parts"], told["file"]["training"]) == ("abstract; full text", "none")
+    counted = [tuple(row.values()) for row in rows(files["tables/questionnaire.csv"])]
+    assert counted == [
+        ("Parts of the articles", "abstract", "2", "1"),
+        ("Parts of the articles", "full text", "1", "1"),
+        ("Machine learning", "maximum entropy", "1", "1"),
+        ("Trained on", "none", "1", "1"),
+    ]
     report = files["report.html"].decode()
     assert "=A &lt;b&gt;dictionary&lt;/b&gt; of names." in report
 

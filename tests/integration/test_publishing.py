@@ -47,6 +47,8 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert "No results are published yet" in (await reader.get("/results/bc")).said
         assert f'href="{PUBLISH}"' in (await ana.get("/organise/phases/test")).text
         assert "2 runs without a description of the method" in (await ana.get(PUBLISH)).said
+        ticked = {"parts": ["tables", "abstract"]}
+        await running.do("methods.describe", phase="test", run="blue-1", **ticked)
         plan = await running.do("phases.publication", phase="test")
         page = await ana.post(
             PUBLISH, title=plan.title, text=plan.text, package="true", license="not a licence"
@@ -59,6 +61,7 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert (page.status, page.path) == (200, "/results/bc")
         page = await reader.get("/results/bc")
         assert "Team *blue* blue-1" in page.said
+        assert "Parts of the articles abstract 1 1 tables 1 1" in page.said
         assert '<meta property="og:description"' in page.text
         page = await reader.get("/c/bc")
         assert "Results of Test phase" in page.said

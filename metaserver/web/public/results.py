@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.base.boards import HEADINGS, FrozenBoard, MethodDescription
+from metaserver.base.boards import (
+    HEADINGS,
+    Answers,
+    FrozenBoard,
+    MethodDescription,
+    counted_answers,
+)
 from metaserver.boards.snapshots import Monitor
 from metaserver.operations import challenge_pages, publishing
 from metaserver.operations.context import HubContext
@@ -41,6 +47,11 @@ class ShownPhase:
     tasks: Sequence[ShownTask]
     methods: Sequence[tuple[str, str, MethodDescription]]
     monitor: Monitor
+
+    @property
+    def answers(self) -> Sequence[Answers]:
+        """The questionnaire, counted over the methods."""
+        return counted_answers((team, method) for _, team, method in self.methods)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from metaserver.base.boards import HEADINGS, MethodDescription
+from metaserver.base.boards import HEADINGS, QUESTIONS, MethodDescription
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations import methods
 from metaserver.operations.fields import OnePhase
@@ -22,6 +22,12 @@ from metaserver.web.ui.forms import Form, Wording
 
 FIELDS = tuple(HEADINGS)
 WORDING = {
+    **{
+        question: Wording(
+            label=HEADINGS[question], choices=[(answer, answer) for answer in answers]
+        )
+        for question, answers in QUESTIONS.items()
+    },
     "summary": Wording(
         label=HEADINGS["summary"],
         kind="long",
