@@ -114,7 +114,7 @@ def test_settings_are_those_of_the_organiser_in_the_rehearsals_time(tmp_path: Pa
     phase = made.challenges[0].phases[0]
     assert (made.limits.timeout, made.limits.attempts, made.limits.connect) == (3.0, 3, 1.0)
     assert (phase.limits.timeout, phase.limits.servers) == (1.5, 3)
-    assert (phase.visibility, phase.freezes, phase.tasks) == ("own", None, ["INT"])
+    assert (phase.visibility, phase.freezes, phase.tasks) == ("own", None, ("INT",))
 
 
 @pytest.mark.parametrize(
