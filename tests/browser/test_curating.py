@@ -395,18 +395,21 @@ def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Vis
     assert not decisions(detail_of(hub, page), "accepted")
 
 
-def test_key_before_the_closing_of_a_dialog_is_heard_opens_the_next(hub, visits):
+@pytest.mark.parametrize("focused", ["main", "chooser-text"])
+def test_key_before_the_closing_of_a_dialog_is_heard_opens_the_next(hub, visits, focused):
+    """The field of a closed dialog keeps the focus for a while if what had it before is hidden."""
     page = opened(hub, visits)
     page.keyboard.press("d")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.evaluate(
-        """() => new Promise((resolve) => {
+        """(focused) => new Promise((resolve) => {
           const dialog = document.getElementById("chooser");
           dialog.addEventListener("close", () => setTimeout(resolve), { once: true });
           dialog.close();  // as Escape does: its event comes later
           const key = { key: "d", bubbles: true };
-          document.body.dispatchEvent(new KeyboardEvent("keydown", key));
-        })"""
+          document.getElementById(focused).dispatchEvent(new KeyboardEvent("keydown", key));
+        })""",
+        focused,
     )
     expect(page.get_by_role("dialog")).to_be_visible()
 

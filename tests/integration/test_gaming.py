@@ -294,7 +294,8 @@ async def test_open_scores_are_of_the_drawn_half_and_frozen_ones_of_all(tmp_path
             async with client.get(f"/c/bc/test/board/ACT{address}") as response:
                 assert response.status == 200
                 text = await response.text()
-                assert f"{round(part['auc_ipr'], 2):.2f}" in text, address
+                shown = re.escape(str(round(part["auc_ipr"], 2)))
+                assert re.search(rf"\b{shown}0?\b", text), address  # CSV says 0.9, a page 0.90
         async with client.get("/c/bc/test/board/ACT/articles?view=public") as response:
             text = await response.text()
             assert not [name for name in ARTICLES if name in text]

@@ -13,7 +13,8 @@ const LETTERS = "curate-letters";
 function pressed(event) {
   const { key, target } = event;
   if (chooserIsOpen() || byId("keys").open || event.altKey || event.metaKey) return;
-  if (target.closest("input:not([type=checkbox]), select, textarea")) return;
+  const field = target.closest("input:not([type=checkbox]), select, textarea");
+  if (field && !field.closest("dialog:not([open])")) return; // one just closed may keep the focus
   if (event.ctrlKey) {
     if (key !== "Enter") return;
     event.preventDefault();
