@@ -430,6 +430,7 @@ async def test_a_hub_that_is_started_again_goes_on(tmp_path: Path) -> None:
             assert ended.outcome is Outcome.OK
 
 
+@pytest.mark.slow
 async def test_a_callback_that_the_hub_missed_is_not_charged(tmp_path: Path) -> None:
     async with becalm_peer(calls=_never) as peer:
         async with calling_hub(tmp_path) as hub:

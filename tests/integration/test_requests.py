@@ -363,6 +363,7 @@ async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
                 assert rows.scalar() == 0
 
 
+@pytest.mark.slow
 async def test_a_server_that_refuses_the_hub_is_asked_once(tmp_path: Path) -> None:
     """More requests with wrong credentials could lock an account, also after a restart."""
     refused: list[int] = []

@@ -233,6 +233,7 @@ async def lead(running: Running) -> None:
     await until(lambda: running.service.phases.leader.leads)
 
 
+@pytest.mark.slow
 async def test_each_process_has_the_states_that_the_leader_stores(tmp_path: Path) -> None:
     async with due(tmp_path) as (first, second):
         await all_in(ServerState.WAITING, first, second)
