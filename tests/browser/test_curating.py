@@ -155,6 +155,7 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
     keys.press("Control+Enter")
     page.wait_for_url("**/submit")
     expect(page.locator("main")).to_contain_text(f"{len(left)} without a decision")
+    expect(page.get_by_role("button", name="Submit without them")).to_be_focused()
     keys.press("Enter")
     page.wait_for_url(re.compile(r"/curations/[0-9a-f]{16}$"))
     expect(page.locator("#told")).to_contain_text("submitted")

@@ -69,6 +69,7 @@ def test_a_curator_goes_through_the_own_articles(hub: SetHub, visits: Visits) ->
     expect(page.locator("#told")).to_contain_text("Saved")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/submit")
+    expect(page.get_by_role("button", name="Submit")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="JSON, all that is known")).to_be_visible()
     page.get_by_role("link", name="Set round-1").click()
