@@ -17,7 +17,7 @@ from metaserver.boards.monitor import ServerMonitor
 from metaserver.operations.caller import Caller
 from tests.browser.console import ANA, FRONT_DOOR, NOBODY, Annotator, EmptyHub
 from tests.browser.curating import article
-from tests.browser.visiting import MARKUP, PHONE, WIDE, check, fits, live, signed_in
+from tests.browser.visiting import MARKUP, PHONE, WIDE, check, fits, live, press, signed_in
 from tests.hubs.command import DEMO
 from tests.hubs.inside import plan_phase
 from tests.hubs.thread import HubThread
@@ -261,11 +261,19 @@ def a_choice(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
 
 
+def the_menu(page: Page) -> None:
+    """Open the menu of a phone by the keyboard."""
+    page.set_viewport_size(PHONE)
+    press(page, "button", "Menu")
+    expect(page.get_by_role("link", name="Organise", exact=True)).to_be_visible()
+
+
 STATES: dict[Callable[[Page], None], tuple[str, str]] = {
     wrong_token: ("anybody", "/signin"), wrong_name: ("organiser", "/organise/teams"),
     a_secret: ("organiser", "/organise/teams/blue"),
     a_preview: ("organiser", "/organise/phases/test/gold/ACT"),
     a_refusal: ("team", "/team/servers"), a_choice: ("curator", "ARTICLE"),
+    the_menu: ("organiser", "/organise"),
 }  # fmt: skip
 """What comes of an act on a page, and the page."""
 

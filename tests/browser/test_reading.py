@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from metaserver.base.states import ServerState
-from tests.browser.visiting import enter
+from tests.browser.visiting import PHONE, WIDE, enter, press
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +51,16 @@ def test_everything_is_there_without_scripts(site, visits):
     page.get_by_role("searchbox").fill("team 1")
     page.get_by_role("searchbox").press("Enter")
     expect(page.locator("#servers tr:not([hidden])")).to_have_count(5)
-    page.get_by_role("link", name="Leaderboard").click()
+    page.set_viewport_size(PHONE)
+    board = page.get_by_role("link", name="Leaderboard")
+    press(page, "button", "Menu")
+    expect(board).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(board).to_be_hidden()
+    press(page, "button", "Menu")
+    press(page, "link", "Leaderboard")
+    page.wait_for_url("**/board/INT")
+    page.set_viewport_size(WIDE)
     page.get_by_role("columnheader", name="Run").get_by_role("link").click()
     names = page.locator("#runs th").all_inner_texts()
     assert names == sorted(names)
