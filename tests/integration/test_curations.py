@@ -216,6 +216,47 @@ async def test_files_have_their_type_and_name(tmp_path: Path) -> None:
         assert b"physically interacts" in content
 
 
+@pytest.mark.both_stores
+async def test_all_submitted_articles_are_one_file(tmp_path: Path) -> None:
+    now = 1_795_780_800.0  # 2026-11-27 12:00 UTC
+    async with (
+        asked(tmp_path, clock=lambda: now) as (running, ana, request, _),
+        client_of(running) as client,
+    ):
+        none = await running.refused("curation.export-all", ana)
+        assert none.refusal is Refusal.STATE
+        second = await running.do("consensus.ask", ana, text=f"{TEXT} ", wait=20.0)
+        opened = []
+        for asked_ in (request, second.request):
+            one = (await running.do("curation.open", ana, request=asked_)).curation
+            event = sent("0001", "accept", "IPT", P53, MDM2)
+            await running.do("curation.append", ana, curation=one, seen=0, events=[event])
+            await running.do("curation.submit", ana, curation=one, undecided=True)
+            opened.append(one)
+            now += 86_400
+        every = read_json((await running.do("curation.export-all", ana)).content)
+        assert [one.id for one in every] == opened
+        file = await running.do("curation.export-all", ana, format="mitab", day="2026-11-28")
+        [line] = read_mitab(file.content)
+        assert file.source == "2026-11-28.mitab.tsv"
+        assert line["Interaction identifier(s)"][0].value == f"{opened[1]}-1"
+        bob = await curator(running, "bob")
+        for caller, day, expected in (
+            (bob, "", Refusal.STATE),
+            (ana, "2026-11-29", Refusal.STATE),
+            (ana, "27.11.2026", Refusal.INVALID),
+        ):
+            refused = await running.refused("curation.export-all", caller, day=day)
+            assert refused.refusal is expected, day
+        issued = await running.do("tokens.create", role="organiser", label="eve")
+        head = {"Authorization": f"Bearer {issued.token}"}
+        for query, status in (("format=csv&day=", 200), ("format=csv&format=sda", 422)):
+            async with client.get(f"/curations/export?{query}", headers=head) as response:
+                assert response.status == status
+        async with client.get("/curations/export") as response:
+            assert response.status == 401
+
+
 async def test_curations_belong_to_their_token(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)

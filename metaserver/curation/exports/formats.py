@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from metaserver.curation.exports import bioc, finished, mitab, psi_xml, tsv
+from metaserver.curation.exports import bioc, csv_lines, finished, mitab, psi_xml, tsv
 from metaserver.curation.exports.finished import FinishedCuration
 from scoring import Task
 
@@ -68,6 +68,12 @@ FORMATS: Mapping[str, ExportFormat] = {
         suffix=".psi30.xml",
         media_type=_XML,
         write=lambda curations: psi_xml.write_psi_xml(curations, psi_xml.PSI_30),
+    ),
+    "csv": ExportFormat(
+        title="CSV for spreadsheets",
+        suffix=".csv",
+        media_type="text/csv; charset=utf-8",
+        write=csv_lines.write_csv,
     ),
     "sda": ExportFormat(
         title="Structured Digital Abstract",

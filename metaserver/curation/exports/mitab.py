@@ -67,13 +67,14 @@ def write_mitab(curations: Sequence[FinishedCuration]) -> bytes:
     lines = ["#" + "\t".join(COLUMNS)]
     for curation in curations:
         for observation in curation.observations():
-            for sides in _sides(observation):
+            for sides in in_twos(observation):
                 columns = _columns(curation, observation, sides)
                 lines.append("\t".join(columns.get(name, EMPTY) or EMPTY for name in COLUMNS))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _sides(observation: Observation) -> Iterator[tuple[Participant, Participant]]:
+def in_twos(observation: Observation) -> Iterator[tuple[Participant, Participant]]:
+    """Yield an experiment's participants in twos, its bait first in each, else its first."""
     taking_part = observation.experiment.taking_part(observation.pair.item)
     roles = [one.experimental_role for one in taking_part]
     hub = roles.index(BAIT.id) if len(taking_part) > 2 and BAIT.id in roles else 0

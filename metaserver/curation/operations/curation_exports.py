@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -26,6 +28,7 @@ from metaserver.curation.exports.finishing import finish
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.operations.curation_view import CurationWork, published
 from metaserver.curation.operations.curations import OneCuration, read_work, seen_curation
+from metaserver.curation.operations.requests import token_of
 from metaserver.curation.operations.withheld import require_shown
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.psi_mi import ROOTS
@@ -39,6 +42,9 @@ from metaserver.operations.table import operation
 
 HUB = "metaserver"
 """The name of a hub in exports that has no address (`web.url`)."""
+MOST_ARTICLES, MOST_CHARACTERS = 1_000, 50_000_000
+"""The most curations of a token in a file; characters of texts, and bytes of events, in any."""
+_DAY = 86_400.0  # seconds
 _OUTSIDE = re.compile(r"[^A-Za-z0-9._-]+")
 
 FormatField = Annotated[str, Meta(max_length=32, description=f"One of {', '.join(FORMATS)}")]
@@ -48,6 +54,15 @@ class CurationExport(OneCuration, frozen=True, kw_only=True, forbid_unknown_fiel
     """A submitted curation, and the format to write it in."""
 
     format: FormatField = "json"
+
+
+class FinishedExport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All submitted curations, or those of a day, and the format to write them in."""
+
+    format: FormatField = "json"
+    day: Annotated[
+        str, Meta(max_length=10, description="When they were submitted, 2026-11-27; empty: ever")
+    ] = ""
 
 
 class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,19 +103,57 @@ async def export(hub: HubContext, caller: Caller, request: CurationExport) -> Ex
     entry = await seen_curation(hub, caller, request.curation)
     if entry.state is not CurationStanding.SUBMITTED:
         raise RefusedError(Refusal.STATE, "it is open: submit it first")
-    await require_shown(hub, caller, entry)
-    async with hub.store.reading() as connection:
-        content = await curations.content(connection, entry.id)
-        events = await curations.log(connection, entry.id)
-    work = await read_work(hub, caller, content, events)
-    form = FORMATS[request.format]
-
-    def made() -> bytes:
-        return form.write([finished(hub, entry, work)])
-
-    written = await caller.aside(made)
     name = _OUTSIDE.sub("_", entry.article).strip("_.")[:64] or f"curation-{entry.id}"
-    return ExportedFile(source=f"{name}{form.suffix}", media_type=form.media_type, content=written)
+    return await file_of(hub, caller, [entry], request.format, name)
+
+
+@operation("Curation.exportAll", "GET /curation-exports", Role.CURATOR)
+async def export_all(hub: HubContext, caller: Caller, request: FinishedExport) -> ExportedFile:
+    """Return the token's submitted curations as one file, to organisers those of all tokens."""
+    require_one_of(request.format, FORMATS, "format")
+    since, until = _span(request.day)
+    token_id = None if caller.organiser else token_of(caller)
+    async with hub.store.reading() as connection:
+        entries = await curations.submitted(
+            connection, token_id, since, until, limit=MOST_ARTICLES + 1
+        )
+    if len(entries) > MOST_ARTICLES:
+        message = f"more than {MOST_ARTICLES:,} curations: export those of a day"
+        raise RefusedError(Refusal.TOO_LARGE, message, field="day")
+    return await file_of(hub, caller, entries, request.format, request.day or "curations")
+
+
+def _span(day: str) -> tuple[float, float]:
+    """Return the moments between which a day is, in UTC; all of time for no day."""
+    if not day:
+        return 0.0, math.inf
+    try:
+        begin = datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC).timestamp()
+    except ValueError as error:
+        raise RefusedError(Refusal.INVALID, "expected such as 2026-11-27", field="day") from error
+    return begin, begin + _DAY
+
+
+async def file_of(
+    hub: HubContext, caller: Caller, entries: Sequence[CurationEntry], name: str, stem: str
+) -> ExportedFile:
+    """Return submitted curations as a file of a format; `RefusedError` if they are too many."""
+    if not entries:
+        raise RefusedError(Refusal.STATE, "no curation is submitted yet")
+    if sum(entry.length + entry.bytes for entry in entries) > MOST_CHARACTERS:
+        message = f"more than {MOST_CHARACTERS:,} characters and events: export fewer curations"
+        raise RefusedError(Refusal.TOO_LARGE, message)
+    made: list[FinishedCuration] = []
+    for entry in entries:
+        await require_shown(hub, caller, entry)
+        async with hub.store.reading() as connection:
+            content = await curations.content(connection, entry.id)
+            events = await curations.log(connection, entry.id)
+        work = await read_work(hub, caller, content, events)
+        made.append(await caller.aside(finished, hub, entry, work))
+    form = FORMATS[name]
+    written = await caller.aside(form.write, made)
+    return ExportedFile(source=f"{stem}{form.suffix}", media_type=form.media_type, content=written)
 
 
 @operation("Curation.check", "GET /curations/{curation}/check", Role.CURATOR)

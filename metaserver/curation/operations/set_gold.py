@@ -16,9 +16,8 @@ from metaserver.base.records import TaskName
 from metaserver.base.states import Role
 from metaserver.boards.gold import read_gold
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.operations.curation_exports import ExportedFile, FormatField, finished
+from metaserver.curation.operations.curation_exports import ExportedFile, FormatField, file_of
 from metaserver.curation.operations.curation_sets import OneSet, seen_set
-from metaserver.curation.operations.curations import read_work
 from metaserver.curation.operations.set_agreement import SetWork, TaskOfSet, load_work, rulings_of
 from metaserver.curation.operations.set_proposals import proposals
 from metaserver.curation.sets import SetGold, bias_report, by_server, open_questions, set_gold
@@ -31,9 +30,6 @@ from metaserver.operations.gold import NewGold
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
-
-MOST_CHARACTERS = 50_000_000
-"""The maximum characters of texts, and bytes of events, in an export."""
 
 
 class Publication(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,23 +148,7 @@ async def export(hub: HubContext, caller: Caller, request: SetExport) -> Exporte
         keys = [seat.curation for seat in seats if seat.state is CurationStanding.SUBMITTED]
         entries = [await curations.get(connection, key) for key in keys if key]
         existing = [entry for entry in entries if entry is not None]
-    if not existing:
-        raise RefusedError(Refusal.STATE, "no curation is submitted yet")
-    if sum(entry.length + entry.bytes for entry in existing) > MOST_CHARACTERS:
-        message = f"more than {MOST_CHARACTERS:,} characters and events: export single curations"
-        raise RefusedError(Refusal.TOO_LARGE, message)
-    finished_curations = []
-    for one in existing:
-        async with hub.store.reading() as connection:
-            content = await curations.content(connection, one.id)
-            events = await curations.log(connection, one.id)
-        work = await read_work(hub, caller, content, events)
-        finished_curations.append(await asyncio.to_thread(finished, hub, one, work))
-    form = FORMATS[request.format]
-    written = await asyncio.to_thread(form.write, finished_curations)
-    return ExportedFile(
-        source=f"{entry.name}{form.suffix}", media_type=form.media_type, content=written
-    )
+    return await file_of(hub, caller, existing, request.format, entry.name)
 
 
 async def _work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:

@@ -10,7 +10,9 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiDict, MultiMapping
 
+from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.operations import curation_sets, curations, requests
 from metaserver.curation.operations.curation_view import CurationSummary
 from metaserver.curation.operations.curations import CurationList
@@ -82,7 +84,7 @@ class ListedWork:
     """An article in the list: its request, its curation, or both.
 
     `state` is that of the request, empty if it is deleted; `standing` says how far the decisions
-    are.
+    are, `submitted` whether its files can be taken away.
     """
 
     path: str
@@ -91,6 +93,7 @@ class ListedWork:
     at: float
     state: str = ""
     standing: str = ""
+    submitted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +124,7 @@ class AskingPages:
             form=form,
             listed=await self._listed(request),
             sets=[(set_path(set_.set), set_) for set_ in sets],
+            formats=FORMATS,
         )
 
     async def _listed(self, request: web.Request) -> Sequence[ListedWork]:
@@ -184,6 +188,7 @@ def works(
                 at=request.asked_at,
                 state=request.state,
                 standing=_standing(curation) if curation else "",
+                submitted=curation is not None and curation.state is CurationStanding.SUBMITTED,
             )
         )
     rest = [
@@ -197,6 +202,7 @@ def works(
             title=curation.title,
             at=curation.opened_at,
             standing=_standing(curation),
+            submitted=curation.state is CurationStanding.SUBMITTED,
         )
         for curation in rest
     ]

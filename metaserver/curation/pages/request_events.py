@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -12,7 +13,11 @@ from aiohttp import hdrs, web
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
 from metaserver.curation.operations import curation_exports, requests
-from metaserver.curation.operations.curation_exports import CurationExport
+from metaserver.curation.operations.curation_exports import (
+    CurationExport,
+    ExportedFile,
+    FinishedExport,
+)
 from metaserver.curation.operations.requests import RequestDetail, RequestQuery
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -99,30 +104,48 @@ def _json(detail: RequestDetail) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class CurationFiles:
-    """The curation files: `/curations/ID/export?format=mitab`."""
+    """The files of curations: `/curations/ID/export?format=mitab`, `/curations/export`."""
 
     hub: HubContext
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the route of the files; for curators alone."""
+        """Return the routes of the files; for curators alone."""
         path = r"/curations/{curation:[0-9a-f]{16}}/export"
-        return reserved(Role.CURATOR, [web.get(path, self.export)])
+        every = web.get("/curations/export", self.export_all)
+        return reserved(Role.CURATOR, [web.get(path, self.export), every])
 
     async def export(self, request: web.Request) -> web.StreamResponse:
-        """Answer with a file."""
+        """Answer with the file of one."""
         if request.query.keys() - {"format"} or len(request.query) > 1:
             raise RefusedError(Refusal.INVALID, "expected one parameter", field="format")
         query = CurationExport(
             curation=request.match_info["curation"], format=request.query.get("format", "json")
         )
+        return await _sent(
+            request, lambda: ask(self.hub, caller_of(request), curation_exports.export, query)
+        )
 
-        async def make() -> web.Response:
-            file = await ask(self.hub, caller_of(request), curation_exports.export, query)
-            headers = {
-                hdrs.CONTENT_TYPE: file.media_type,
-                hdrs.CONTENT_DISPOSITION: f'attachment; filename="{file.source}"',
-                hdrs.CACHE_CONTROL: "private, no-store",
-            }
-            return web.Response(body=file.content, headers=headers)
+    async def export_all(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the file of all that are submitted, or of those of a day."""
+        given = dict(request.query)
+        if given.keys() - {"format", "day"} or len(request.query) > len(given):
+            raise RefusedError(Refusal.INVALID, "expected a format and a day", field="format")
+        query = FinishedExport(format=given.get("format", "json"), day=given.get("day", ""))
+        return await _sent(
+            request, lambda: ask(self.hub, caller_of(request), curation_exports.export_all, query)
+        )
 
-        return await in_turn(request, make)
+
+async def _sent(
+    request: web.Request, export: Callable[[], Awaitable[ExportedFile]]
+) -> web.StreamResponse:
+    async def make() -> web.Response:
+        file = await export()
+        headers = {
+            hdrs.CONTENT_TYPE: file.media_type,
+            hdrs.CONTENT_DISPOSITION: f'attachment; filename="{file.source}"',
+            hdrs.CACHE_CONTROL: "private, no-store",
+        }
+        return web.Response(body=file.content, headers=headers)
+
+    return await in_turn(request, make)

@@ -110,6 +110,21 @@ async def list_of(
     return [_entry(row) for row in await connection.execute(query)]
 
 
+async def submitted(
+    connection: AsyncConnection, token_id: int | None, since: float, until: float, *, limit: int
+) -> Sequence[CurationEntry]:
+    """Return a token's curations (None: all) that were submitted in a span of time, in order."""
+    query = sa.select(*_COLUMNS).where(
+        curations.c.state == CurationStanding.SUBMITTED.value,
+        curations.c.submitted_at >= since,
+        curations.c.submitted_at < until,
+    )
+    if token_id is not None:
+        query = query.where(curations.c.token_id == token_id)
+    query = query.order_by(curations.c.submitted_at, curations.c.id).limit(limit)
+    return [_entry(row) for row in await connection.execute(query)]
+
+
 async def count_of(connection: AsyncConnection, token_id: int) -> int:
     """Return the number of a token's curations."""
     query = sa.select(sa.func.count()).where(curations.c.token_id == token_id)
