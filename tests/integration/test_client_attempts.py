@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import threading
 from functools import partial
 from math import fsum
+from typing import Any, Literal
 from xmlrpc.client import Fault
 
 import pytest
@@ -14,6 +16,7 @@ from msgspec.structs import astuple
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import Timings
 from metaserver.base.states import Outcome
+from metaserver.exchange.http import caller as caller_module
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.protocols.plugin import Request
@@ -22,6 +25,7 @@ from metaserver.exchange.wire.validation import check
 from metaserver.exchange.wire.xmlrpc import CHUNK, decode_call
 from tests.integration.callers import SECONDS, VOCABULARY, article_caller, call, server
 from tests.integration.peers import (
+    ANSWER,
     GOOD,
     Connection,
     Peer,
@@ -32,6 +36,7 @@ from tests.integration.peers import (
     response,
     silent,
 )
+from tests.waiting import PATIENCE, until
 
 SLOW = 0.05  # seconds: far above what loopback takes by itself
 
@@ -99,6 +104,57 @@ async def test_a_large_answer_lets_others_have_their_turn() -> None:
         counting.cancel()
     assert ended.outcome is Outcome.PARTIAL  # one accession 20,000 times
     assert turns > len(response({"normalizations": hits})) / 65_536
+
+
+class Turns(asyncio.Lock):
+    """The turns of large answers, with the number of answers that wait for theirs."""
+
+    waiting = 0
+
+    async def acquire(self) -> Literal[True]:
+        self.waiting += 1
+        try:
+            return await super().acquire()
+        finally:
+            self.waiting -= 1
+
+
+async def test_large_answers_are_at_work_one_at_a_time_and_small_ones_do_not_wait(monkeypatch):
+    """Nor does the wait count as the server's time."""
+    real, loop = caller_module.check, asyncio.get_running_loop()
+    at_work, most, goes_on = 0, 0, threading.Event()
+
+    def held(*args: Any, **kwargs: Any) -> CheckedAnswer:
+        nonlocal at_work, most
+        if threading.current_thread() is threading.main_thread():
+            return real(*args, **kwargs)
+        at_work += 1
+        most = max(most, at_work)
+        goes_on.wait(PATIENCE)
+        at_work -= 1
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(caller_module, "check", held)
+    large = response({**ANSWER, "note": "x" * 2 * 2**20})
+    async with (
+        peer(answering(large)) as there,
+        peer(answering(response({}))) as small,
+        article_caller() as caller,
+    ):
+        turns = caller._client.large = Turns()
+        one = server(there.url, concurrency=4)
+        calls = [asyncio.create_task(caller.call(one, 0, number)) for number in (1, 2, 3)]
+        await until(lambda: at_work == 1 and turns.waiting == 2)
+        ended, _ = await caller.call(server(small.url, concurrency=4), 0, 4)
+        assert ended.outcome is Outcome.OK
+        now = loop.time
+        monkeypatch.setattr(loop, "time", lambda: now() + 2 * SECONDS)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        goes_on.set()
+        ends = [(await ending)[0].outcome for ending in calls]
+    assert ends == [Outcome.OK] * 3
+    assert most == 1
 
 
 NO_HITS = check({}, (), VOCABULARY)

@@ -24,7 +24,6 @@ from metaserver.exchange.wire.validation import Part, Vocabulary, check
 from metaserver.exchange.wire.xmlrpc import Value
 
 PROBE_SECONDS = 10.0
-LARGE = 2**20  # bytes; half a million hits, all wrong, take seconds to check
 MANY = 1_000  # hits; those of a relation take few bytes
 NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
 UNREACHED = NOBODY_THERE | {Outcome.CANCELLED, Outcome.CREDENTIALS}
@@ -156,13 +155,16 @@ class ArticleCaller:
     async def _checked(
         self, value: Value | CheckedAnswer, server: Server, exchange: Exchange
     ) -> CheckedAnswer:
-        """Check an answer; a large one in a thread, so that the event loop is not blocked."""
+        """Check an answer; a large one in turn and in a thread, so that the loop is not blocked."""
         if isinstance(value, CheckedAnswer):
             return value
         arguments = (value, self.tasks_of(server), exchange.report)
         members = value.values() if isinstance(value, dict) else ()
         hits = sum(len(member) for member in members if isinstance(member, list))
-        if exchange.opened > LARGE or hits > MANY:
+        if exchange.large:
+            async with self._client.large:
+                return await asyncio.to_thread(self._check, *arguments)
+        if hits > MANY:
             return await asyncio.to_thread(self._check, *arguments)
         return self._check(*arguments)
 

@@ -19,7 +19,7 @@ from metaserver.base.states import Outcome
 from metaserver.exchange.http.articles import RequestBody
 from metaserver.exchange.http.reading import FAILURES, REFUSED, peer_error, read, status_error
 from metaserver.exchange.http.target import ServerTarget
-from metaserver.exchange.http.transfer import Exchange
+from metaserver.exchange.http.transfer import LARGE, Exchange
 from metaserver.exchange.protocols.plugin import AT_ONCE, ReaderFactory, Request, Response
 from metaserver.exchange.protocols.polling import (
     BUSY,
@@ -203,6 +203,7 @@ class HttpChannel:
         self._state = ""
         self._looked = 0.0  # the last turn of its own
         self._late = False  # the last wait before the deadline is over
+        self._timer: asyncio.Timeout | None = None  # of the request under way
 
     @property
     def report(self) -> Report:
@@ -310,7 +311,10 @@ class HttpChannel:
         await self.work(self._exchange.called_back, body, size=len(body))
 
     async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
-        """Call a function; in a thread if it has many bytes to work on."""
+        """Call a function; in a thread if it has many bytes to work on, in turn if very many."""
+        if size > LARGE:
+            async with self._client.large:
+                return await asyncio.to_thread(function, *arguments)
         if size > AT_ONCE:
             return await asyncio.to_thread(function, *arguments)
         return function(*arguments)
@@ -331,7 +335,7 @@ class HttpChannel:
         the request, so it is sent again.
         """
         try:
-            async with asyncio.timeout_at(end):
+            async with asyncio.timeout_at(end) as self._timer:
                 while True:
                     self._exchange.restart()
                     try:
@@ -344,6 +348,17 @@ class HttpChannel:
             if failure.outcome is Outcome.CANCELLED:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
             raise failure from error
+
+    @asynccontextmanager
+    async def _large_turn(self) -> AsyncIterator[None]:
+        """Hold the turn of large answers; the wait for it does not count as the server's time."""
+        assert self._timer is not None
+        asked = self._loop.time()
+        self._timer.reschedule(None)
+        async with self._client.large:
+            self._end = self.end + self._loop.time() - asked
+            self._timer.reschedule(self._end)
+            yield
 
     async def _send_once(
         self, request: Request, body: RequestBody, reader: ReaderFactory[T]
@@ -365,7 +380,7 @@ class HttpChannel:
             exchange.mark("header")
             allowed = request.statuses
             if response.status == 200 or (allowed is None and not self._is_refusal(response)):
-                value = await read(response, exchange, self.limits, reader)
+                value = await read(response, exchange, self.limits, reader, self._large_turn)
                 exchange.answered()
                 return Response(response.status, response.headers, value, place)
             raise await self._failure(response, reader)
@@ -381,7 +396,7 @@ class HttpChannel:
         """Return the error for an answer with a status that is not allowed."""
         failure = status_error(response)
         try:
-            await read(response, self._exchange, self.limits, reader)
+            await read(response, self._exchange, self.limits, reader, self._large_turn)
         except FaultError as fault:
             failure = failure if response.status in REFUSED else fault
         except PeerError:

@@ -102,7 +102,8 @@ class HttpClient:
 
     Each request holds `place`; a request's time begins when it has entered it. `callbacks` has the
     answers that servers send by themselves; None: this client takes none. `pace` bounds how often
-    each host's jobs are polled.
+    each host's jobs are polled. Who works on a large answer holds `large`: one at a time, so that
+    many do not keep the loop and the threads from all others.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class HttpClient:
         versions: ReportedVersions,
         callbacks: CallbackPort | None = None,
         pace: HostPace | None = None,
+        large: asyncio.Lock | None = None,
     ) -> None:
         self.session = session
         self.watchdog = watchdog
@@ -127,6 +129,7 @@ class HttpClient:
         self.versions = versions
         self.callbacks = callbacks
         self.pace = pace or HostPace()
+        self.large = large or asyncio.Lock()
         self._plain = lru_cache(maxsize=1_024)(lambda url: target_of(url, NO_ACCESS, keyring))
         self._targets = lru_cache(maxsize=1_024)(self._target)
 
@@ -142,6 +145,7 @@ class HttpClient:
             self.versions,
             self.callbacks,
             self.pace,
+            self.large,
         )
 
     def target(self, server: Server) -> ServerTarget:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
 import aiohttp
@@ -30,11 +31,15 @@ async def read(
     exchange: Exchange,
     limits: Limits,
     make_reader: ReaderFactory[T],
+    turn: Callable[[], AbstractAsyncContextManager[None]],
 ) -> T:
-    """Return what a reader makes of an answer; raises `PeerError` if it makes nothing."""
+    """Return what a reader makes of an answer; raises `PeerError` if it makes nothing.
+
+    Each piece of a large answer is read in a `turn` of its own.
+    """
     reader = make_reader(response.headers.get("Content-Type", ""), exchange.report)
     try:
-        await _feed(response, exchange, reader.feed, limits.bytes)
+        await _feed(response, exchange, reader.feed, limits.bytes, turn)
     finally:
         exchange.mark("last")
     return reader.close()
@@ -45,6 +50,7 @@ async def _feed(
     exchange: Exchange,
     feed: Callable[[bytes], None],
     max_bytes: int,
+    turn: Callable[[], AbstractAsyncContextManager[None]],
 ) -> None:
     inflater = _inflater(response.headers.get("Content-Encoding", "").strip().lower())
     unbroken = 0
@@ -52,7 +58,12 @@ async def _feed(
         exchange.bytes_in += len(chunk)
         for piece in inflater.feed(chunk) if inflater else (chunk,):
             exchange.keep(piece)
-            feed(piece)
+            if exchange.large:
+                async with turn():
+                    feed(piece)
+                    await asyncio.sleep(0)  # so that each pass of the loop reads one such piece
+            else:
+                feed(piece)
             if exchange.bytes_opened > max_bytes:  # of all answers: those to looks at a job too
                 raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
             unbroken += max(len(piece), PIECE)

@@ -17,6 +17,7 @@ from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.xmlrpc import CHUNK
 
 HIDDEN: Final = b"***"
+LARGE: Final = 2**20  # bytes; half a million hits, all wrong, take seconds to check
 FIRST: Final = frozenset({"begin", "dns_begin", "dns_end", "connect_begin", "connect_end", "sent"})
 """The marks on a request that later requests in the same attempt do not have."""
 
@@ -70,6 +71,11 @@ class Exchange:
     def opened(self) -> int:
         """The number of answer bytes kept, after decompression."""
         return self._max_bytes - self._left
+
+    @property
+    def large(self) -> bool:
+        """True if the answer takes so long to read and check that it has turns with others."""
+        return self.opened > LARGE
 
     def resumed(self) -> None:
         """Record that the request was sent before the hub was started again."""
