@@ -10,8 +10,8 @@ from tests.shared import ROOT, shared
 from tests.tools import tool
 
 QUICK = {
-    "codec", "decoding", "fuzz_decoding", "hostile_bodies", "other_evaluations", "scoring_peers",
-    "scoring_reading",
+    "codec", "decoding", "fuzz_decoding", "hostile_bodies", "other_evaluations",
+    "scoring_large_file", "scoring_peers", "scoring_reading",
 }  # fmt: skip
 NIGHTLY = {"machines"}  # leases are waited for, on networks that only root makes
 NEEDED = {
