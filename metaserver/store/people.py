@@ -14,7 +14,6 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.base.viewer import (
     PERSON_LINK_SECONDS,
@@ -25,7 +24,7 @@ from metaserver.base.viewer import (
     person_name,
 )
 from metaserver.store import tokens
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import (
     audit,
     consensus_models,
@@ -112,13 +111,13 @@ async def issuers_of(connection: AsyncConnection, person: int) -> Sequence[str]:
 async def list_all(connection: AsyncConnection, limit: int) -> Sequence[Person]:
     """Return the people, the newest first."""
     query = sa.select(persons).order_by(persons.c.id.desc()).limit(limit)
-    return [_person(row) for row in await connection.execute(query)]
+    return [read_row(row, Person) for row in await connection.execute(query)]
 
 
 async def by_ids(connection: AsyncConnection, ids: Sequence[int]) -> dict[int, Person]:
     """Return people by their ids."""
     query = sa.select(persons).where(persons.c.id.in_(ids))
-    return {row.id: _person(row) for row in await connection.execute(query)}
+    return {row.id: read_row(row, Person) for row in await connection.execute(query)}
 
 
 async def rename(connection: AsyncConnection, person: int, name: str) -> None:
@@ -176,13 +175,7 @@ async def _forget_in_audit(connection: AsyncConnection, address: str) -> None:
 
 async def _one(connection: AsyncConnection, query: sa.Select[Any]) -> Person | None:
     row = (await connection.execute(query)).first()
-    return None if row is None else _person(row)
-
-
-def _person(row: sa.Row[Any]) -> Person:
-    return Person(
-        id=row.id, email=row.email, name=row.name, orcid=row.orcid, created_at=row.created_at
-    )
+    return None if row is None else read_row(row, Person)
 
 
 # -- memberships: tokens that are a person's -------------------------------------------------------
@@ -286,7 +279,7 @@ async def find_link(
         if given is not None:
             query = query.where(column == digest(given))
     row = (await connection.execute(query)).first()
-    return None if row is None else _link(row)
+    return None if row is None else read_row(row, PersonLink)
 
 
 async def use_link(connection: AsyncConnection, link: int, now: float) -> bool:
@@ -321,7 +314,10 @@ async def invitations(
         _LINKS.team_id.is_not_distinct_from(team_id),
         _is_good(now),
     )
-    return [_link(row) for row in await connection.execute(query.order_by(_LINKS.id.desc()))]
+    return [
+        read_row(row, PersonLink)
+        for row in await connection.execute(query.order_by(_LINKS.id.desc()))
+    ]
 
 
 async def get_invitation(connection: AsyncConnection, link: int, now: float) -> PersonLink | None:
@@ -330,7 +326,7 @@ async def get_invitation(connection: AsyncConnection, link: int, now: float) -> 
         _LINKS.id == link, _LINKS.kind == PersonLinkKind.INVITATION.value, _is_good(now)
     )
     row = (await connection.execute(query)).first()
-    return None if row is None else _link(row)
+    return None if row is None else read_row(row, PersonLink)
 
 
 async def delete_link(connection: AsyncConnection, link: int) -> None:
@@ -347,7 +343,7 @@ async def due(connection: AsyncConnection, now: float, at: float) -> Sequence[Pe
     """Return the links whose mail is to be sent by `at`, oldest first."""
     later = sa.func.coalesce(_LINKS.mail_at, 0.0) > at
     query = _links().where(_LINKS.mail_due, ~later, _is_good(now)).order_by(_LINKS.id)
-    return [_link(row) for row in await connection.execute(query)]
+    return [read_row(row, PersonLink) for row in await connection.execute(query)]
 
 
 async def mailed(connection: AsyncConnection, link: int, **values: Any) -> None:
@@ -363,22 +359,4 @@ def _is_good(now: float) -> sa.ColumnElement[bool]:
 def _links() -> sa.Select[Any]:
     return sa.select(person_links, teams.c.name.label("team")).select_from(
         person_links.outerjoin(teams, teams.c.id == _LINKS.team_id)
-    )
-
-
-def _link(row: sa.Row[Any]) -> PersonLink:
-    return PersonLink(
-        id=row.id,
-        kind=PersonLinkKind(row.kind),
-        email=row.email,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        role=None if row.role is None else Role(row.role),
-        team=None if row.team is None else TeamName(row.team),
-        team_id=row.team_id,
-        owner=row.owner,
-        person_id=row.person_id,
-        tries=row.tries,
-        mail_due=row.mail_due,
-        failures=row.failures,
     )

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.plans import NoticePlan
 from metaserver.base.records import TeamName
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import (
     lanes,
     offline_runs,
@@ -107,13 +107,5 @@ def _taking_part() -> sa.CompoundSelect[Any]:
 
 
 def _team(row: sa.Row[Any]) -> Team:
-    return Team(
-        id=row.id,
-        name=TeamName(row.name),
-        title=row.title,
-        email=row.email,
-        host=row.host,
-        notices=msgspec.json.decode(row.notices, type=NoticePlan) if row.notices else NoticePlan(),
-        created_at=row.created_at,
-        retired_at=row.retired_at,
-    )
+    notices = msgspec.json.decode(row.notices, type=NoticePlan) if row.notices else NoticePlan()
+    return read_row(row, Team, notices=notices)

@@ -16,10 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.base.viewer import Person, Session, Token
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import persons, sessions, teams, tokens
 
 PREFIX = "bcms_"
@@ -286,17 +285,4 @@ def _is_valid(now: float) -> sa.ColumnElement[bool]:
 
 
 def _token(row: sa.Row[Any]) -> Token:
-    return Token(
-        id=row.id,
-        role=Role(row.role),
-        team=None if row.team is None else TeamName(row.team),
-        team_id=row.team_id,
-        label=row.label,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        used_at=row.used_at,
-        revoked_at=row.revoked_at,
-        parent=row.parent_id,
-        person=row.person_id,
-        owner=row.owner,
-    )
+    return read_row(row, Token, parent=row.parent_id, person=row.person_id)

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import pack, unpack
 from metaserver.base.curations import ModelGold, ModelMember, TrainingReport
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import consensus_models
 
 
@@ -82,13 +82,9 @@ async def delete(connection: AsyncConnection, model_id: int) -> None:
 
 
 def _model(row: sa.Row[Any]) -> StoredModel:
-    return StoredModel(
-        id=row.id,
-        task=row.task,
-        method=row.method,
-        made_at=row.made_at,
-        made_by=row.made_by,
-        active=row.active,
+    return read_row(
+        row,
+        StoredModel,
         golds=msgspec.json.decode(row.golds, type=tuple[ModelGold, ...]),
         members=msgspec.json.decode(row.members, type=tuple[ModelMember, ...]),
         report=msgspec.json.decode(unpack(row.report), type=TrainingReport),

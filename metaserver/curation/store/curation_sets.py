@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.curations import CurationStanding, SetPlan
 from metaserver.base.records import PhaseName
 from metaserver.curation.store.curations import EventEntry
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import (
     curation_events,
     curation_rulings,
@@ -104,7 +104,7 @@ async def seats(
     connection: AsyncConnection, set_id: int, token_id: int | None = None
 ) -> Sequence[SeatEntry]:
     """Return a set's seats, or a token's in its order."""
-    query = (
+    query: sa.Select[Any] = (
         sa.select(
             curation_seats.c.position,
             curation_seats.c.token_id,
@@ -123,11 +123,7 @@ async def seats(
     if token_id is not None:
         query = query.where(curation_seats.c.token_id == token_id)
         query = query.order_by(None).order_by(curation_seats.c.place)
-    entries = []
-    for row in await connection.execute(query):
-        state = CurationStanding(row.state) if row.state else None
-        entries.append(SeatEntry(**row._asdict() | {"state": state}))
-    return entries
+    return [read_row(row, SeatEntry) for row in await connection.execute(query)]
 
 
 async def take_seat(
@@ -218,8 +214,7 @@ async def finished_logs(
         .order_by(curation_events.c.curation_id, curation_events.c.seq)
     )
     for row in await connection.execute(query):
-        event = EventEntry(seq=row.seq, key=row.key, at=row.at, event=row.event)
-        logs[row.curation_id].append(event)
+        logs[row.curation_id].append(read_row(row, EventEntry))
     return logs
 
 
@@ -290,12 +285,4 @@ def _sets() -> sa.Select[Any]:
 
 
 def _set(row: sa.Row[Any]) -> SetEntry:
-    return SetEntry(
-        id=row.id,
-        name=row.name,
-        title=row.title,
-        phase=PhaseName(row.phase),
-        plan=msgspec.json.decode(row.plan, type=SetPlan),
-        created_at=row.created_at,
-        closed_at=row.closed_at,
-    )
+    return read_row(row, SetEntry, plan=msgspec.json.decode(row.plan, type=SetPlan))
