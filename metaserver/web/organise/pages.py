@@ -23,9 +23,9 @@ from metaserver.web.organise.servers import OrganiserServerPages
 from metaserver.web.organise.sign_ups import SignUpDesk
 from metaserver.web.organise.teams import OrganiserTeamPages
 from metaserver.web.organise.texts import TextPages
-from metaserver.web.organise.tokens import OrganiserTokenPages
 from metaserver.web.organise.uploads import UploadPages
 from metaserver.web.team.members import MemberPages
+from metaserver.web.team.settings import TokenPages
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.live import LiveParts
 
@@ -62,7 +62,7 @@ class OrganiserPages:
             *CorpusPages(console=console).routes(),
             *OrganiserTeamPages(console=console).routes(),
             *MemberPages(console=console, of_hub=True).routes(),
-            *OrganiserTokenPages(console=console).routes(),
+            *TokenPages(console=console, of_hub=True).routes(),
             *OrganiserServerPages(console=console).routes(),
             *UploadPages(console=console).routes(),
             *AlertPages(console=console).routes(),

@@ -27,7 +27,7 @@ from metaserver.web.team.servers import (
     server_parts,
     shown_server,
 )
-from metaserver.web.team.settings import SettingsPages, TeamTokenPages
+from metaserver.web.team.settings import SettingsPages, TokenPages
 from metaserver.web.team.uploads import TeamUploadPages
 from metaserver.web.team.view import (
     Card,
@@ -76,7 +76,7 @@ class TeamConsole:
             *TeamServerPages(console=console).routes(),
             *CallbackPages(console=console).routes(),
             *MemberPages(console=console).routes(),
-            *TeamTokenPages(console=console).routes(),
+            *TokenPages(console=console).routes(),
             *SettingsPages(console=console).routes(),
             *SnippetPages(console=console).routes(),
             *MethodPages(console=console).routes(),

@@ -1,9 +1,11 @@
-"""What a team sets for itself: its name and address, the notices that it is sent, its tokens."""
+"""What a team sets for itself: its name and address, notices, tokens; and the hub's tokens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -86,29 +88,45 @@ ROLES = Wording(
     help="A token of the team can do all that you can here; a reader's only reads.",
     choices=[("team", "everything for this team"), ("reader", "read what is public")],
 )
+HUB_ROLES = Wording(
+    choices=[
+        ("organiser", "everything"),
+        ("curator", "ask servers about articles"),
+        ("reader", "read what is public"),
+    ],
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamTokenPages:
-    """The handlers of a team's tokens."""
+class TokenPages:
+    """The handlers of a team's tokens, or with `of_hub` of those without; these revoke any."""
 
     console: ConsoleContext
+    of_hub: bool = False
+
+    @property
+    def _path(self) -> str:
+        return "/organise/tokens" if self.of_hub else "/team/tokens"
 
     @cached_property
     def _new(self) -> FormPage[IssuedToken]:
         return FormPage(
             console=self.console,
-            path="/team/tokens",
+            path=self._path,
             operation=tokens.create,
             fields=("label", "role", "days"),
             show=self._show,
             then=lambda request, issued: self._show(request, issued=issued),
-            wording={"role": ROLES},
+            wording={"role": HUB_ROLES if self.of_hub else ROLES},
         )
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        return [*self._new.routes(), web.post(r"/team/tokens/{id:\d+}/revoke", self.revoke)]
+        return [
+            web.get(self._path, self._show),
+            self._new.route(),
+            web.post(self._path + r"/{id:\d+}/revoke", self.revoke),
+        ]
 
     async def _show(
         self,
@@ -118,31 +136,46 @@ class TeamTokenPages:
         issued: IssuedToken | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        """Answer with the team's tokens; a new token is shown once, on an uncached page."""
-        scope = await scope_of(self.console, request)
-        form = form or self._new.form()
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
-        listed = await self.console.ask(request, tokens.list_, TokenQuery(team=scope.team.team))
+        """Answer with the tokens; a new one is shown once, on an uncached page."""
+        template, query = "organise_tokens.html", TokenQuery(ended=1_000)
+        context: dict[str, Any] = {}
+        if not self.of_hub:
+            scope = await scope_of(self.console, request)
+            if scope is None:
+                raise web.HTTPSeeOther("/team")
+            template, query = "team_tokens.html", TokenQuery(team=scope.team.team)
+            context["scope"] = scope
+        form = form or self._new.form({"role": "organiser"} if self.of_hub else None)
+        listed = await self.console.ask(request, tokens.list_, query)
         return self.console.answer(
-            "team_tokens.html",
+            template,
             status=refused.refusal if refused else form.status,
-            scope=scope,
-            tokens=[token for token in listed if token.person is None],
+            tokens=[token for token in listed if token.person is None and token.team == query.team],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
             made=made_with(listed, self.console.hub.clock()),
             form=form,
             issued=issued,
             refused=str(refused or ""),
+            **context,
         )
 
     async def revoke(self, request: web.Request) -> web.Response:
-        """Revoke a token."""
-        submitted = await posted(request)
-        values = {"id": request.match_info["id"], "made_with_it": "made_with_it" in submitted}
-        result = await tried(self.console.submit(request, tokens.revoke, values))
+        """Revoke a token; the page that lists it says so."""
+        number, submitted = request.match_info["id"], await posted(request)
+        values = {"id": number, "made_with_it": "made_with_it" in submitted}
+        team = await self._holder(request, number) if self.of_hub else None
+        result = await tried(self.console.submit(request, tokens.revoke, values), ("id",))
         if isinstance(result, RefusedError):
             return await self._show(request, refused=result)
+        if self.of_hub:
+            raise web.HTTPSeeOther(
+                f"/organise/teams/{quote(team, safe='')}" if team else self._path
+            )
         scope = await scope_of(self.console, request)
-        raise web.HTTPSeeOther(scope.link("/team/tokens") if scope else "/team")
+        raise web.HTTPSeeOther(scope.link(self._path) if scope else "/team")
+
+    async def _holder(self, request: web.Request, number: str) -> str | None:
+        """Return the team that a token belongs to."""
+        listed = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
+        return next((token.team for token in listed if str(token.id) == number), None)
