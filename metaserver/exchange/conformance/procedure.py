@@ -24,6 +24,7 @@ from metaserver.exchange.http.slots import SlotUse
 from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.http.urls import address
 from metaserver.exchange.protocols.plugin import ServerChannel
+from metaserver.exchange.protocols.xmlrpc import ASCII, XMLRPC
 from metaserver.exchange.wire.contract import Completion
 from metaserver.exchange.wire.validation import Part, Vocabulary
 from metaserver.exchange.wire.xmlrpc import escape_text
@@ -276,12 +277,12 @@ async def _with_proposal(
     proposes = (
         ARTICLES[place].text is LETTERS
         and step.state is StepState.FAILED
-        and server.protocol == "xmlrpc"
-        and server.encoding != "ascii"
+        and server.protocol == XMLRPC.name
+        and server.encoding != ASCII
     )
     if not proposes:
         return step
-    in_ascii = msgspec.structs.replace(server, encoding="ascii")
+    in_ascii = msgspec.structs.replace(server, encoding=ASCII)
     (end,) = await _send(caller, in_ascii, (place,))
     if end.answer is None:
         return step

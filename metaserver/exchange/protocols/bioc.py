@@ -40,7 +40,12 @@ from metaserver.exchange.protocols.plugin import (
     Response,
     ServerChannel,
 )
-from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
+from metaserver.exchange.protocols.polling import (
+    Looks,
+    check_origins,
+    job_address,
+    look_until_there,
+)
 from metaserver.exchange.wire.contract import DECLARED, Report
 from metaserver.exchange.wire.values import Limits, Value
 from metaserver.exchange.wire.xmlrpc import escape_text
@@ -48,7 +53,6 @@ from metaserver.exchange.wire.xmlrpc import escape_text
 XML: Final = "application/xml"
 _XML_BEGINS: Final = (b"<?xml", b"<!DOCTYPE collection", b"<collection")
 SESSION: Final = "{session}"
-WAITING: Final = frozenset({202, 404})
 _WORD: Final = re.compile(rb'\s*([^\s\x00-\x1f\x7f-\xff<>[\]{}"]+)(?:\s|\Z)')
 _LONGEST: Final = 200
 """The maximum length of a session's number."""
@@ -290,17 +294,12 @@ async def _result(
     session = await channel.work(session_of, body, size=len(body))
     address = options.result_url.replace(SESSION, quote(session, safe=""))
     place = job_address(address, server.url, server.url, options.poll_origins, "result_url")
-    pause = 1 / options.looks_a_second
-    request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT, pause=pause)
-    pauses, headers, state = Pauses(), submitted.headers, "session begun"
-    while True:
-        await channel.wait(pauses.next(headers), state)
-        response = await channel.send(request, whole_body(channel.limits))
-        if response.status == 200:
-            return response
-        if response.status not in WAITING:
-            raise failed(response)
-        headers, state = response.headers, f"not ready ({response.status})"
+    response = await look_until_there(
+        channel, place, options.looks_a_second, submitted=submitted, state="session begun"
+    )
+    if response.status != 200:
+        raise failed(response)
+    return response
 
 
 def session_of(body: bytes) -> str:

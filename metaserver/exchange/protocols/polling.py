@@ -14,11 +14,15 @@ from yarl import URL
 
 from metaserver.base.errors import PeerError
 from metaserver.base.states import Outcome
+from metaserver.exchange.protocols.json_body import ACCEPT, whole_body
+from metaserver.exchange.protocols.plugin import Request, Response, ServerChannel
 
 LEAST: Final = 0.34
 """Seconds between two polls of a job: NCBI's services allow three requests per second."""
 FIRST: Final = 1.0
 MOST: Final = 10.0
+NOT_READY: Final = frozenset({202, 404})
+"""The statuses of a job's result that is not there yet."""
 
 _MAX_LENGTH: Final = 40  # characters; a date of any form that HTTP has is shorter
 _SECONDS: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
@@ -44,6 +48,31 @@ class Pauses:
             return max(LEAST, advised)
         pause, self._next = self._next, min(MOST, self._next * 2)
         return pause
+
+
+async def look(channel: ServerChannel, place: str, looks_a_second: float) -> Response[bytes]:
+    """Return what is at the address of a job or a result."""
+    pause = 1 / looks_a_second
+    request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT, pause=pause)
+    return await channel.send(request, whole_body(channel.limits))
+
+
+async def look_until_there(
+    channel: ServerChannel,
+    place: str,
+    looks_a_second: float,
+    *,
+    submitted: Response[bytes],
+    state: str,
+) -> Response[bytes]:
+    """Look at a result's place until the answer says something else than `NOT_READY`."""
+    pauses, headers = Pauses(), submitted.headers
+    while True:
+        await channel.wait(pauses.next(headers), state)
+        response = await look(channel, place, looks_a_second)
+        if response.status not in NOT_READY:
+            return response
+        headers, state = response.headers, f"not ready ({response.status})"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

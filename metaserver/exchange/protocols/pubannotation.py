@@ -40,7 +40,15 @@ from metaserver.exchange.protocols.plugin import (
     Response,
     ServerChannel,
 )
-from metaserver.exchange.protocols.polling import Looks, Pauses, check_origins, job_address
+from metaserver.exchange.protocols.polling import (
+    NOT_READY,
+    Looks,
+    Pauses,
+    check_origins,
+    job_address,
+    look,
+    look_until_there,
+)
 from metaserver.exchange.wire.contract import META, Report
 from metaserver.exchange.wire.values import Fault, FaultError, Limits, Value
 
@@ -102,8 +110,6 @@ def pass_on(notes: Report, report: Report) -> None:
 SOURCE: Final = "BCMS"
 PLAIN: Final = "text/plain; charset=utf-8"
 FORM: Final = "application/x-www-form-urlencoded"
-WAITING: Final = frozenset({202, 404})
-"""The statuses while a result is not there yet."""
 PROTEIN: Final = "protein"
 LEAST_PART: Final = 1_000
 """The fewest characters that a server may be sent at a time."""
@@ -204,12 +210,6 @@ def _form(members: Mapping[str, str]) -> bytes:
     return urlencode(members).encode()
 
 
-async def _get(channel: ServerChannel, url: str, options: PubAnnotationOptions) -> Response[bytes]:
-    pause = 1 / options.looks_a_second
-    request = Request(None, "", method="GET", url=url, statuses=None, accept=ACCEPT, pause=pause)
-    return await channel.send(request, whole_body(channel.limits))
-
-
 async def _result(
     channel: ServerChannel,
     server: Server,
@@ -223,29 +223,17 @@ async def _result(
         raise failed(submitted)
     place = _place(submitted, server, options)
     if submitted.status == 303:
-        return await _when_there(channel, place, submitted, options)
+        return _there(
+            await look_until_there(
+                channel, place, options.looks_a_second, submitted=submitted, state="accepted"
+            )
+        )
     return await _of_task(channel, server, options, place, submitted)
 
 
 def _place(submitted: Response[bytes], server: Server, options: PubAnnotationOptions) -> str:
     location = submitted.headers.get("Location")
     return job_address(location, submitted.url, server.url, options.poll_origins)
-
-
-async def _when_there(
-    channel: ServerChannel, place: str, submitted: Response[bytes], options: PubAnnotationOptions
-) -> Response[bytes]:
-    """Poll a result's place until it is there."""
-    pauses, headers = Pauses(), submitted.headers
-    state = "accepted"
-    while True:
-        await channel.wait(pauses.next(headers), state)
-        response = await _get(channel, place, options)
-        if response.status == 200:
-            return response
-        if response.status not in WAITING:
-            raise _lost(response)
-        headers, state = response.headers, f"not ready ({response.status})"
 
 
 async def _of_task(
@@ -260,8 +248,8 @@ async def _of_task(
     state = "accepted"
     while True:
         await channel.wait(pauses.next(headers, expected), state)
-        response = await _get(channel, place, options)
-        if response.status in WAITING:
+        response = await look(channel, place, options.looks_a_second)
+        if response.status in NOT_READY:
             headers, expected = response.headers, None
             continue
         if response.status != 200:
@@ -283,14 +271,12 @@ async def _of_task(
                 options.poll_origins,
                 "result_location",
             )
-            return await _fetched(channel, result, options)
+            return _there(await look(channel, result, options.looks_a_second))
         headers, expected = response.headers, task.get("ETR")
 
 
-async def _fetched(
-    channel: ServerChannel, place: str, options: PubAnnotationOptions
-) -> Response[bytes]:
-    response = await _get(channel, place, options)
+def _there(response: Response[bytes]) -> Response[bytes]:
+    """Return a result; raises `PeerError` for anything else."""
     if response.status != 200:
         raise _lost(response)
     return response
@@ -494,7 +480,7 @@ async def _read_twice(
             message = "answered at once: there is no job"
             return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
         first = await _result(channel, server, options, submitted)
-        again = await _get(channel, str(first.url), options)
+        again = await look(channel, str(first.url), options.looks_a_second)
     except PeerError as error:
         return ConformanceStep(
             name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome
