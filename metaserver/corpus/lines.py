@@ -138,26 +138,11 @@ _SPACED = frozenset(
         "topic",
         "linebreak",
         "lb",
-        "disp-formula",
         "display",
-        "display-eqn",
-        "equation",
-        "fd",
-        "formula",
     }
 )
-_FORMULAS = frozenset(
-    {
-        "disp-formula",
-        "inline-formula",
-        "display-eqn",
-        "inline-eqn",
-        "equation",
-        "inlineequation",
-        "fd",
-        "formula",
-    }
-)
+_DISPLAYED = frozenset({"disp-formula", "display-eqn", "equation", "fd", "formula"})
+_FORMULAS = _DISPLAYED | {"inline-formula", "inline-eqn", "inlineequation"}
 _IMAGES = frozenset({"inline-graphic", "inline-figure", "inlinemediaobject"})
 FORMULA, IMAGE = "[formula]", "[image]"
 """The marks of a formula without text, as an image or in TeX alone, and of an image in a line."""
@@ -208,7 +193,7 @@ class _Page:
         if name == "math":
             self._write(_math(element))
         elif name in _FORMULAS:
-            self._add_formula(element, " " if name in _SPACED else "")
+            self._add_formula(element, " " if name in _DISPLAYED else "")
         elif name in _IMAGES:
             self._write(IMAGE)
         elif name in _FLOATS and self._paragraphs:
