@@ -55,8 +55,10 @@ def require_materials(
     """
     if release:
         require_release(hub, release)
+    if takes_uploads_only(tasks):
+        return
     for field, is_there in (("corpus", has_articles), ("release", bool(release))):
-        if not is_there and not takes_uploads_only(tasks):
+        if not is_there:
             message = "is needed: only a phase whose tasks take uploads alone has none"
             raise RefusedError(Refusal.INVALID, message, field=field)
 
