@@ -27,6 +27,9 @@ OF_NO_TEAM = frozenset({Role.CURATOR, Role.ORGANISER})
 
 DAY = 86_400.0  # seconds
 
+TOKEN_PREFIX = tokens.PREFIX
+"""How tokens begin, which no other first parameter of a call does."""
+
 Label = Annotated[
     str,
     Meta(

@@ -8,7 +8,6 @@ is a fault with HTTP status 200, as the specification of XML-RPC wants it.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from metaserver.exchange.wire.xmlrpc import decode_call, encode_fault, encode_re
 from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline
 from metaserver.operations.table import Operation, perform
+from metaserver.operations.tokens import TOKEN_PREFIX
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.bodies import BODY_BYTES, received, too_large, upload
 from metaserver.web.access.downloads import in_turn
@@ -52,9 +52,6 @@ MAX_CALLS = 100  # in one system.multicall
 MAX_ANSWERS = 16 * 2**20  # bytes of their answers (as JSON), before the rest is refused
 
 MESSAGE_LENGTH = 2_000  # characters of a fault: what was sent may be in it
-
-_TOKEN = re.compile(r"bcms_[a-z]")
-"""How tokens begin, which no other first parameter does."""
 
 TokenReader = Callable[[web.Request, str], Awaitable[Caller]]
 
@@ -147,7 +144,7 @@ class Rpc:
                 raise CallError(Code.PARAMETERS, message)
             caller, params = await self.read_token(request, params[0]), params[1:]
             caller.require_role(operation.role)
-        elif params and isinstance(params[0], str) and _TOKEN.match(params[0]):
+        elif params and isinstance(params[0], str) and params[0].startswith(TOKEN_PREFIX):
             caller, params = await self.read_token(request, params[0]), params[1:]
         values = read_parameters(outline, params)
         result = await perform(operation, self.hub, caller, values)
