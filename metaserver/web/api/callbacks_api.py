@@ -28,11 +28,11 @@ from metaserver.base.errors import (
     UnavailableError,
 )
 from metaserver.base.states import Outcome
-from metaserver.exchange.protocols.becalm import SERVICES, tips_document
+from metaserver.exchange.protocols.becalm import SERVICES, DocumentService, tips_document
 from metaserver.exchange.protocols.becalm_answers import FORMATS
 from metaserver.exchange.protocols.plugin import AT_ONCE
 from metaserver.operations.callbacks import DOCUMENTS, PATH, SERVICE, Callbacks
-from metaserver.web.access.aside import aside
+from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.auth import CALLING, calls_back
 from metaserver.web.access.bodies import pieces
 from metaserver.web.access.headers import refusal_headers
@@ -108,14 +108,13 @@ class CallbackApi:
         async for piece in pieces(request, MOST_IDS_BYTES):
             body += piece
         articles = _ids(bytes(body), service.ids)
-        found = [
-            tips_document(service, msgspec.json.decode(document, type=dict[str, str]))
-            for document in await self.callbacks.documents(server, articles)
-        ]
-        if request.match_info["format"] == "json":
-            return _sent(msgspec.json.encode(found), 200)
-        lines = ["\t".join(map(_cell, document.values())) + "\n" for document in found]
-        return _sent("".join(lines).encode(), 200, kind="text/tab-separated-values")
+        as_json = request.match_info["format"] == "json"
+        documents = await self.callbacks.documents(server, articles)
+        large = sum(map(len, documents)) > LARGE
+        content = await aside(request, large, _written, documents, service, as_json=as_json)
+        if as_json:
+            return _sent(content, 200)
+        return _sent(content, 200, kind="text/tab-separated-values")
 
     async def save(self, request: web.Request) -> web.Response:
         """Take an answer; nothing of the body is read before its communication is known."""
@@ -183,6 +182,17 @@ def _ids(body: bytes, name: str) -> Sequence[str]:
         message = f'expected an object with an array of ids, {{"{name}": ["17060459"]}}'
         raise PeerError(Outcome.SHAPE, message) from error
     return list(dict.fromkeys(map(str, given)))
+
+
+def _written(documents: Sequence[bytes], service: DocumentService, *, as_json: bool) -> bytes:
+    """Return documents as a service of TIPS writes them, in JSON or TSV."""
+    rows = [
+        tips_document(service, msgspec.json.decode(document, type=dict[str, str]))
+        for document in documents
+    ]
+    if as_json:
+        return msgspec.json.encode(rows)
+    return "".join("\t".join(map(_cell, row.values())) + "\n" for row in rows).encode()
 
 
 def _cell(text: str) -> str:
