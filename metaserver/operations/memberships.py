@@ -225,7 +225,7 @@ async def change(hub: HubContext, caller: Caller, request: Ownership) -> None:
             raise RefusedError(Refusal.STATE, "only teams have owners", field="id")
         await _require_managing(connection, caller, membership.team, membership.team_id, now)
         if not request.owner:
-            await _require_another(connection, membership, now)
+            await require_another_owner(connection, membership, now)
         await people.set_owner(connection, membership.id, owner=request.owner)
         await _note(connection, caller, "memberships.change", membership, owner=request.owner)
 
@@ -243,7 +243,7 @@ async def end(hub: HubContext, caller: Caller, request: OneMembership) -> None:
         if not own:
             await _require_managing(connection, caller, membership.team, membership.team_id, now)
         if own or not caller.organiser:
-            await _require_another(connection, membership, now)
+            await require_another_owner(connection, membership, now)
         await tokens.revoke(connection, membership.id, now, made_with_it=True)
         await _note(connection, caller, "memberships.end", membership)
 
@@ -303,12 +303,12 @@ async def _membership(connection: AsyncConnection, caller: Caller, id_: int, now
     raise RefusedError(Refusal.UNKNOWN, f"there is no membership {id_}", field="id")
 
 
-async def _require_another(connection: AsyncConnection, membership: Token, now: float) -> None:
+async def require_another_owner(connection: AsyncConnection, membership: Token, now: float) -> None:
     """Raise `RefusedError` if a team would be left without an owner."""
     if not membership.owner or membership.team_id is None:
         return
     if len(await people.owners(connection, membership.team_id, now)) < 2:
-        message = "the last owner stays: make another member owner first"
+        message = f"team {membership.team} would have no owner: make another member owner first"
         raise RefusedError(Refusal.STATE, message)
 
 

@@ -14,6 +14,7 @@ from metaserver.base.viewer import PersonLink, PersonLinkKind, person_name
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import Title
+from metaserver.operations.memberships import require_another_owner
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import people, tokens
 
@@ -120,13 +121,10 @@ async def delete(hub: HubContext, caller: Caller, request: Deletion) -> None:
         raise RefusedError(Refusal.INVALID, f"write “{DELETE}” to confirm", field="confirm")
     async with hub.store.writing() as connection:
         for token in await tokens.memberships(connection, now, person_id=person.id):
-            if not token.owner or token.team_id is None:
+            if token.team_id is None:
                 continue
-            members = await tokens.memberships(connection, now, team_id=token.team_id)
-            others = [member for member in members if member.id != token.id]
-            if others and not any(member.owner for member in others):
-                message = f"you are the only owner of team {token.team}: make another member owner"
-                raise RefusedError(Refusal.STATE, message)
+            if len(await tokens.memberships(connection, now, team_id=token.team_id)) > 1:
+                await require_another_owner(connection, token, now)
         await people.delete(connection, person, now)
         await audit_log(
             connection,
