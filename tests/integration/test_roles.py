@@ -171,7 +171,7 @@ ROWS: Mapping[str, Row] = {
     "curation.refresh": curators(DONE, FORBIDDEN, curation="{curation}"),
     "curation.submit": curators(DONE, FORBIDDEN, curation="{curation}"),
     "curation.export": curators(STATE, STATE, curation="{curation}"),
-    "curation.export-all": curators(STATE, STATE),
+    "curation.export-all": curators(),
     "curation.reopen": curators(STATE, STATE, curation="{curation}"),
     "curation.forget": curators(curation="{curation}"),
     "curation.reassign": organisers(UNKNOWN, curator=10**6, to=1),
