@@ -30,10 +30,14 @@ MOST_EVENTS = 10_000
 """The maximum events in a curation; thirty candidates take some hundreds."""
 MOST_ACTIVE_MS = 3_600_000
 """The maximum milliseconds of work that an event ends."""
+MOST_PAIRS = 500
+"""The most pairs that are rejected with their protein."""
 MOST_MISSING = 500
 """The most events that come with a refusal; the others come with the next."""
 WRONG_SPECIES = "wrong species"
 """The reason for rejecting an item in whose place the curator chose that of another species."""
+OF_REJECTED = "protein rejected"
+"""The reason for rejecting a pair with its protein."""
 
 Key: TypeAlias = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
 Accession: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
@@ -67,12 +71,14 @@ class DecisionKind(StrEnum):
 class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An event's particulars; each kind reads those that are its own.
 
-    `evidence` are places of the text, start and end; `seen_rank`, `seen_probability` and
-    `request_version` are what the page showed when the curator decided.
+    `pairs` are rejected with their protein, by one event. `evidence` are places of the text, start
+    and end; `seen_rank`, `seen_probability` and `request_version` are what the page showed when the
+    curator decided.
     """
 
     reason: Short = ""
     replaced: Items = ()
+    pairs: Annotated[tuple[Items, ...], msgspec.Meta(max_length=MOST_PAIRS)] = ()
     evidence: Annotated[tuple[Place, ...], msgspec.Meta(max_length=50)] = ()
     method: Short = ""
     type: Short = ""
@@ -259,6 +265,14 @@ def normal(event: CurationEvent, length: int) -> CurationEvent:
     if len(item) != size or (kind is DecisionKind.SPECIES and len(detail.replaced) != size):
         message = f"expected an item of {size} accessions"
         raise RefusedError(Refusal.INVALID, message, field="item")
+    pairs = tuple(_sorted(one) for one in detail.pairs)
+    if pairs and not (
+        kind is DecisionKind.REJECT
+        and event.task is Task.INT
+        and all(len(one) == 2 and item[0] in one for one in pairs)
+    ):
+        message = "expected pairs of the protein that is rejected"
+        raise RefusedError(Refusal.INVALID, message, field="pairs")
     if detail.method and detail.method not in psi_mi.methods():
         raise RefusedError(Refusal.INVALID, f"{detail.method} is no known method", field="method")
     if detail.type and detail.type not in psi_mi.types():
@@ -269,7 +283,7 @@ def normal(event: CurationEvent, length: int) -> CurationEvent:
         raise RefusedError(Refusal.INVALID, "a passage is not in the article", field="evidence")
     publication = None if detail.publication is None else normal_publication(detail.publication)
     changed = msgspec.structs.replace(
-        detail, replaced=_sorted(detail.replaced), publication=publication
+        detail, replaced=_sorted(detail.replaced), pairs=pairs, publication=publication
     )
     return msgspec.structs.replace(event, item=_sorted(item), detail=changed)
 
@@ -364,15 +378,18 @@ def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent)
                 by_hand=current.by_hand or event.kind in (DecisionKind.ADD, DecisionKind.PAIR),
             )
     items[key] = current
+    others: dict[ItemKey, str] = {}
     if event.kind is DecisionKind.SPECIES and detail.replaced != event.item:
-        replaced_key = (event.task, detail.replaced)
-        items[replaced_key] = replace(
-            items.get(replaced_key, ItemDecision()),
+        others[event.task, detail.replaced] = WRONG_SPECIES
+    others |= {(Task.IPT, one): OF_REJECTED for one in detail.pairs}
+    for other, reason in others.items():
+        items[other] = replace(
+            items.get(other, ItemDecision()),
             decision="rejected",
             place=place,
             at=event.at,
             detail=detail,
-            reason=WRONG_SPECIES,
+            reason=reason,
         )
 
 

@@ -63,6 +63,8 @@ def log_of(seed: int) -> list[CurationEvent]:
         event: dict[str, Any] = {"key": f"event-{number:04}", "kind": kind, "detail": detail}
         if kind not in ("undo", "relevant", "publication"):
             event |= {"task": task, "item": chance.choice(ITEMS[task])}
+        if kind == "reject" and task == "INT" and event["item"][0] in ITEMS["IPT"][0]:
+            detail["pairs"] = chance.choice([[], ITEMS["IPT"]])
         log.append(normal(msgspec.convert(event, CurationEvent), 1_000))
     return log
 

@@ -164,6 +164,46 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
     assert other[0] in Path(download.value.path()).read_text("utf-8")
 
 
+def test_proteins_and_pairs_know_of_each_other(hub: CuratorHub, visits: Visits) -> None:
+    page = opened(hub, visits)
+    keys = page.keyboard
+    keys.press("i")
+    accession, other = selected(page).split(" – ")
+    symbols = [dict(PROTEINS)[one] for one in (accession, other)]
+    keys.press("n")
+    keys.press("e")  # no server gave evidence of a pair: a sentence that names both
+    chosen = page.locator("#quotes [aria-pressed=true]")
+    for symbol in symbols:
+        expect(chosen).to_contain_text(symbol)
+    keys.press("i")
+    keys.press("i")
+    while selected(page) != accession:
+        keys.press("ArrowDown")
+    keys.press("x")
+    expect(page.locator("#announce")).to_contain_text(re.compile(r"rejected. X: its \d pairs? too"))
+    keys.press("X")
+    saved(page)
+    detail = detail_of(hub, page)
+    assert decisions(detail, "rejected") == {(accession,)}
+    lost = decisions(detail, "rejected", "IPT")
+    assert tuple(sorted((accession, other))) in lost
+    assert all(accession in one for one in lost)
+    keys.press("u")
+    saved(page)
+    detail = detail_of(hub, page)
+    assert not decisions(detail, "rejected") | decisions(detail, "rejected", "IPT")
+    keys.press("U")
+    keys.press("i")
+    keys.press("a")
+    asked_ = page.get_by_role("dialog")
+    expect(asked_).to_contain_text("Accept with the pair?")
+    keys.press("n")
+    keys.press("a")
+    keys.press("y")
+    saved(page)
+    assert (accession,) in decisions(detail_of(hub, page), "accepted")
+
+
 def test_offline_and_back(hub: CuratorHub, visits: Visits) -> None:
     page = opened(hub, visits)
     page.keyboard.press("a")

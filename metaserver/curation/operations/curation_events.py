@@ -181,6 +181,7 @@ async def _added(
 ) -> Additions:
     """Return names and places of the accessions that no candidate has; they must be valid."""
     names_used = [name for event in events_sent for name in (*event.item, *event.detail.replaced)]
+    names_used += [name for event in events_sent for one in event.detail.pairs for name in one]
     names_used += [
         participant.entry
         for one in events_sent

@@ -15,6 +15,7 @@ from metaserver.curation.decisions import CurationEvent, DecisionKind
 from metaserver.curation.experiments import MOST_PARTICIPANTS, Experiment
 from metaserver.curation.mentions import LONGEST_QUOTE, Mentions, SentEvidence
 from metaserver.curation.operations.curation_view import CurationDetail
+from metaserver.curation.pages.rows import open_pairs, rejected_proteins
 from scoring import Task
 
 REDO = "redo"
@@ -147,9 +148,15 @@ def _particulars(
     particulars: dict[str, Any] = {"request_version": detail.version}
     if candidate is not None:
         particulars |= {"seen_rank": candidate.rank, "seen_probability": candidate.probability}
+    refused = rejected_proteins(detail).intersection(item) if task is Task.IPT else ()
+    if kind in (DecisionKind.ACCEPT, DecisionKind.PAIR) and refused and "proteins" not in submitted:
+        message = f"{' and '.join(sorted(refused))} rejected: accept first, or tick it at the pair"
+        raise RefusedError(Refusal.STATE, message)
     match kind:
         case DecisionKind.REJECT:
             particulars["reason"] = str(submitted.get("reason", ""))
+            if task is Task.INT and "pairs" in submitted:
+                particulars["pairs"] = [one for one in open_pairs(detail) if item[0] in one]
         case DecisionKind.EVIDENCE:
             particulars["evidence"] = _evidence(submitted, detail, task, item)
         case DecisionKind.METHOD | DecisionKind.PAIR:

@@ -48,6 +48,9 @@ COMMANDS: Sequence[PageCommand] = (
     PageCommand("accept", "Accept", ("a", "Enter"), "accept, and go on to the next"),
     PageCommand("reject", "Reject", ("x",), "reject, and go on to the next"),
     PageCommand("reason", "Reject with a reason", ("r",), "reject with a reason, by a letter"),
+    PageCommand(
+        "pairs", "Its pairs too", ("X",), "reject the pairs of the protein just rejected (Shift+x)"
+    ),
     PageCommand("undecide", "Leave undecided", ("0",), "take the decision back"),
     PageCommand("undo", "Undo", ("u",), "undo, to any depth"),
     PageCommand("redo", "Redo", ("U",), "redo (Shift+u)"),

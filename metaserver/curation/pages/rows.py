@@ -11,6 +11,7 @@ from metaserver.curation.basis import ShownCandidate
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
 from metaserver.curation.pages.marking import MarkedParagraph, MarkedPlace, paragraphs
+from metaserver.curation.pages.together import Together
 from metaserver.web.ui.formatting import element_id
 from scoring import Task
 
@@ -20,7 +21,10 @@ SHOWN_WORDS = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quote:
-    """Words that speak for a candidate, and who gave them; `place` is None if not found."""
+    """Words that speak for a candidate, and who gave them; `place` is None if not found.
+
+    Without servers it is a sentence that names both proteins of a pair.
+    """
 
     words: str
     servers: tuple[str, ...]
@@ -29,7 +33,11 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CandidateRow:
-    """One item of a task: a candidate, or what the curator added."""
+    """One item of a task: a candidate, or what the curator added.
+
+    `pairs` is the number of a protein's pairs that are not rejected; `rejected` has the proteins of
+    a pair that are.
+    """
 
     task: str
     item: tuple[str, ...]
@@ -39,6 +47,8 @@ class CandidateRow:
     mentions: int
     written: str
     quotes: Sequence[Quote]
+    pairs: int = 0
+    rejected: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -109,9 +119,13 @@ def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
     counts = Counter(span.accession for span in detail.spans)
     written = _written(detail)
     quotes = _quotes(detail)
+    together = Together(detail.text, detail.spans)
+    of_protein = Counter(name for one in open_pairs(detail) for name in set(one))
+    rejected = rejected_proteins(detail)
     rows: dict[str, list[CandidateRow]] = {str(Task.INT): [], str(Task.IPT): []}
     candidates = {(candidate.task, candidate.item): candidate for candidate in detail.candidates}
     for task, item in [*candidates, *(key for key in decided if key not in candidates)]:
+        is_pair = task == Task.IPT
         candidate = candidates.get((task, item))
         rows[task].append(
             CandidateRow(
@@ -126,10 +140,46 @@ def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
                 written=" – ".join(dict.fromkeys(written.get(name, "") for name in item)).strip(
                     " –"
                 ),
-                quotes=quotes.get((task, item), []) if candidate else [],
+                quotes=_with_sentences(detail.text, quotes.get((task, item), ()), together.of(item))
+                if is_pair
+                else quotes.get((task, item), ()),
+                pairs=0 if is_pair else of_protein[item[0]],
+                rejected=tuple(sorted(rejected.intersection(item))) if is_pair else (),
             )
         )
     return rows
+
+
+def open_pairs(detail: CurationDetail) -> Sequence[tuple[str, ...]]:
+    """Return the pairs, candidates and added ones, that are not rejected."""
+    decisions = {one.item: one.decision for one in detail.decisions if one.task == Task.IPT}
+    items = [one.item for one in detail.candidates if one.task == Task.IPT]
+    return [
+        item for item in dict.fromkeys([*items, *decisions]) if decisions.get(item) != "rejected"
+    ]
+
+
+def rejected_proteins(detail: CurationDetail) -> frozenset[str]:
+    """Return the accessions that the curator rejected."""
+    return frozenset(
+        one.item[0]
+        for one in detail.decisions
+        if (one.task, one.decision) == (Task.INT, "rejected")
+    )
+
+
+def _with_sentences(
+    text: str, quotes: Sequence[Quote], places: Sequence[tuple[int, int]]
+) -> Sequence[Quote]:
+    """Return a pair's evidence with the sentences that name both, but for those quoted already."""
+    given = [quote.place for quote in quotes if quote.place]
+    sentences = [
+        Quote(words=text[start:end], servers=(), place=(start, end))
+        for start, end in places
+        if not any(first < end and start < last for first, last in given)
+    ]
+    placed = [quote for quote in quotes if quote.place]
+    return [*placed, *sentences, *(quote for quote in quotes if not quote.place)]
 
 
 def marked_text(detail: CurationDetail) -> Sequence[MarkedParagraph]:

@@ -30,10 +30,20 @@ export class Article {
     return [...found].sort((a, b) => (a.compareDocumentPosition(b) & before ? -1 : 1));
   }
 
-  show(accessions) {
+  // Shows the marks of a candidate; steps visit those in the places of `first` before the others.
+  show(accessions, first = []) {
     for (const mark of this.current ?? []) mark.classList.remove("on", "here");
     this.shown = accessions;
+    const ranges = first.map((place) => this.range(place)).filter(Boolean);
+    const rank = (mark) => {
+      const at = ranges.findIndex((range) => range.intersectsNode(mark));
+      return at < 0 ? ranges.length : at;
+    };
     this.current = this.of(accessions);
+    if (ranges.length) {
+      const ranked = this.current.map((mark) => [rank(mark), mark]);
+      this.current = ranked.sort(([one], [other]) => one - other).map(([, mark]) => mark);
+    }
     this.place = -1;
     for (const mark of this.current) mark.classList.add("on");
   }
@@ -84,6 +94,22 @@ export class Article {
       return [start, start + characters(segment.trimEnd())];
     }
     return null;
+  }
+
+  // The first sentences that name both proteins of a pair, each at a mark of its own.
+  together([one, other], most = 5) {
+    const marked = (accession) => {
+      const found = new Map();
+      for (const mark of this.of([accession])) {
+        const place = this.#sentence(mark)?.join("-");
+        found.set(place, [...(found.get(place) ?? []), mark]);
+      }
+      return found;
+    };
+    const [first, second] = [marked(one), marked(other)];
+    const apart = (place) =>
+      first.get(place).some((mark) => second.get(place)?.some((another) => another !== mark));
+    return [...first.keys()].filter((place) => place && apart(place)).slice(0, most);
   }
 
   #offset(node, offset) {

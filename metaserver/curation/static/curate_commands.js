@@ -4,9 +4,10 @@ import {
   article, byId, candidates, curation, decided, entries, isOpen, itemOf, journal, known, methods,
   nameOf, nameOfEvent, pace, path, read, record, releaseName, say, showTask, state, termName, types,
 } from "./curate_desk.js";
-import { keyOf, pairOf } from "./curate_fold.js";
+import { inForce, keyOf, pairOf } from "./curate_fold.js";
 
 const MOST_EVIDENCE = 50; // passages of an item, as metaserver/curation/decisions.py has it
+const MOST_PAIRS = 500; // that are rejected with their protein, as there
 
 let first = null; // of a pair: the row that was marked
 
@@ -35,6 +36,46 @@ function decide(kind, detail) {
   record(kind, row, detail);
   say(`${nameOf(row)} ${row.dataset.decision}`);
   goOn();
+  const pairs = kind === "reject" && row.dataset.task === "INT" ? openPairs(row.dataset.item) : [];
+  if (pairs.length) {
+    say(`${nameOf(row)} rejected. X: its ${pairs.length} pair${pairs.length === 1 ? "" : "s"} too.`);
+  }
+}
+
+// The pairs with a protein that are not rejected.
+const openPairs = (accession) => candidates.rows("IPT")
+  .filter((row) => row.dataset.decision !== "rejected" && itemOf(row).includes(accession))
+  .slice(0, MOST_PAIRS);
+
+// Rejects the pairs of the protein that was rejected last: by one event in the place of the former,
+// so that one undo takes back both.
+function rejectPairs() {
+  const last = inForce(journal.events).at(-1);
+  const pairs = last?.kind === "reject" && last.task === "INT" ? openPairs(last.item[0]) : [];
+  if (!pairs.length) return say("Reject a protein that has pairs first.");
+  const row = candidates.find(keyOf("INT", last.item));
+  journal.undo(pace.take());
+  record("reject", row, { reason: last.detail.reason ?? "", pairs: pairs.map(itemOf) });
+  say(`${nameOf(row)} rejected with ${pairs.length} pair${pairs.length === 1 ? "" : "s"}`);
+}
+
+// Accepts; a pair of a rejected protein only if that is meant, since it accepts the protein.
+async function accept() {
+  const { row } = candidates;
+  if (row?.dataset.task === "IPT" && !(await meant(itemOf(row)))) return;
+  decide("accept");
+}
+
+function meant(item) {
+  const rows = [...new Set(item)].map((one) => candidates.find(keyOf("INT", [one])));
+  const rejected = rows.filter((row) => row?.dataset.decision === "rejected").map(nameOf);
+  return !rejected.length || choose({
+    title: `${rejected.join(" and ")} rejected. Accept with the pair?`,
+    first: [
+      { key: "n", label: "Leave it rejected, and the pair undecided", value: false },
+      { key: "y", label: "Accept the pair and its proteins", value: true },
+    ],
+  });
 }
 
 export function pick(place) {
@@ -98,7 +139,7 @@ async function otherSpecies() {
   goOn();
 }
 
-function pair() {
+async function pair() {
   const { row } = candidates;
   if (!row || row.dataset.task !== "INT") return say("Choose a protein first.");
   if (!first) {
@@ -109,6 +150,7 @@ function pair() {
   const item = pairOf(first.dataset.item, row.dataset.item);
   const names = `${nameOf(first)} – ${nameOf(row)}`;
   unmark();
+  if (!(await meant(item))) return;
   record("pair", null, { task: "IPT", item });
   const made = candidates.find(keyOf("IPT", item));
   candidates.select(made);
@@ -201,9 +243,10 @@ const commands = {
   previous: () => move(candidates.next(-1, true)),
   down: () => move(candidates.next(1, false)),
   up: () => move(candidates.next(-1, false)),
-  accept: () => decide("accept"),
+  accept,
   reject: () => decide("reject"),
   reason: () => (candidates.row ? reject() : refuse("Choose a candidate to reject")),
+  pairs: rejectPairs,
   undecide: () => candidates.row && record("undecide", candidates.row),
   undo: () => reached(journal.undo(pace.take())),
   redo: () => reached(journal.redo(pace.take())),

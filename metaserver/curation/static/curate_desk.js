@@ -148,7 +148,9 @@ function nameInList(accession) {
 
 // The current row: its marks, what speaks for it, and its evidence.
 function draw(row) {
-  article.show([...new Set(itemOf(row))]);
+  offered = offers(row);
+  const first = row.dataset.task === "IPT" ? offered : [];
+  article.show([...new Set(itemOf(row))], first.map(placeOf));
   const detail = byId("detail");
   detail.hidden = false;
   const heading = document.createElement("h3");
@@ -172,18 +174,33 @@ function standing(row) {
 }
 
 let quoted = ""; // what the evidence was drawn of
+let offered = []; // the places that speak for the current row
+const placeOf = (text) => text.split("-").map(Number);
+
+// What servers gave as evidence, and sentences that name both proteins of a pair.
+function offers(row) {
+  const more = candidates.more.get(row);
+  if (more) return [...more.querySelectorAll("[data-place]")].map(({ dataset }) => dataset.place);
+  return row.dataset.task === "IPT" ? article.together(itemOf(row)) : [];
+}
+
+// Shows the box of evidence, or not; the text stays where it is.
+function pin(shown) {
+  const { top } = article.element.getBoundingClientRect();
+  byId("pinned").hidden = !shown;
+  article.element.scrollTop += article.element.getBoundingClientRect().top - top;
+}
 
 function quotes(row) {
-  const given = candidates.more.get(row)?.querySelectorAll("[data-place]") ?? [];
-  const places = [...given].map(({ dataset }) => dataset.place);
+  const places = offered;
   const chosen = (decided(row)?.evidence ?? []).map((place) => place.join("-"));
   const shown = [...new Set([...places, ...chosen])].slice(0, 9);
+  pin(shown.length > 0);
   const now = [row.dataset.key, ...shown, "", ...chosen].join(" ");
   if (now === quoted) return;
   quoted = now;
-  byId("pinned").hidden = false;
   byId("quotes").replaceChildren(...shown.map((place, number) => {
-    const range = place.split("-").map(Number);
+    const range = placeOf(place);
     const line = document.createElement("li");
     const button = document.createElement("button");
     const key = document.createElement("kbd");
@@ -196,7 +213,7 @@ function quotes(row) {
     line.append(button);
     return line;
   }));
-  article.highlight(shown.map((place) => place.split("-").map(Number)));
+  article.highlight(shown.map(placeOf));
 }
 
 export function showTask(task) {
@@ -209,7 +226,7 @@ export function showTask(task) {
   }
   const row = candidates.row ?? candidates.rows()[0];
   byId("detail").hidden = !row;
-  byId("pinned").hidden = !row;
+  if (!row) pin(false);
   if (row) candidates.select(row);
   else article.show([]);
 }

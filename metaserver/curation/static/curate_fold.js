@@ -57,12 +57,14 @@ function apply(items, place, { kind, task, item, at = 0 }, detail) {
   const known = items.get(key) ?? { ...NOTHING, task, item };
   const decided = { ...known, place, at, reason: "" };
   items.set(key, changed(kind, known, decided, detail));
-  const { replaced = [] } = detail;
-  if (kind === "species" && replaced.join() !== item.join()) {
-    const other = keyOf(task, replaced);
-    const before = items.get(other) ?? { ...NOTHING, task, item: replaced };
-    items.set(other, { ...before, place, at, decision: "rejected", reason: "wrong species" });
-  }
+  const { replaced = [], pairs = [] } = detail;
+  const rejectOther = (task, item, reason) => {
+    const other = keyOf(task, item);
+    const before = items.get(other) ?? { ...NOTHING, task, item };
+    items.set(other, { ...before, place, at, decision: "rejected", reason });
+  };
+  if (kind === "species" && replaced.join() !== item.join()) rejectOther(task, replaced, "wrong species");
+  for (const one of pairs) rejectOther("IPT", one, "protein rejected");
 }
 
 function changed(kind, known, decided, detail) {

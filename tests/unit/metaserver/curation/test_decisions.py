@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from metaserver.base.errors import RefusedError
 from metaserver.curation.decisions import (
     MOST_EVENTS,
+    OF_REJECTED,
     WRONG_SPECIES,
     CurationEvent,
     DecisionDetail,
@@ -47,6 +48,18 @@ def test_an_accepted_pair_accepts_its_proteins() -> None:
     assert state.items["INT", (EGFR,)].implied
     assert fold([*log, event(3, "reject", "INT", GRB2)]).accepted("INT") == [(EGFR,)]
     assert fold([*log, event(3, "undecide", "IPT", EGFR, GRB2)]).accepted("INT") == []
+
+
+def test_pairs_are_rejected_with_their_protein_and_come_back_with_it() -> None:
+    log = [
+        event(1, "accept", "IPT", EGFR, GRB2),
+        event(2, "reject", "INT", GRB2, pairs=((EGFR, GRB2), (GRB2, SHC1))),
+    ]
+    state = fold(log)
+    assert state.items["IPT", (EGFR, GRB2)].reason == OF_REJECTED
+    assert state.rejected("IPT") == [(EGFR, GRB2), (GRB2, SHC1)]
+    assert state.accepted("INT") == []  # nothing says that EGFR is accepted
+    assert fold([*log, undo(3, log[1].key)]).items.keys() == fold(log[:1]).items.keys()
 
 
 def test_another_species_takes_the_place_of_an_item() -> None:
@@ -174,6 +187,8 @@ def test_a_pair_is_kept_sorted() -> None:
         (event(1, "accept", "INT", EGFR, GRB2), "item of 1"),
         (event(1, "accept", "IPT", EGFR), "item of 2"),
         (event(1, "species", "INT", EGFR), "item of 1"),
+        (event(1, "reject", "INT", EGFR, pairs=((GRB2, SHC1),)), "pairs of the protein"),
+        (event(1, "accept", "INT", EGFR, pairs=((EGFR, SHC1),)), "pairs of the protein"),
         (event(1, "method", "IPT", EGFR, GRB2, method="MI:9999"), "no known method"),
         (event(1, "method", "IPT", EGFR, GRB2, type="MI:0019"), "no known type"),
         (event(1, "evidence", "INT", EGFR, evidence=((5, 5),)), "not in the article"),

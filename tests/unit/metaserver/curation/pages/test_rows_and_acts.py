@@ -15,6 +15,7 @@ from metaserver.curation.mentions import CandidateSpan, EvidenceSpan
 from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
 from metaserver.curation.pages.acts import event_of
 from metaserver.curation.pages.rows import marked_text, rows_of
+from metaserver.curation.pages.together import Together
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates
 
@@ -104,6 +105,44 @@ def test_rows_have_what_a_curator_decides_by() -> None:
     [pair] = rows["IPT"]
     assert (pair.candidate, pair.method_name, pair.mentions) == (None, "pull down", 3)
     assert (pair.chance, pair.answered, pair.written) == ("", 0, "EGFR – Grb2")
+    assert [(one.words, one.servers) for one in pair.quotes] == [
+        ("EGFR binds  Grb2 in cells.", ())  # the sentence that names both
+    ]
+    assert (egfr.pairs, grb2.pairs, pair.pairs, pair.rejected) == (1, 1, 0, ())
+
+
+def test_a_sentence_is_offered_if_no_server_quoted_it() -> None:
+    pair = candidate("IPT", EGFR, GRB2)
+    evidence = (EvidenceSpan(start=14, end=19, item=pair.item, servers=("a",)),)
+    detail = msgspec.structs.replace(DETAIL, candidates=(pair,), evidence=evidence)
+    [row] = rows_of(detail)["IPT"]
+    assert [one.place for one in row.quotes] == [(14, 19), None]
+
+
+@pytest.mark.parametrize(
+    ("text", "item", "expected"),
+    [
+        ("A and B. A met C. A binds B. B", "AB", ["A binds B.", "A and B."]),
+        ("A alone. A dimer of A.", "AA", ["A dimer of A."]),
+        ("A and " + "x " * 600 + "B.", "AB", []),  # a table
+        ("A, then B. " * 9, "AB", ["A, then B."] * 5),
+    ],
+)
+def test_sentences_name_both_at_places_of_their_own(
+    text: str, item: str, expected: list[str]
+) -> None:
+    spans = [
+        CandidateSpan(start=start, end=start + 1, accession=letter)
+        for start, letter in enumerate(text)
+        if letter in item
+    ]
+    found = Together(text, spans).of(item)
+    assert [text[start:end] for start, end in found] == expected
+
+
+def test_one_name_of_two_proteins_is_no_sentence_of_both() -> None:
+    spans = [CandidateSpan(start=0, end=3, accession=name) for name in "AB"]
+    assert Together("p53 binds.", spans).of("AB") == []
 
 
 def test_a_candidate_that_is_gone_stays_at_the_end() -> None:
@@ -138,6 +177,17 @@ def test_marks_are_shaded_by_agreement() -> None:
 def test_a_form_is_an_event(form: dict[str, str], expected: dict[str, Any]) -> None:
     found = msgspec.json.decode(msgspec.json.encode(event_of(form, DETAIL)))
     assert {name: found[name] for name in expected} == expected
+
+
+def test_pairs_and_proteins_know_of_each_other() -> None:
+    form = {"kind": "reject", "task": "INT", "item": GRB2, "pairs": "yes"}
+    assert event_of(form, DETAIL).detail.pairs == ((EGFR, GRB2),)
+    without = (decided("INT", EGFR, decision="rejected"),)
+    detail = msgspec.structs.replace(DETAIL, decisions=without)
+    pair = {"kind": "accept", "task": "IPT", "item": f"{EGFR},{GRB2}"}
+    with pytest.raises(RefusedError, match=f"{EGFR} rejected"):
+        event_of(pair, detail)
+    assert event_of({**pair, "proteins": "yes"}, detail).kind == "accept"
 
 
 def test_what_was_seen_comes_with_a_decision() -> None:
