@@ -74,7 +74,8 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a request: tasks and servers (empty: all), and how answers are combined.
 
     `process` is the hub process that works on it. `from_pdf`: its text was read out of a PDF.
-    `publication` is what is known of its publication.
+    `publication` is what is known of its publication, `same_as` the id of an earlier request of the
+    token for the same article.
     """
 
     tasks: tuple[str, ...] = ()
@@ -87,6 +88,7 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     process: str = ""
     from_pdf: bool = False
     publication: Publication = UNKNOWN
+    same_as: str = ""
 
 
 class AskedServer(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice
@@ -21,7 +22,7 @@ from metaserver.curation.candidates import (
     find,
     model_for,
 )
-from metaserver.curation.decisions import CurationState, ItemKey
+from metaserver.curation.decisions import CurationEvent, CurationState, ItemKey, fold
 from metaserver.curation.exports.finished import CuratedProtein, ProposedBy
 from metaserver.curation.exports.finishing import ProposedItem
 from metaserver.curation.mentions import (
@@ -125,9 +126,15 @@ class UndecidedItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate's item."""
+    """A candidate's task and item."""
 
+    task: Task
     item: tuple[str, ...]
+
+    @property
+    def key(self) -> ItemKey:
+        """Both."""
+        return self.task, self.item
 
 
 class ShownItems(msgspec.Struct, frozen=True, kw_only=True):
@@ -251,6 +258,18 @@ def renamed(basis: CurationBasis, shown_name: Callable[[str], str]) -> CurationB
         spans=tuple(replace(span, servers=names(span.servers)) for span in basis.spans),
         evidence=tuple(replace(quote, servers=names(quote.servers)) for quote in basis.evidence),
     )
+
+
+def counts(candidates: Iterable[ItemKey], log: Sequence[CurationEvent]) -> Mapping[str, int]:
+    """Return how many items are accepted and rejected, and candidates undecided."""
+    items = fold(log).items
+    decisions = Counter(one.decision for one in items.values())
+    decided = {key for key, one in items.items() if one.decision != "undecided"}
+    return {
+        "accepted": decisions["accepted"],
+        "rejected": decisions["rejected"],
+        "undecided": sum(key not in decided for key in candidates),
+    }
 
 
 def undecided(basis: CurationBasis, state: CurationState) -> Sequence[UndecidedItem]:

@@ -652,6 +652,9 @@ curations = sa.Table(
     sa.Column("basis", sa.LargeBinary, nullable=False),  # zstd of JSON: `basis.CurationBasis`
     sa.Column("additions", sa.LargeBinary),  # JSON: `basis.Additions`
     sa.Column("events", sa.Integer, nullable=False),  # their number
+    sa.Column("accepted", sa.Integer, nullable=False),  # items, after all events
+    sa.Column("rejected", sa.Integer, nullable=False),  # items
+    sa.Column("undecided", sa.Integer, nullable=False),  # candidates
     sa.Column("bytes", Large, nullable=False),  # of all events
     sa.Column("active_ms", Large, nullable=False),  # that the curator was at work
     sa.Column("opened_at", sa.Double, nullable=False),

@@ -61,8 +61,10 @@ def answer(text: str, accessions: Sequence[int], *, pairs: int = 4) -> Answer:
 class CuratorHub(HubThread):
     """A hub with servers by name, a release with names, and a curator."""
 
-    def __init__(self, folder: Path, names: Sequence[str] = ("fast", "slow")) -> None:
-        super().__init__(folder)
+    def __init__(
+        self, folder: Path, names: Sequence[str] = ("fast", "slow"), **changes: Any
+    ) -> None:
+        super().__init__(folder, **changes)
         self.names = names
         self.servers: dict[str, Scripted] = {}
         releases = folder / "releases"

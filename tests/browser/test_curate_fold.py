@@ -8,10 +8,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from playwright.sync_api import expect
 
+from metaserver.config import CurationSettings
 from metaserver.curation.decisions import CurationEvent, fold, next_redo, next_undo, normal
+from scoring import Task
+from scoring.consensus import ConsensusModel
+from scoring.consensus.model import Member
+from scoring.consensus.model_files import write_model
 from tests.browser.conftest import Visits
-from tests.browser.curating import CuratorHub
+from tests.browser.curating import CuratorHub, article, asked
 
 ITEMS = {"INT": [("P04637",), ("Q00987",), ("P38398",)], "IPT": [("P04637", "Q00987")]}
 FOLD = """async ({ address, logs }) => {
@@ -85,10 +91,42 @@ def by_hub(log: list[CurationEvent]) -> list[Any]:
     return made
 
 
+def pair_model(path: Path) -> str:
+    """Write a model that trusts the pairs of server fast alone, and return its file."""
+    members = tuple(
+        Member(name=name, team=name, weights=(weight, 0.0, 0.0))
+        for name, weight in (("fast", 5.0), ("slow", -1.0))
+    )
+    write_model(ConsensusModel(task=Task.IPT, method="stacked", members=members, bias=-4.0), path)
+    return str(path)
+
+
+def unlikely_pairs_are_folded(hub: CuratorHub, visits: Visits) -> None:
+    hub.answers(article(), {"fast": range(5), "slow": range(10, 15)})
+    page = asked(hub, visits, article())
+    expect(page.locator("#left")).to_have_text("2 of 2 servers")
+    expect(page.locator("#list-IPT > li")).to_have_count(8)
+    page.keyboard.press("i")
+    shown, fold = page.locator("#list-IPT > li:visible"), page.locator("details.unlikely")
+    expect(shown).to_have_count(4)
+    expect(fold).to_contain_text("4 with a probability below 0.05")
+    for _ in range(4):
+        page.keyboard.press("a")
+    expect(page.locator("#announce")).to_contain_text("Every candidate of this task")
+    fold.locator("summary").click()
+    expect(shown).to_have_count(8)
+    page.locator("#list-IPT > li").last.click()
+    page.keyboard.press("x")
+    expect(fold).to_contain_text("3 with")
+    page.close(run_before_unload=False)
+
+
 @pytest.mark.slow
 def test_both_make_the_same_state_of_any_events(tmp_path: Path, visits: Visits) -> None:
     logs = [log_of(seed) for seed in range(150)]
-    with CuratorHub(tmp_path) as hub:
+    model = pair_model(tmp_path / "pairs.json")
+    with CuratorHub(tmp_path, curation=CurationSettings(models={"IPT": model})) as hub:
+        unlikely_pairs_are_folded(hub, visits)
         page = visits.open(f"{hub.url}/curate")
         address = page.locator("script[type=module]").first.get_attribute("src") or ""
         given = {

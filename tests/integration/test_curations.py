@@ -111,6 +111,9 @@ async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> No
         assert (done.seen, done.seqs["event-0003"], done.active_ms) == (3, 2, 6_000)
         repeated = await running.do("curation.append", ana, curation=key, seen=0, events=batch)
         assert repeated == done
+        [listed] = await running.do("curation.list", ana, words="MDM2 p53")
+        assert (listed.accepted, listed.rejected, listed.left) == (4, 0, 0)
+        assert await running.do("curation.list", ana, words="p53 other") == []
         found = await running.do("curation.get", ana, curation=key)
         assert accepted(found, "INT") == {(P53,), (MDM2,), (RAS,)}
         assert found.proteins[RAS].symbols[0] == "HRAS"
@@ -399,6 +402,8 @@ async def test_new_answers_come_in_when_the_curator_wants(tmp_path: Path) -> Non
         shown = {one.item: one.version for one in found.candidates}
         assert shown[found.candidates[-1].item] == opened.version  # it is beyond the cutoff now
         assert found.version > opened.version
+        [listed] = await running.do("curation.list", ana)
+        assert listed.left == len(found.candidates)
 
 
 async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tests.fakes.pdf import image_alone, pdf
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -141,7 +142,7 @@ async def test_decisions_by_forms(tmp_path: Path) -> None:
         assert "Accept" not in closed.said
         listed = await curator.get("/curate")
         assert "An article" in listed.said
-        assert "submitted, 2 events" in listed.said
+        assert "submitted: 0 accepted, 0 rejected" in listed.said
         await curator.post(f"{path}/forget")
         assert (await curator.get(path)).status == 404
 
@@ -163,6 +164,25 @@ async def test_the_publication_is_given_mended_and_asked_for_by_forms(tmp_path: 
         assert "The publication : year IMEx , journal IMEx" in asked.said
         assert "experimental role of P00533 MIMIx" in asked.said
         assert "Smith et al. · PMID 13" in (await curator.get(path)).said
+
+
+async def test_the_list_is_searched_and_names_what_was_asked_before(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (running, curator, _):
+        first = await desk(curator, pmid="12")
+        other = await desk(curator, "100%_sure that EGFR binds GRB2\nHere.", pmid="13")
+        assert "the same as" not in (await curator.get("/curate")).said
+        await desk(curator)  # the same text
+        await desk(curator, f"{TEXT} It was printed again.", pmid="PMID: 13")
+        listed = await curator.get("/curate")
+        assert listed.said.count("the same as one asked before") == 2
+        page = await curator.get("/curate?words=%25_sure")
+        assert DESK.findall(page.text) == [other.path]
+        assert "100%_sure that EGFR binds GRB2" in page.said  # the first line is its title
+        assert set(DESK.findall((await curator.get("/curate?words=egfr+12")).text)) == {first.path}
+        none = await curator.get(f"/curate?words={quote(HOSTILE)}")
+        assert ("Nothing found." in none.said, HOSTILE in none.text) == (True, False)
+        asked = await running.do("consensus.list", words="13")
+        assert [bool(one.same_as) for one in asked] == [True, False]
 
 
 async def test_experiments_by_forms(tmp_path: Path) -> None:

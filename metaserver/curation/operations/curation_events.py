@@ -12,7 +12,7 @@ from msgspec import Meta
 from metaserver.base.compression import unpack
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
-from metaserver.curation.basis import Additions, ShownItems, add_proteins, united
+from metaserver.curation.basis import Additions, ShownItems, add_proteins, counts, united
 from metaserver.curation.decisions import (
     CurationEvent,
     next_redo,
@@ -93,13 +93,13 @@ async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> App
     A caller that lacks events of another page is refused (409) and gets them with the refusal.
     """
     entry = await own_curation(hub, caller, request.curation)
-    added = await _added(hub, caller, entry, request.events)
+    added, shown = await _added(hub, caller, entry, request.events)
     for _ in range(MOST_TURNS):
         async with hub.store.reading() as connection:
             entry = await open_entry(connection, entry.id)
             log = await hub.part(CurationParts).logs.read(connection, entry)
             content = await curations.content(connection, entry.id) if added.proteins else None
-        prepared = await caller.aside(_prepared, entry, log, content, added, request)
+        prepared = await caller.aside(_prepared, entry, log, content, added, shown, request)
         now = hub.clock()
         rows = [
             EventEntry(seq=seq, key=key, at=now, event=event) for seq, key, event in prepared.rows
@@ -144,6 +144,7 @@ def _prepared(
     stored: Sequence[CurationEvent],
     content: CurationContent | None,
     added: Additions,
+    shown: ShownItems,
     request: CurationBatch,
 ) -> _Prepared:
     """Return what a batch adds to a log; raises `RefusedError`. Slow for a long log."""
@@ -160,6 +161,7 @@ def _prepared(
     log.extend(received.added)
     active_ms = entry.active_ms + sum(event.active_ms for event in received.added)
     values: dict[str, Any] = {"events": len(log), "bytes": size, "active_ms": active_ms}
+    values |= counts((one.key for one in shown.candidates), log)
     if content is not None:
         values["additions"] = msgspec.json.encode(united(read_additions(content), added))
     return _Prepared(
@@ -178,8 +180,11 @@ def _prepared(
 
 async def _added(
     hub: HubContext, caller: Caller, entry: CurationEntry, events_sent: Sequence[CurationEvent]
-) -> Additions:
-    """Return names and places of the accessions that no candidate has; they must be valid."""
+) -> tuple[Additions, ShownItems]:
+    """Return the names and places of accessions that no candidate has, and the candidates.
+
+    The accessions must be valid.
+    """
     names_used = [name for event in events_sent for name in (*event.item, *event.detail.replaced)]
     names_used += [name for event in events_sent for one in event.detail.pairs for name in one]
     names_used += [
@@ -188,8 +193,6 @@ async def _added(
         for experiment in one.detail.experiments
         for participant in experiment.participants
     ]
-    if not names_used:
-        return Additions()
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)
         of_set = await curation_sets.set_of(connection, entry.id)
@@ -203,13 +206,13 @@ async def _added(
 
 def _look_up(
     hub: HubContext, content: CurationContent, vocabulary: Vocabulary, names_used: Sequence[str]
-) -> Additions:
+) -> tuple[Additions, ShownItems]:
     items = msgspec.json.decode(unpack(content.basis), type=ShownItems)
     accessions = {name for candidate in items.candidates for name in candidate.item}
     earlier = read_additions(content).proteins
     unknown = [name for name in names_used if name not in accessions and name not in earlier]
     if not unknown:
-        return Additions()
+        return Additions(), items
     if len(earlier) + len(unknown) > MOST_ADDED:
         message = f"at most {MOST_ADDED} proteins can be added"
         raise RefusedError(Refusal.TOO_LARGE, message, field="item")
@@ -217,4 +220,4 @@ def _look_up(
         message = f"{unknown[place]}: {ruling.note}"
         raise RefusedError(Refusal.INVALID, message, field="item")
     text = unpack(content.text).decode("utf-8", "surrogatepass")
-    return add_proteins(text, unknown, hub.part(CurationParts).proteins(items.release))
+    return add_proteins(text, unknown, hub.part(CurationParts).proteins(items.release)), items

@@ -67,7 +67,8 @@ class CurationSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A curation in the list; times are Unix seconds.
 
     `request` is empty if there is none, and so is `set`, the set that it is of. `seen` is the
-    number of its events, `active_ms` the time that its curator was at work.
+    number of its events, `accepted` and `rejected` of items, `left` of the candidates without a
+    decision, `active_ms` the time that its curator was at work.
     """
 
     curation: str
@@ -82,6 +83,9 @@ class CurationSummary(msgspec.Struct, frozen=True, kw_only=True):
     changed_at: float
     submitted_at: float | None
     seen: int
+    accepted: int
+    rejected: int
+    left: int
     active_ms: int
 
     @classmethod
@@ -100,6 +104,9 @@ class CurationSummary(msgspec.Struct, frozen=True, kw_only=True):
             changed_at=entry.changed_at,
             submitted_at=entry.submitted_at,
             seen=entry.events,
+            accepted=entry.accepted,
+            rejected=entry.rejected,
+            left=entry.undecided,
             active_ms=entry.active_ms,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -18,6 +18,7 @@ from metaserver.curation.asking import LiveRequest
 from metaserver.curation.basis import (
     CurationBasis,
     ShownItems,
+    counts,
     find_basis,
     merged,
     renamed,
@@ -34,7 +35,13 @@ from metaserver.curation.operations.curation_view import (
     view,
 )
 from metaserver.curation.operations.curator_names import CuratorNames
-from metaserver.curation.operations.requests import RequestField, own_request, token_of
+from metaserver.curation.operations.requests import (
+    MOST_WORDS,
+    RequestField,
+    WordsField,
+    own_request,
+    token_of,
+)
 from metaserver.curation.operations.withheld import is_withheld, require_shown
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curation_sets, curations
@@ -73,6 +80,7 @@ class NewCuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class CurationList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The curations that changed last, at most `limit`."""
 
+    words: WordsField = ""
     limit: Limit = 100
 
 
@@ -117,7 +125,9 @@ async def list_(
     """Return the token's curations, those first that changed last; to organisers those of all."""
     token_id = None if caller.organiser else token_of(caller)
     async with hub.store.reading() as connection:
-        entries = await curations.list_of(connection, token_id, limit=request.limit)
+        entries = await curations.list_of(
+            connection, token_id, words=request.words.split()[:MOST_WORDS], limit=request.limit
+        )
         names = await curation_sets.names_of(connection, [entry.id for entry in entries])
     return [CurationSummary.of(entry, names.get(entry.id, "")) for entry in entries]
 
@@ -132,13 +142,16 @@ async def refresh(hub: HubContext, caller: Caller, request: OneCuration) -> Cura
         raise RefusedError(Refusal.STATE, "it has no request, or no longer: no answer can come")
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)
+        events = await curations.log(connection, entry.id)
     if await caller.aside(_version, content) >= live.version:
         return await curation_detail(hub, caller, entry)
     newer = await _basis(hub, caller, live)
-    packed = await caller.aside(_merged, newer, content)
+    packed, counted = await caller.aside(_merged, newer, content, events)
     async with hub.store.writing() as connection:
         await open_entry(connection, entry.id)
-        await curations.change(connection, entry.id, basis=packed, changed_at=hub.clock())
+        await curations.change(
+            connection, entry.id, basis=packed, changed_at=hub.clock(), **counted
+        )
     return await curation_detail(hub, caller, entry)
 
 
@@ -286,6 +299,7 @@ async def _opened(
         article=stored.article,
         title=stored.title,
         length=stored.length,
+        undecided=len(basis.candidates),
         opened_at=now,
         changed_at=now,
     )
@@ -309,9 +323,13 @@ def _version(content: CurationContent) -> int:
     return msgspec.json.decode(unpack(content.basis), type=ShownItems).version
 
 
-def _merged(newer: CurationBasis, content: CurationContent) -> bytes:
+def _merged(
+    newer: CurationBasis, content: CurationContent, events: Sequence[EventEntry]
+) -> tuple[bytes, Mapping[str, int]]:
     older = msgspec.json.decode(unpack(content.basis), type=CurationBasis)
-    return packed_basis(merged(newer, older))
+    basis = merged(newer, older)
+    log = [read_event(one) for one in events]
+    return packed_basis(basis), counts((one.key for one in basis.candidates), log)
 
 
 async def curation_detail(hub: HubContext, caller: Caller, entry: CurationEntry) -> CurationDetail:

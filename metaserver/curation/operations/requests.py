@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import chain
 from typing import Annotated
 
@@ -55,6 +56,13 @@ Wait = Annotated[
     float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for news, so many seconds at most")
 ]
 Name = Annotated[str, Meta(pattern=SHOWN_NAME)]
+
+
+MOST_WORDS, MOST_TITLE = 10, 300
+"""The most words that are looked for, and characters of a title that is taken from a text."""
+WordsField = Annotated[
+    str, Meta(max_length=200, description="Words in the title or the article's id; none: all")
+]
 
 
 class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,6 +121,7 @@ class RequestQuery(OneRequest, frozen=True, kw_only=True, forbid_unknown_fields=
 class RequestList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The newest requests, at most `limit`."""
 
+    words: WordsField = ""
     limit: Limit = 100
 
 
@@ -125,9 +134,13 @@ class OneCandidate(OneRequest, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class RequestSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A request in the list; times are Unix seconds."""
+    """A request in the list; times are Unix seconds.
+
+    `same_as` is the token's request before it for the same article, by its id or by its text.
+    """
 
     request: str
+    same_as: str
     article: str
     title: str
     length: int
@@ -205,7 +218,7 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
         caller=caller.name,
         at=now,
         article=article.id or next(iter(publication.ids), ""),
-        title=request.title or article.title,
+        title=request.title or article.title or first_line(article.text),
         length=len(article.text),
         text=packed,
         options=msgspec.structs.replace(
@@ -214,7 +227,10 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
         release=release,
         expires_at=now + days * DAY,
     )
-    live = await hub.part(CurationParts).requests.begin(stored)
+    async with hub.store.reading() as connection:
+        earlier = await requests.same_as(connection, stored)
+    options = msgspec.structs.replace(stored.options, same_as=earlier)
+    live = await hub.part(CurationParts).requests.begin(replace(stored, options=options))
     if request.wait:
         await _ended(hub, live, request.wait)
     return await _detail(hub, caller, live)
@@ -238,10 +254,13 @@ async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequen
     """Return the token's requests, newest first; to organisers those of all."""
     token_id = None if caller.organiser else token_of(caller)
     async with hub.store.reading() as connection:
-        entries = await requests.list_of(connection, token_id, limit=request.limit)
+        entries = await requests.list_of(
+            connection, token_id, words=request.words.split()[:MOST_WORDS], limit=request.limit
+        )
     return [
         RequestSummary(
             request=entry.id,
+            same_as=entry.options.same_as,
             article=entry.article,
             title=entry.title,
             length=entry.length,
@@ -289,6 +308,11 @@ async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> Con
             [placed_candidate] = await _placed(hub, caller, live, (candidate,), places)
             return names.candidate(placed_candidate)
     raise RefusedError(Refusal.UNKNOWN, f"no server named {request.item!r}", field="item")
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text as its title."""
+    return text.strip().partition("\n")[0][:MOST_TITLE].strip()
 
 
 async def _options(hub: HubContext, caller: Caller, request: NewRequest) -> RequestOptions:

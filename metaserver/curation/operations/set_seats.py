@@ -144,6 +144,7 @@ async def _opened(
             article=article,
             title=title,
             length=len(text),
+            undecided=len(basis.candidates),
             opened_at=now,
             changed_at=now,
         )

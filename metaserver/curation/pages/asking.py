@@ -46,8 +46,8 @@ FIELDS = (
     "deadline",
 )
 BLANKS = re.compile(r"[\s,;]+")
-SHOWN, MOST_TITLE = 100, 300
-"""The most articles that are listed, and characters of a title that is taken from a text."""
+SHOWN, MOST_SEARCHED = 100, 200
+"""The most articles that are listed, and characters of what is searched."""
 
 
 def wording() -> dict[str, Wording]:
@@ -83,8 +83,8 @@ def wording() -> dict[str, Wording]:
 class ListedWork:
     """An article in the list: its request, its curation, or both.
 
-    `state` is that of the request, empty if it is deleted; `standing` says how far the decisions
-    are, `submitted` whether its files can be taken away.
+    `state` is that of the request, empty if it is deleted; `curation` says how far the decisions
+    are, `same_as` is the page of the same article, asked before.
     """
 
     path: str
@@ -92,8 +92,13 @@ class ListedWork:
     title: str
     at: float
     state: str = ""
-    standing: str = ""
-    submitted: bool = False
+    curation: CurationSummary | None = None
+    same_as: str = ""
+
+    @property
+    def submitted(self) -> bool:
+        """True if its files can be taken away."""
+        return self.curation is not None and self.curation.state is CurationStanding.SUBMITTED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,18 +123,22 @@ class AskingPages:
 
     async def _show(self, request: web.Request, form: Form, status: int = 200) -> web.Response:
         sets = await self.console.ask(request, curation_sets.list_, Nothing())
+        words = request.query.get("words", "").strip()[:MOST_SEARCHED]
         return self.console.answer(
             "curate.html",
             status=status,
             form=form,
-            listed=await self._listed(request),
+            listed=await self._listed(request, words),
+            words=words,
             sets=[(set_path(set_.set), set_) for set_ in sets],
             formats=FORMATS,
         )
 
-    async def _listed(self, request: web.Request) -> Sequence[ListedWork]:
-        requested = await self.console.ask(request, requests.list_, RequestList(limit=SHOWN))
-        opened = await self.console.ask(request, curations.list_, CurationList(limit=SHOWN))
+    async def _listed(self, request: web.Request, words: str = "") -> Sequence[ListedWork]:
+        asked = RequestList(words=words, limit=SHOWN)
+        requested = await self.console.ask(request, requests.list_, asked)
+        begun = CurationList(words=words, limit=SHOWN)
+        opened = await self.console.ask(request, curations.list_, begun)
         return works(requested, opened)
 
     @upload
@@ -177,6 +186,7 @@ def works(
 ) -> Sequence[ListedWork]:
     """Return requests with their curations, and curations whose requests are gone, newest first."""
     by_request = {curation.request: curation for curation in curations_listed if curation.request}
+    there = {request.request for request in requests_listed}
     listed = []
     for request in requests_listed:
         curation = by_request.pop(request.request, None)
@@ -187,8 +197,8 @@ def works(
                 title=request.title,
                 at=request.asked_at,
                 state=request.state,
-                standing=_standing(curation) if curation else "",
-                submitted=curation is not None and curation.state is CurationStanding.SUBMITTED,
+                curation=curation,
+                same_as=f"/curate/{request.same_as}" if request.same_as in there else "",
             )
         )
     rest = [
@@ -201,16 +211,11 @@ def works(
             article=curation.article,
             title=curation.title,
             at=curation.opened_at,
-            standing=_standing(curation),
-            submitted=curation.state is CurationStanding.SUBMITTED,
+            curation=curation,
         )
         for curation in rest
     ]
     return sorted(listed, key=lambda work: -work.at)[:SHOWN]
-
-
-def _standing(curation: CurationSummary) -> str:
-    return f"{curation.state}, {curation.seen} event{'' if curation.seen == 1 else 's'}"
 
 
 def _form() -> OperationForm:
@@ -239,7 +244,4 @@ def _values(submitted: MultiMapping[Any]) -> dict[str, Any]:
     file = sent_file(submitted)
     values["content"], values["source"] = file.content, file.source or "article.txt"
     values["servers"] = _names(submitted)
-    if not values.get("title"):  # a pasted text begins with it
-        first = str(values.get("text", "")).strip().partition("\n")[0]
-        values["title"] = first[:MOST_TITLE].strip()
     return values

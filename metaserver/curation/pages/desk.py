@@ -25,7 +25,7 @@ from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.curation.operations.curations import NewCuration, OneCuration, Submission
 from metaserver.curation.operations.requests import RequestDetail, RequestQuery
 from metaserver.curation.pages.acts import event_of, experiments_of
-from metaserver.curation.pages.rows import CandidateRow, marked_text, rows_of
+from metaserver.curation.pages.rows import UNLIKELY, CandidateRow, marked_text, rows_of
 from metaserver.curation.psi_mi import METHOD, ROOTS, TYPE
 from metaserver.operations import releases
 from metaserver.operations.releases import EntrySearch, FoundEntry
@@ -159,6 +159,7 @@ class DeskPages:
                 found=entries_found,
                 commands=COMMANDS,
                 reasons=REASONS,
+                least=UNLIKELY,
                 methods=psi_mi.terms().branch(METHOD),
                 types=psi_mi.terms().branch(TYPE),
                 formats=FORMATS,

@@ -15,6 +15,8 @@ from metaserver.curation.pages.together import Together
 from metaserver.web.ui.formatting import element_id
 from scoring import Task
 
+UNLIKELY = 0.05
+"""The probability below which a pair without a decision is folded."""
 SHOWN_WORDS = 60
 """The most characters of a name as the article has it."""
 
@@ -105,6 +107,13 @@ class CandidateRow:
             if candidate.probability is None
             else f"{candidate.probability:.2f}"
         )
+
+    @property
+    def unlikely(self) -> bool:
+        """True for a pair that is most probably wrong, and not decided."""
+        chance = self.candidate.probability if self.candidate else None
+        undecided = self.decision == "undecided"
+        return self.task == Task.IPT and chance is not None and chance < UNLIKELY and undecided
 
     @property
     def method_name(self) -> str:

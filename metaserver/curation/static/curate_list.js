@@ -1,6 +1,8 @@
 // The lists of candidates: a listbox a task, of which one row is current. Rows keep their places,
 // whatever is decided and whatever comes late; only `rank` moves undecided ones, below the current.
+// Unlikely ones are hidden until they are unfolded, at the end of their list.
 
+const isUnlikely = ({ dataset }) => "unlikely" in dataset && dataset.decision === "undecided";
 const SIGNS = { accepted: "✔", rejected: "✘", undecided: "" };
 
 export class Candidates {
@@ -13,6 +15,10 @@ export class Candidates {
     this.order = new Map(); // by task and item: its place in the newest page
     this.task = "INT";
     this.filter = "";
+    this.fold = root.querySelector("details.unlikely");
+    this.fold.previousElementSibling.previousElementSibling.append(...this.fold.querySelectorAll(".candidate"));
+    this.fold.querySelector("ol").remove();
+    this.fold.addEventListener("toggle", () => this.sift(this.filter));
     for (const list of root.querySelectorAll("ol.candidates")) {
       const { task } = list.closest("[data-task]").dataset;
       this.lists.set(task, list);
@@ -24,6 +30,7 @@ export class Candidates {
       });
     }
     this.#sort(root.querySelectorAll(".candidate"));
+    this.sift("");
   }
 
   #sort(rows) {
@@ -102,12 +109,13 @@ export class Candidates {
     row.dataset.why = why;
     row.querySelector(".state").textContent = SIGNS[decision];
     row.querySelector(".said").textContent = why ? `${decision}: ${why}` : decision;
+    if ("unlikely" in row.dataset) this.#refold([row]);
   }
 
   // Puts a row that came late at the end, and says that it is new.
   append(row, { fresh = true } = {}) {
     this.#take(row);
-    row.querySelector(".fresh").hidden = !fresh;
+    row.querySelector(".fresh").hidden = !fresh || isUnlikely(row);
     const list = this.lists.get(row.dataset.task);
     list.append(row);
     list.nextElementSibling.hidden = true; // "no candidate yet"
@@ -117,21 +125,26 @@ export class Candidates {
   renew(fresh) {
     this.#sort(fresh);
     const added = [];
+    const touched = []; // that are or were unlikely
     for (const newer of fresh) {
       const row = this.find(newer.dataset.key);
       if (!row) {
         const copy = document.importNode(newer, true);
         this.append(copy);
         added.push(copy);
+        if (isUnlikely(copy)) touched.push(copy);
         continue;
       }
       for (const name of ["chance", "votes", "places"]) {
         row.querySelector(`.${name}`).innerHTML = newer.querySelector(`.${name}`).innerHTML;
       }
+      if ("unlikely" in row.dataset) touched.push(row);
+      if (!isUnlikely(newer)) delete row.dataset.unlikely;
       row.dataset.rank = newer.dataset.rank;
       row.dataset.probability = newer.dataset.probability;
       this.more.set(row, document.importNode(newer.querySelector(".more"), true));
     }
+    this.#refold(touched);
     return added;
   }
 
@@ -151,6 +164,16 @@ export class Candidates {
     for (const row of rows) row.querySelector(".fresh").hidden = true;
   }
 
+  // Hides the unlikely of some rows, unless a filter chose them, and counts all that there are.
+  #refold(rows) {
+    for (const row of this.filter === "" ? rows : []) {
+      row.hidden = isUnlikely(row) && !this.fold.open && row !== this.current.get("IPT");
+    }
+    const count = this.rows("IPT").filter(isUnlikely).length;
+    this.fold.hidden = !count;
+    this.fold.querySelector(".count").textContent = count;
+  }
+
   sift(filter) {
     this.filter = filter;
     for (const task of this.lists.keys()) {
@@ -159,5 +182,6 @@ export class Candidates {
         row.hidden = filter !== "" && (filter === "new" ? !fresh : row.dataset.decision !== filter);
       }
     }
+    this.#refold(this.rows("IPT"));
   }
 }

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.curations import CurationStanding
 from metaserver.curation.decisions import CurationEvent
+from metaserver.curation.store.requests import with_words
 from metaserver.store.tables import curation_events, curation_seats, curations
 
 
@@ -24,7 +25,8 @@ class CurationEntry:
     """A curation without its text and its basis. Times are Unix seconds.
 
     `request` is the id of the request whose candidates it has, None for none; `events` is their
-    number, and so the next's place; `bytes` is the size of all.
+    number, and so the next's place; `bytes` is the size of all. `accepted` and `rejected` count
+    items, `undecided` the candidates without a decision.
     """
 
     id: str
@@ -36,6 +38,9 @@ class CurationEntry:
     title: str
     length: int
     events: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    undecided: int = 0
     bytes: int = 0
     active_ms: int = 0
     opened_at: float
@@ -100,10 +105,13 @@ async def content(connection: AsyncConnection, curation: str) -> CurationContent
 
 
 async def list_of(
-    connection: AsyncConnection, token_id: int | None, *, limit: int
+    connection: AsyncConnection, token_id: int | None, *, words: Sequence[str] = (), limit: int
 ) -> Sequence[CurationEntry]:
-    """Return the curations of a token (None: of all), those first that changed last."""
-    query = sa.select(*_COLUMNS)
+    """Return the curations of a token (None: of all), those first that changed last.
+
+    Each of the `words` is in the title or in the article's id.
+    """
+    query = sa.select(*_COLUMNS).where(*with_words(curations, words))
     if token_id is not None:
         query = query.where(curations.c.token_id == token_id)
     query = query.order_by(curations.c.changed_at.desc(), curations.c.id).limit(limit)

@@ -137,14 +137,35 @@ async def states(connection: AsyncConnection, keys: Collection[str]) -> Mapping[
 
 
 async def list_of(
-    connection: AsyncConnection, token_id: int | None, *, limit: int
+    connection: AsyncConnection, token_id: int | None, *, words: Sequence[str] = (), limit: int
 ) -> Sequence[StoredRequest]:
-    """Return the newest requests of a token (None: of all), newest first."""
-    query = sa.select(requests).where(requests.c.text.is_not(None))
+    """Return the newest requests of a token (None: of all), newest first.
+
+    Each of the `words` is in the title or in the article's id.
+    """
+    query = sa.select(requests).where(requests.c.text.is_not(None), *with_words(requests, words))
     if token_id is not None:
         query = query.where(requests.c.token_id == token_id)
     rows = await connection.execute(query.order_by(requests.c.at.desc()).limit(limit))
     return [_request(row) for row in rows]
+
+
+def with_words(table: sa.Table, words: Sequence[str]) -> Sequence[sa.ColumnElement[bool]]:
+    """Return the conditions that each word is in a row's title or article, in any case."""
+    columns = (table.c.title, table.c.article)
+    return [sa.or_(*(one.icontains(word, autoescape=True) for one in columns)) for word in words]
+
+
+async def same_as(connection: AsyncConnection, request: StoredRequest) -> str:
+    """Return its token's last request for the same article, by id or by text; "" for none."""
+    same = sa.and_(requests.c.length == request.length, requests.c.text == request.text)
+    if request.article:
+        same = sa.or_(same, requests.c.article == request.article)
+    query = sa.select(requests.c.id).where(
+        requests.c.token_id == request.token_id, requests.c.text.is_not(None), same
+    )
+    row = (await connection.execute(query.order_by(requests.c.at.desc()).limit(1))).first()
+    return "" if row is None else str(row.id)
 
 
 async def unfinished(connection: AsyncConnection, *, lock: bool = False) -> Sequence[StoredRequest]:

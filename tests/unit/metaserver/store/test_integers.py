@@ -38,6 +38,7 @@ BOUNDED = {
     "counts within one answer, one text or one curation": {
         "attempts.problem_count", "answers.hits_kept", "answers.hits_dropped",
         "request_answers.hits", "requests.length", "curations.length", "curations.events",
+        "curations.accepted", "curations.rejected", "curations.undecided",
         "curation_events.seq", "kept_parts.part",
     },
     "what one process has at a time": {"workers.capacity", "workers.lanes", "lanes.in_flight"},

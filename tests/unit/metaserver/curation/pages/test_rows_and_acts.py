@@ -67,6 +67,9 @@ DETAIL = CurationDetail(
     changed_at=1.0,
     submitted_at=None,
     seen=0,
+    accepted=0,
+    rejected=0,
+    left=0,
     active_ms=0,
     own=True,
     text=TEXT,
@@ -150,6 +153,16 @@ def test_a_candidate_that_is_gone_stays_at_the_end() -> None:
     gone = candidate("INT", EGFR)
     detail = msgspec.structs.replace(DETAIL, candidates=(*new, gone))
     assert [row.item for row in rows_of(detail)["INT"]] == [(GRB2,), ("Q00987",), (EGFR,)]
+
+
+def test_a_pair_that_is_most_probably_wrong_is_folded_until_it_is_decided() -> None:
+    chances = {EGFR: 0.049, GRB2: 0.05, "Q00987": None}
+    pairs = tuple(candidate("IPT", EGFR, one, probability=p) for one, p in chances.items())
+    detail = msgspec.structs.replace(DETAIL, candidates=pairs, decisions=())
+    assert [row.unlikely for row in rows_of(detail)["IPT"]] == [True, False, False]
+    decisions = (decided("IPT", EGFR, EGFR),)
+    kept = msgspec.structs.replace(detail, decisions=decisions)
+    assert not rows_of(kept)["IPT"][0].unlikely
 
 
 def test_marks_are_shaded_by_agreement() -> None:
