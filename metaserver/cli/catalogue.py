@@ -47,6 +47,7 @@ from metaserver.operations import (
     team_results,
     teams,
     tokens,
+    trials,
     uploads,
 )
 from metaserver.operations.table import Operation
@@ -75,6 +76,7 @@ MODULES = tuple(
         servers,
         callbacks,
         conformance,
+        trials,
         lanes,
         attempts,
         monitoring,

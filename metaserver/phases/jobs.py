@@ -180,6 +180,10 @@ class Jobs:
         job.task.cancel()
         del self._jobs[job.id]
 
+    def forget(self, job: Job) -> None:
+        """Forget a job that has ended."""
+        self._jobs.pop(job.id, None)
+
     def cancel(self, job: Job) -> None:
         """Cancel a job that has changed nothing yet; `RefusedError` for any other."""
         if job.ended_at is not None:

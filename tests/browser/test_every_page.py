@@ -51,6 +51,7 @@ TEAM = {
     "server": "/team/servers/blue-1", "server, long name": f"/team/servers/{LONG}",
     "test": "/team/servers/blue-1/test", "test, failed": "/team/servers/blue-2/test",
     "server, changed": "/team/servers/blue-1/edit", "retired": "/team/servers/blue-1/retire",
+    "trial": "TRIAL", "no trial": "/team/servers/blue-2/try",
     "attempts": "/team/servers/blue-1/attempts", "no attempt": "/team/servers/blue-2/attempts",
     "attempt": "/team/servers/blue-1/attempts/sample03/1?phase=test",
     "callbacks": "/team/servers/blue-4/callbacks",
@@ -133,6 +134,10 @@ class FullHub(HubThread):
         for server, phase in (("blue-1", "test"), ("blue-1", "over"), ("blue-2", "test")):
             await do("servers.test", blue, server=server, phase=phase)
         annotator.wrong, annotator.markup = True, MARKUP
+        tried = {"server": "blue-1", "phase": "test", "text": f"{MARKUP} {LONG}"}
+        await do("servers.try", blue, **tried)
+        [trial, *_] = self.running.service.jobs.own.list_all("blue")
+        self.places["TRIAL"] = f"/team/servers/blue-1/try?job={trial.id}"
         for phase in ("test", "over"):
             await do("phases.open", phase=phase)
             await do("servers.start", blue, server="blue-1", phase=phase)

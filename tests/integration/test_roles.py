@@ -241,6 +241,7 @@ ROWS: Mapping[str, Row] = {
     "methods.describe": own(phase="test", run=BLUE, summary="A dictionary."),
     "servers.register": fellows(server="new-{who}", team="blue", url="http://127.0.0.1:1/"),
     "servers.test": own(server=BLUE),
+    "servers.try": own(server=BLUE, text="A text."),
     "servers.start": own(**SERVER),
     "servers.next": own(**SERVER),
     "servers.callback-key": Row({"server": BLUE}, red=UNKNOWN, blue=STATE, organiser=STATE),

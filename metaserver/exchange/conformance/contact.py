@@ -123,9 +123,9 @@ async def _ask(
     )
 
 
-def beginning(raw: bytes) -> str:
+def beginning(raw: bytes, shown: int = SHOWN) -> str:
     """Return the first characters of an answer that is compressed as zstd frames."""
-    return unpack(raw, 4 * SHOWN).decode("utf-8", "replace")[:SHOWN]
+    return unpack(raw, 4 * shown).decode("utf-8", "replace")[:shown]
 
 
 # -- the step `state`: the state that the server reports, or else its methods ----------------------

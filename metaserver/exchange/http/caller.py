@@ -13,6 +13,7 @@ from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import ArticleId, Attempt, Problem, Server, ServerName, ServerReport
 from metaserver.base.states import ANSWERED, UNAVAILABLE_STATES, Outcome
 from metaserver.exchange.http.articles import ArticleTexts, PhaseText
+from metaserver.exchange.http.channel import HttpChannel
 from metaserver.exchange.http.client import HttpClient
 from metaserver.exchange.http.slots import SlotUse
 from metaserver.exchange.http.tracing import span
@@ -50,7 +51,8 @@ class ArticleCaller:
     `announced`. The wait for a server slot, taken for `use`, comes before; None: the slot is held
     already. With `asides` answers also have their unscored part, which the reader for usual answers
     leaves out. `completion` is for servers older than the contract. A restarted hub resumes the
-    attempts with the same `scope` that servers answer by callbacks.
+    attempts with the same `scope` that servers answer by callbacks. `open_channel` replaces the
+    client's own channels.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class ArticleCaller:
         asides: bool = False,
         announced: float | None = None,
         scope: str = "",
+        open_channel: Callable[[Server, Exchange, float], HttpChannel] | None = None,
     ) -> None:
         self._client = client
         self._articles = articles
@@ -79,6 +82,7 @@ class ArticleCaller:
         self._asides = asides
         self._announced = time_limit if announced is None else announced
         self._scope = scope
+        self._open_channel = open_channel or client.channel
         self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
 
     async def call(
@@ -104,7 +108,7 @@ class ArticleCaller:
         started_at = self._clock()
         checked, channel = None, None
         try:
-            channel = self._client.channel(server, exchange, self._time_limit)
+            channel = self._open_channel(server, exchange, self._time_limit)
             value = await protocol_of(server).annotate(
                 channel, self._call(server, position, number)
             )

@@ -115,6 +115,7 @@ def _written(secret: str) -> Iterator[str]:
         yield escaped[1:-1]
         yield escaped[1:-1].replace("/", "\\/")
     yield escape_text(secret).decode()
+    yield escape_text(secret).decode().encode("ascii", "xmlcharrefreplace").decode()
 
 
 def _place(url: str) -> tuple[URL, Mapping[str, str]]:

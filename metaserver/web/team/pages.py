@@ -28,6 +28,7 @@ from metaserver.web.team.servers import (
     shown_server,
 )
 from metaserver.web.team.settings import SettingsPages, TokenPages
+from metaserver.web.team.trials import TrialPages, trial_parts
 from metaserver.web.team.uploads import TeamUploadPages
 from metaserver.web.team.view import (
     Card,
@@ -72,6 +73,7 @@ class TeamConsole:
             *ResultPages(console=console).routes(),
             *TeamUploadPages(console=console).routes(),
             *TestPages(console=console).routes(),
+            *TrialPages(console=console).routes(),
             *AttemptPages(console=console).routes(),
             *TeamServerPages(console=console).routes(),
             *CallbackPages(console=console).routes(),
@@ -149,13 +151,13 @@ class TeamConsole:
             return await console.follow(
                 request, f"team {team}", lambda: self._overview_parts(request, team)
             )
-        makers = {"server": server_parts, "test": test_parts}
+        makers = {"server": server_parts, "test": test_parts, "try": trial_parts}
         if page not in makers:
             raise web.HTTPNotFound(text="No page of that name has an event stream.")
         make, name = makers[page], request.query.get("server", "")
-        phase = phase_named(console, request) or ""
+        about = request.query.get("job", "") or phase_named(console, request) or ""
         return await console.follow(
-            request, f"{page} {name} {phase}", lambda: make(console, request, name)
+            request, f"{page} {name} {about}", lambda: make(console, request, name)
         )
 
     async def _overview_parts(self, request: web.Request, team: str) -> LiveParts:

@@ -1,0 +1,127 @@
+"""Trials of a server: an article that its team pastes, and what becomes of the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import msgspec
+from aiohttp import web
+
+from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import JobState
+from metaserver.operations import jobs, trials
+from metaserver.operations.jobs import JobDetail, JobQuery
+from metaserver.operations.trials import MOST_TEXT, Trial, TriedArticle
+from metaserver.web.team.attempts import MARKS, length, time_bar, time_parts
+from metaserver.web.team.view import Card, one_card, scope_of
+from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.form_pages import OperationForm, tried
+from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.live import LiveParts
+
+PATH = "/team/servers/{server}/try"
+SOON = 1.5
+"""Seconds that the form waits for the answer before it leads to a page that waits."""
+VERDICTS = {"kept": "up", "refused": "down", "lost": "slow"}
+"""The pill of a line's verdict."""
+WORDING = {
+    "phase": Wording(help="Its tasks, its UniProt release and its limits are used."),
+    "title": Wording(help="The first line of what is sent."),
+    "text": Wording(help=f"At most {MOST_TEXT:,} characters. It counts nowhere."),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialPages:
+    """The handlers for trials."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [web.get(PATH, self.show), web.post(PATH, self.begin)]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the form; `job` names a trial, which is shown as far as it is."""
+        card = await one_card(self.console, request, request.match_info["server"])
+        key = request.query.get("job", "")
+        job = await job_of(self.console, request, card.server.server, key) if key else None
+        trial = _trial_of(job)
+        values = None
+        if trial is not None:
+            phase = trial.terms.phase
+            values = {"phase": phase, "title": trial.title, "text": trial.text}
+        return await self._show(request, card, _form(card).form(values), job, trial)
+
+    async def _show(
+        self,
+        request: web.Request,
+        card: Card,
+        form: Form,
+        job: JobDetail | None = None,
+        trial: Trial | None = None,
+    ) -> web.Response:
+        return self.console.answer(
+            "team_try.html",
+            status=form.status,
+            scope=await scope_of(self.console, request, card.server.team),
+            card=card,
+            form=form,
+            job=job,
+            trial=trial,
+            marks=MARKS,
+            verdicts=VERDICTS,
+            length=length,
+            parts_of_time=time_parts(trial.attempt.timings) if trial else (),
+            bar=time_bar(trial.attempt.timings) if trial else "",
+        )
+
+    async def begin(self, request: web.Request) -> web.Response:
+        """Send an article, and lead to what becomes of it."""
+        submitted = await posted(request)
+        card = await one_card(self.console, request, request.match_info["server"])
+        form = _form(card)
+        values = form.values(submitted) | {"server": card.server.server}
+        begun = await tried(self.console.submit(request, trials.try_, values))
+        if isinstance(begun, RefusedError):
+            return await self._show(request, card, form.form(submitted, begun))
+        await self.console.ask(request, jobs.get, JobQuery(job=begun.job, wait=SOON))
+        raise web.HTTPSeeOther(_path(card.path, begun.job))
+
+
+def _path(path: str, job: str) -> str:
+    return f"{path}/try?{urlencode({'job': job})}"
+
+
+def _form(card: Card) -> OperationForm:
+    """Return the form for a server; the phase is asked for if there is any."""
+    phases = [tested.phase for tested in card.server.tests]
+    wording = WORDING | {
+        "phase": Wording(help=WORDING["phase"].help, choices=[(phase, phase) for phase in phases])
+    }
+    names = ("phase", "title", "text") if phases else ("title", "text")
+    return OperationForm(request=TriedArticle, names=names, wording=wording)
+
+
+async def job_of(console: ConsoleContext, request: web.Request, server: str, key: str) -> JobDetail:
+    """Return the job of a server's trial; `RefusedError` if there is no such trial."""
+    job = await console.ask(request, jobs.get, JobQuery(job=key))
+    if (job.kind, job.subject) != (trials.KIND, server):
+        raise RefusedError(Refusal.UNKNOWN, f"there is no such trial of {server}", field="job")
+    return job
+
+
+def _trial_of(job: JobDetail | None) -> Trial | None:
+    if job is None or job.state is not JobState.DONE:
+        return None
+    return msgspec.convert(job.report, Trial)
+
+
+async def trial_parts(console: ConsoleContext, request: web.Request, name: str) -> LiveParts:
+    """Return the live part of a trial's page: whether there is an answer."""
+    card = await one_card(console, request, name)
+    job = await job_of(console, request, name, request.query.get("job", ""))
+    path = "" if job.state is JobState.RUNNING else _path(card.path, job.job)
+    part = console.templates.part("team_parts.html", "trying", job, path)
+    return LiveParts(html={"tried": part})
