@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from metaserver.base.states import ServerState
 from metaserver.web.public.monitor import server_id
+from tests.browser.visiting import PHONE
 
 COUNT = 300
 NAMES = [f"Server {number:03}" for number in range(COUNT)]
@@ -83,6 +84,19 @@ def test_what_is_found_gets_its_figures(many, visits):
     expect(page.locator("#servers tr:visible [data-slot=done]")).to_have_count(10)
     page.get_by_role("searchbox").fill("")
     expect(page.locator("#servers tr:visible")).to_have_count(COUNT)
+
+
+def test_a_square_of_a_phone_opens_into_a_card_with_its_figures(many, visits):
+    page = live(visits, many, viewport=PHONE)
+    shown = page.locator("#servers [data-slot=done]:visible")
+    expect(row_of(page, LAST).locator("summary")).to_have_text(LAST)
+    expect(page.locator(WHOLE)).to_have_count(0)  # none is asked for
+    row_of(page, LAST).locator("summary").press("Enter")
+    expect(shown).to_have_text(f"{lane_of(many, LAST).done}/595")
+    many.do(many.source.step())
+    expect(shown).to_have_text(f"{lane_of(many, LAST).done}/595")
+    row_of(page, LAST).locator("summary").press("Enter")
+    expect(shown).to_have_count(0)
 
 
 def test_a_sorted_table_keeps_its_order_while_it_is_live(many, visits):

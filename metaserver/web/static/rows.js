@@ -1,5 +1,7 @@
 // Rows of which the hub sends figures only while they are in sight.
 //
+// On a phone, figures are in sight only of the rows that are unfolded.
+//
 // Every row is in the page with its state and its name, so that it is found, counted, printed and
 // read out. Its other cells come with the stream, which is asked for the rows in sight, and go when
 // they are far away again: a table of 1,000 costs what its visible part costs.
@@ -42,7 +44,7 @@ function within(rows, margin) {
 
 // The ids of the rows to ask for, or null where all that are in sight are among `asked`.
 export function needed(asked) {
-  const rows = [...(table()?.children ?? [])].filter((row) => !row.hidden);
+  const rows = [...(table()?.children ?? [])].filter((row) => row.lastElementChild.offsetParent);
   const [first, end] = within(rows, AHEAD);
   const begin = Math.floor(first / STEP) * STEP;
   const until = Math.min(Math.ceil(end / STEP) * STEP, begin + MOST);
@@ -67,6 +69,7 @@ export function watchSight(look) {
   };
   addEventListener("scroll", moved, { passive: true });
   addEventListener("resize", moved, { passive: true });
+  addEventListener("toggle", moved, true); // it does not bubble
 }
 
 function put(row, key, text) {
