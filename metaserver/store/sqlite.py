@@ -170,18 +170,23 @@ RETRY_SECONDS = 1.0
 
 
 class SqliteWriter(Writer):
-    """A file's writer: failed writes are repeated every second."""
+    """A file's writer: failed writes are repeated every second.
+
+    A file has one transaction that writes at a time. Those of the hub take turns here, and not by
+    SQLite's time-out: a loop that stands still ends no transaction of its own, however short.
+    """
 
     def __init__(self, engine: sa.Engine) -> None:
-        super().__init__()
+        super().__init__(asyncio.Lock())
         self._engine = engine
         self._inserts = _Inserts(engine)
         self._thread = ThreadPoolExecutor(1, "store-writer")
 
     async def _commit(self, batch: Sequence[AttemptRecord]) -> Sequence[int | HubError]:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, _commit, self._engine, self._inserts, batch
-        )
+        async with self.turn:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._thread, _commit, self._engine, self._inserts, batch
+            )
 
     def _pause(self, failures: int) -> float:
         return RETRY_SECONDS

@@ -86,21 +86,26 @@ class Store(ReadStore):
         Raises `UnavailableError` if nothing can be written; while that is known, at once.
         """
         self.require_writable()
-        try:
-            async with writing(self._engine, self.place) as connection:
-                yield connection
-        except UnavailableError as error:
-            self._writer.mark_unwritable(error.reason)
-            raise
+        async with self._writer.turn:
+            self.require_writable()  # as is known after the wait
+            try:
+                async with writing(self._engine, self.place) as connection:
+                    yield connection
+            except UnavailableError as error:
+                self._writer.mark_unwritable(error.reason)
+                raise
 
     @asynccontextmanager
     async def renewing(self) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection in a transaction that waits for no other writer.
+        """Yield a connection in a transaction that waits for no other writer of a database server.
 
         What it writes must be right whatever others write meanwhile. Raises `UnavailableError` if
         nothing can be written.
         """
-        async with writing(self._engine, self.place, in_turn=False) as connection:
+        async with (
+            self._writer.turn,
+            writing(self._engine, self.place, in_turn=False) as connection,
+        ):
             yield connection
 
     def require_writable(self) -> None:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import NamedTuple
 
 from metaserver.base.errors import HubError, StaleLaneError, UnavailableError
@@ -35,10 +36,11 @@ class Writer(ABC):
 
     While the database cannot be written (locked, away, disk full) `blocked` says why, and the
     writer tries again and again: lanes wait for `record`, and nothing is lost. Other code that
-    fails to write reports it by `mark_unwritable`.
+    fails to write reports it by `mark_unwritable`. All code of the process writes within `turn`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, turn: AbstractAsyncContextManager[object] | None = None) -> None:
+        self.turn = turn or nullcontext()
         self._waiting: list[_Waiting] = []
         self._wake = asyncio.Event()
         self._broken: set[tuple[LaneKey, int]] = set()  # lanes by epoch with an entry missing

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import logging
 import sqlite3
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -30,7 +31,7 @@ from metaserver.base.records import (
     Timings,
 )
 from metaserver.base.states import Backoff, Outcome
-from metaserver.store import phases, postgres, servers
+from metaserver.store import phases, postgres, servers, sqlite
 from metaserver.store.database import is_there_already
 from metaserver.store.place import PostgresUrl, StorePlace
 from metaserver.store.sqlite import SqliteWriter
@@ -38,7 +39,7 @@ from metaserver.store.store import Store, open_store
 from metaserver.store.writer import MAX_BATCH
 from tests.fakes.caller import ended
 from tests.kept import take_lane
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 _HOURS = Backoff(base=7_200.0, cap=7_200.0)
 ARTICLES = [Article(id=ArticleId(str(n)), text=f"article {n}", title="") for n in range(4)]
@@ -292,6 +293,36 @@ async def locked(place, monkeypatch):
         await holder.hold()
         yield store, key, holder
         await holder.let_go()
+
+
+async def test_transactions_of_a_hub_on_a_file_wait_for_each_other(tmp_path, monkeypatch):
+    """However long: not by SQLite's time-out, for which the loop must not stand still."""
+    monkeypatch.setattr("metaserver.store.sqlite.BUSY_SECONDS", 0.0)
+    inside, goes_on, insert = threading.Event(), threading.Event(), sqlite._insert
+
+    def held(*args: Any) -> None:
+        insert(*args)
+        inside.set()
+        goes_on.wait(PATIENCE)
+
+    monkeypatch.setattr(sqlite, "_insert", held)
+    async with open_store(tmp_path / "hub.sqlite") as store:
+        key = await taken(store, "test", "peer")
+        async with store.writing() as connection:
+            await phases.set_challenge(connection, "bc", "Another title", "UTC")
+            recording = asyncio.ensure_future(store.record(record(key, 0)))
+            await turns(store)
+            assert (store.blocked, inside.is_set()) == (None, False)
+        await until(inside.is_set)
+        another = Article(id=ArticleId("5"), text="another", title="")
+        changing = asyncio.ensure_future(store.add_corpus([another]))
+        await turns(store)
+        waits = not changing.done()
+        goes_on.set()
+        assert waits
+        await recording
+        await changing
+        assert store.failed_writes == 0
 
 
 async def until_blocked(store: Store) -> None:
