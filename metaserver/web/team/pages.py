@@ -155,7 +155,8 @@ class TeamConsole:
         if page not in makers:
             raise web.HTTPNotFound(text="No page of that name has an event stream.")
         make, name = makers[page], request.query.get("server", "")
-        about = request.query.get("job", "") or phase_named(console, request) or ""
+        phase = phase_named(console, request) or ""
+        about = request.query.get("job", "") if page == "try" else phase
         return await console.follow(
             request, f"{page} {name} {about}", lambda: make(console, request, name)
         )

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import JobState
+from metaserver.exchange.conformance.trial import SHOWN_ANSWER
 from metaserver.operations import jobs, trials
 from metaserver.operations.jobs import JobDetail, JobQuery
 from metaserver.operations.trials import MOST_TEXT, Trial, TriedArticle
@@ -72,6 +73,7 @@ class TrialPages:
             trial=trial,
             marks=MARKS,
             verdicts=VERDICTS,
+            shown_answer=SHOWN_ANSWER,
             length=length,
             parts_of_time=time_parts(trial.attempt.timings) if trial else (),
             bar=time_bar(trial.attempt.timings) if trial else "",
