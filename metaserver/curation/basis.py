@@ -13,6 +13,7 @@ from metaserver.base.compression import unpack
 from metaserver.base.lanes import Asides
 from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.base.records import ServerName
+from metaserver.base.structs import convert
 from metaserver.curation.asking import accepted
 from metaserver.curation.candidates import (
     CandidateVote,
@@ -104,15 +105,7 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
                 request_version=candidate.version,
                 consensus=candidate.method,
                 model=candidate.model,
-                servers=tuple(
-                    ProposedBy(
-                        server=vote.server,
-                        rank=vote.rank,
-                        confidence=vote.confidence,
-                        evidence=vote.evidence,
-                    )
-                    for vote in candidate.votes
-                ),
+                servers=tuple(convert(vote, ProposedBy) for vote in candidate.votes),
             )
             for candidate in self.candidates
         }
@@ -314,19 +307,8 @@ def _shown(
     for vote in candidate.votes:
         remaining -= len(vote.evidence)
         votes.append(vote if remaining >= 0 else msgspec.structs.replace(vote, evidence=""))
-    return ShownCandidate(
-        task=candidate.task,
-        item=candidate.item,
-        rank=candidate.rank,
-        score=candidate.score,
-        probability=candidate.probability,
-        agreement=candidate.agreement,
-        bias=candidate.bias,
-        votes=tuple(votes),
-        new_since=candidate.new_since,
-        version=version,
-        method=method,
-        model=model,
+    return convert(
+        candidate, ShownCandidate, votes=tuple(votes), version=version, method=method, model=model
     )
 
 

@@ -13,6 +13,7 @@ from metaserver.base.compression import unpack, unpack_json
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName, TaskName
+from metaserver.base.structs import convert
 from metaserver.curation.asking import accepted
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.tasks.ranked import hits_of
@@ -282,14 +283,11 @@ def _candidate(
                 taxid=taxid,
             )
         )
-    return ConsensusCandidate(
+    return convert(
+        ranked,
+        ConsensusCandidate,
         task=str(task),
         item=item,
-        rank=ranked.rank,
-        score=ranked.score,
-        probability=ranked.probability,
-        agreement=ranked.agreement,
-        bias=ranked.bias,
         votes=tuple(votes),
         mentions=_mentions(item, readings),
         new_since=min(answer.version for answer in readings if answer.names(task, item)),

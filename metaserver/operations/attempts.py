@@ -9,8 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import ArticleId, Attempt, Problem, Timings
+from metaserver.base.records import ArticleId, Problem, Timings
 from metaserver.base.states import Outcome, Role
+from metaserver.base.structs import convert
 from metaserver.base.usage import DeclaredUsage
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -61,24 +62,6 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
     final: bool
     usage: DeclaredUsage | None = None
 
-    @classmethod
-    def of(cls, attempt: Attempt, *, final: bool) -> AttemptDetail:
-        """Return an attempt's fields that its team sees."""
-        return cls(
-            article=attempt.article,
-            number=attempt.number,
-            started_at=attempt.started_at,
-            outcome=attempt.outcome,
-            message=attempt.message,
-            timings=attempt.timings,
-            bytes_out=attempt.bytes_out,
-            bytes_in=attempt.bytes_in,
-            problems=attempt.problems,
-            problem_count=attempt.problem_count,
-            usage=attempt.usage,
-            final=final,
-        )
-
 
 class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt with its answer's bytes (null without an answer)."""
@@ -104,7 +87,7 @@ async def attempts(
         outcome=request.outcome,
         article=None if request.article is None else ArticleId(request.article),
     )
-    return [AttemptDetail.of(stored.attempt, final=stored.final) for stored in newest]
+    return [convert(stored.attempt, AttemptDetail, final=stored.final) for stored in newest]
 
 
 @operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
@@ -120,4 +103,4 @@ async def answer(hub: HubContext, caller: Caller, request: OneAttempt) -> RawAns
     if stored is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such attempt", field="number")
     raw = await hub.store.raw_answer(key, position, request.number)
-    return RawAnswer(attempt=AttemptDetail.of(stored.attempt, final=stored.final), raw=raw)
+    return RawAnswer(attempt=convert(stored.attempt, AttemptDetail, final=stored.final), raw=raw)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from metaserver.base.boards import RAW, BoardRow, Column
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import ArticlePolicy, Ranking
+from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OnePhase, PhaseField, require_one_of
@@ -95,20 +96,14 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
     _require_policy(request.articles, phase.policies(plugin.name))
     await phase.refresh(plugin.name, view, caller.viewer, request.articles)
     board = phase.board(plugin.name, view, caller.viewer, request.articles)
-    return BoardDetail(
+    return convert(
+        board,
+        BoardDetail,
         phase=phase.name,
         task=plugin.name,
         title=plugin.title,
-        view=board.view,
         views=tuple(views),
         columns=plugin.columns,
-        order=board.order,
-        ranking=board.ranking,
-        articles=board.articles,
-        provisional=board.provisional,
-        signature=board.signature,
-        hidden=board.hidden,
-        catching_up=board.catching_up,
         rows=tuple(board.rows),
     )
 
@@ -118,14 +113,7 @@ async def list_frozen(hub: HubContext, caller: Caller, request: OnePhase) -> Seq
     """Return a phase's frozen boards, newest first; empty if the caller may see no score."""
     phase = PhaseView(hub, hub.phase(request.phase))
     return [
-        FrozenDetail(
-            board=board.id,
-            phase=board.phase,
-            task=board.task,
-            gold_version=board.gold_version,
-            reason=board.reason,
-            at=board.created_at,
-        )
+        convert(board, FrozenDetail, board=board.id, at=board.created_at)
         for board in await phase.frozen_boards(caller.viewer)
     ]
 
@@ -140,22 +128,17 @@ async def get_frozen(hub: HubContext, caller: Caller, request: OneFrozen) -> Boa
     require_one_of(view, frozen.views, "view")
     _require_policy(request.articles, frozen.policies)
     board = frozen.board(view, request.articles)
-    return BoardDetail(
-        phase=frozen.phase,
+    return convert(
+        frozen,
+        BoardDetail,
         task=frozen.name,
-        title=frozen.title,
         view=view,
         views=tuple(frozen.views),
-        columns=frozen.columns,
-        order=frozen.order,
-        ranking=frozen.ranking,
         articles=board.articles,
-        provisional=frozen.provisional,
         signature=board.signature,
         hidden="",
         catching_up="",
         rows=tuple(board.rows),
-        newer=frozen.newer,
     )
 
 

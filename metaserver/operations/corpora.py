@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
-from metaserver.base.phases import CorpusVersion
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.corpus.reader import read_upload
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -63,17 +63,6 @@ class CorpusDetail(msgspec.Struct, frozen=True, kw_only=True):
     articles: int
     source: str
     created_at: float
-
-    @classmethod
-    def of(cls, version: CorpusVersion) -> CorpusDetail:
-        """Return a version's public fields."""
-        return cls(
-            corpus=version.name,
-            version=version.version,
-            articles=version.articles,
-            source=version.source,
-            created_at=version.created_at,
-        )
 
 
 class CorpusImported(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +117,10 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
 async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[CorpusDetail]:
     """Return all corpora's versions, by name, newest first."""
     async with hub.store.reading() as connection:
-        return [CorpusDetail.of(version) for version in await phases.list_corpora(connection)]
+        return [
+            convert(version, CorpusDetail, corpus=version.name)
+            for version in await phases.list_corpora(connection)
+        ]
 
 
 @operation("Corpora.articles", "GET /corpora/{corpus}/articles", Role.ORGANISER)

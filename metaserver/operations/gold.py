@@ -10,9 +10,10 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
-from metaserver.base.phases import GoldChange, GoldEntry
+from metaserver.base.phases import GoldChange
 from metaserver.base.records import TaskName
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.boards.gold import label_changes, no_accession, read_gold, unanswerable
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
@@ -59,17 +60,6 @@ class GoldDetail(msgspec.Struct, frozen=True, kw_only=True):
     checksum: str
     created_at: float
 
-    @classmethod
-    def of(cls, gold: GoldEntry) -> GoldDetail:
-        """Return a version's fields that organisers see."""
-        return cls(
-            task=gold.task,
-            version=gold.version,
-            source=gold.source,
-            checksum=gold.checksum,
-            created_at=gold.created_at,
-        )
-
 
 class GoldFile(msgspec.Struct, frozen=True, kw_only=True):
     """A gold file as it was set."""
@@ -105,7 +95,8 @@ async def list_(hub: HubContext, _caller: Caller, request: OnePhase) -> Sequence
     phase_id = hub.phase(request.phase).phase.id
     async with hub.store.reading() as connection:
         return [
-            GoldDetail.of(version) for version in await phases.gold_versions(connection, phase_id)
+            convert(version, GoldDetail)
+            for version in await phases.gold_versions(connection, phase_id)
         ]
 
 
@@ -118,7 +109,7 @@ async def get(hub: HubContext, caller: Caller, request: OneGold) -> GoldFile:
     if gold is None:
         message = f"phase {request.phase} has no gold of {request.task!r}, or none of that version"
         raise RefusedError(Refusal.UNKNOWN, message, field="task")
-    return GoldFile(gold=GoldDetail.of(gold), content=gold.content)
+    return GoldFile(gold=convert(gold, GoldDetail), content=gold.content)
 
 
 async def _proposal(hub: HubContext, request: NewGold) -> Proposal:

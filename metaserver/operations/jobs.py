@@ -13,6 +13,7 @@ from msgspec import Meta
 from metaserver.base.compression import unpack_json
 from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.base.states import JobState, Role
+from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.table import Nothing, operation
@@ -68,35 +69,24 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, job: Job, *, report: bool = True) -> JobDetail:
         """Return a job's present state."""
         result = job.report if report else None
-        return cls(
+        return convert(
+            job,
+            cls,
             job=job.id,
-            kind=job.kind,
-            subject=job.subject,
-            asked_by=job.asked_by,
-            state=job.state,
             step=job.progress.step,
             done=job.progress.done,
             total=job.progress.total,
-            began_at=job.began_at,
-            ended_at=job.ended_at,
-            error=job.error,
             report=None if result is None else msgspec.to_builtins(result),
         )
 
     @classmethod
     def of_stored(cls, job: StoredJob) -> JobDetail:
         """Return the state of another process' job; a lost job has failed."""
-        return cls(
+        return convert(
+            job,
+            cls,
             job=job.id,
-            kind=job.kind,
-            subject=job.subject,
-            asked_by=job.asked_by,
             state=JobState.FAILED if job.lost else job.state,
-            step=job.step,
-            done=job.done,
-            total=job.total,
-            began_at=job.began_at,
-            ended_at=job.ended_at,
             error=LOST if job.lost else job.error,
             report=None if job.report is None else unpack_json(job.report),
         )

@@ -17,6 +17,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import DAY
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.base.viewer import PersonLink, PersonLinkKind, Token, person_name
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -111,15 +112,7 @@ class InvitationDetail(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, link: PersonLink, address: str = "") -> InvitationDetail:
         """Return a stored invitation."""
         assert link.role is not None
-        return cls(
-            id=link.id,
-            role=link.role,
-            team=link.team,
-            email=link.email,
-            owner=link.owner,
-            expires_at=link.expires_at,
-            link=address,
-        )
+        return convert(link, cls, link=address)
 
 
 @operation("Memberships.list", "GET /memberships", Role.TEAM)
@@ -133,14 +126,12 @@ async def list_(
         held = [token for token in held if token.team_id == team_id]
         known = await people.by_ids(connection, [_person_of(token) for token in held])
     return [
-        MembershipDetail(
-            id=token.id,
+        convert(
+            token,
+            MembershipDetail,
             person=_person_of(token),
             name=known[_person_of(token)].name,
             email=known[_person_of(token)].email,
-            role=token.role,
-            team=token.team,
-            owner=token.owner,
             since=token.created_at,
         )
         for token in sorted(held, key=lambda token: token.id)

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.states import Role, ServerState
+from metaserver.base.structs import convert
 from metaserver.base.viewer import AuditEntry
 from metaserver.boards.metrics import Metrics
 from metaserver.boards.windows import ServerWindow, Window
@@ -220,18 +221,13 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
     own_block = {member.id: hub.store.blocked or ""} if member.is_alone else {}
     return MachinesDetail(
         processes=tuple(
-            ProcessDetail(
+            convert(
+                process,
+                ProcessDetail,
                 process=process.id,
-                host=process.host,
-                role=process.role,
-                version=process.version,
                 lanes=own_lanes.get(process.id, process.lanes),
-                up=process.up,
-                idle=process.idle,
-                lives=process.lives,
                 leads=leader is not None and leader.process == process.id,
                 blocked=own_block.get(process.id, process.blocked),
-                lacks=process.lacks,
             )
             for process in processes
         ),

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.base.viewer import PersonLink, PersonLinkKind, person_name
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -89,15 +90,8 @@ async def me(hub: HubContext, caller: Caller, _request: Nothing) -> Account:
         )
         for token in held
     ]
-    return Account(
-        id=person.id,
-        email=person.email,
-        name=person.name,
-        orcid=person.orcid,
-        created_at=person.created_at,
-        issuers=issuers,
-        memberships=memberships,
-        acts_by=caller.token_id,
+    return convert(
+        person, Account, issuers=issuers, memberships=memberships, acts_by=caller.token_id
     )
 
 

@@ -29,6 +29,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import PhaseName, ServerName, TaskName, TeamName
 from metaserver.base.states import ServerState, Visibility
+from metaserver.base.structs import convert
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.boards.scoreboard import order_of
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
@@ -452,7 +453,7 @@ class PhaseView:
                 key, name, running.corpus, limit=ATTEMPTS
             )
             attempts = [
-                AttemptDetail.of(attempt.attempt, final=attempt.final) for attempt in newest
+                convert(attempt.attempt, AttemptDetail, final=attempt.final) for attempt in newest
             ]
         monitor_now = running.boards.monitor()
         return ServerReading(

@@ -14,11 +14,12 @@ from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import NAME
 from metaserver.operations.table import Nothing, operation
-from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NamedEntry, NameDirectory
+from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NameDirectory
 
 
 @operation("Releases.list", "GET /releases", Role.ORGANISER)
@@ -52,18 +53,6 @@ class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
     taxon: int
     organism: str
 
-    @classmethod
-    def of(cls, entry: NamedEntry) -> FoundEntry:
-        """Return an entry from a release's directory."""
-        return cls(
-            accession=entry.accession,
-            entry_name=entry.entry_name,
-            names=entry.names,
-            symbols=entry.symbols,
-            taxon=entry.taxon,
-            organism=entry.organism,
-        )
-
 
 @operation("Releases.search", "GET /releases/{release}/entries", Role.CURATOR)
 async def search(hub: HubContext, caller: Caller, request: EntrySearch) -> Sequence[FoundEntry]:
@@ -87,7 +76,7 @@ def _search(release: Path, request: EntrySearch) -> Sequence[FoundEntry]:
         raise RefusedError(Refusal.STATE, message) from error
     with closing(directory):
         entries = directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
-    return [FoundEntry.of(entry) for entry in entries]
+    return [convert(entry, FoundEntry) for entry in entries]
 
 
 def built(hub: HubContext) -> Sequence[str]:

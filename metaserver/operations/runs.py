@@ -14,6 +14,7 @@ from msgspec import Meta
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import Problem, TeamName
 from metaserver.base.states import OPEN_STATES, PhaseState, Role
+from metaserver.base.structs import convert
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -94,16 +95,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, running: RunningPhase, run: OfflineRun) -> RunDetail:
         """Return a run's public fields."""
-        return cls(
-            phase=running.name,
-            task=run.task,
-            run=run.name,
-            own_name=run.own_name,
-            team=run.team,
-            articles=run.articles,
-            problems=run.problems,
-            created_at=run.created_at,
-        )
+        return convert(run, cls, phase=running.name, run=run.name)
 
 
 class RunContent(msgspec.Struct, frozen=True, kw_only=True):

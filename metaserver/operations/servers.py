@@ -25,6 +25,7 @@ from metaserver.base.records import (
     settings_of,
 )
 from metaserver.base.states import PhaseState, Role
+from metaserver.base.structs import convert
 from metaserver.exchange.http.urls import (
     address,
     check_url,
@@ -201,16 +202,7 @@ def _key_state(registered: RegisteredServer) -> str:
 
 def _progress(hub: HubContext, name: ServerName) -> Sequence[LaneProgress]:
     return [
-        LaneProgress(
-            phase=running.name,
-            state=status.state,
-            note=status.note,
-            done=status.done,
-            given_up=status.given_up,
-            total=status.total,
-            in_flight=status.in_flight,
-            eta=status.eta,
-        )
+        convert(status, LaneProgress, phase=running.name)
         for running in hub.phases.scheduler.phases.values()
         if name in running.servers
         for status in [running.boards.server_monitor.status(name)]

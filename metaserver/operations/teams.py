@@ -15,6 +15,7 @@ from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.plans import NoticePlan
 from metaserver.base.records import RegisteredServer, TeamName
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.exchange.http.urls import MASK, check_url, shown_webhook
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -112,14 +113,7 @@ class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, team: Team) -> TeamDetail:
         """Return a team's fields that its members see."""
-        return cls(
-            team=team.name,
-            title=team.title,
-            email=team.email,
-            host=team.host,
-            created_at=team.created_at,
-            retired_at=team.retired_at,
-        )
+        return convert(team, cls, team=team.name)
 
 
 @operation("Teams.create", "POST /teams", Role.ORGANISER)

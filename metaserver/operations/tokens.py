@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.base.viewer import Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
@@ -97,22 +98,6 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     parent: int | None
     person: int | None = None
 
-    @classmethod
-    def of(cls, token: Token, ids: Container[int | None]) -> TokenDetail:
-        """Return a token's fields for a caller who may see the tokens `listed` (ids)."""
-        return cls(
-            id=token.id,
-            role=token.role,
-            team=token.team,
-            label=token.label,
-            created_at=token.created_at,
-            expires_at=token.expires_at,
-            used_at=token.used_at,
-            revoked_at=token.revoked_at,
-            parent=token.parent if token.parent in ids else None,
-            person=token.person,
-        )
-
 
 class IssuedToken(msgspec.Struct, frozen=True, kw_only=True):
     """A new token with its secret, `token`, which cannot be shown again."""
@@ -194,7 +179,10 @@ async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequenc
         of = None if team is None else team.id
         listed = await tokens.list_valid(connection, hub.clock(), ended=request.ended, team_id=of)
     ids = {token.id for token in listed}
-    return [TokenDetail.of(token, ids) for token in listed]
+    return [
+        convert(token, TokenDetail, parent=token.parent if token.parent in ids else None)
+        for token in listed
+    ]
 
 
 @operation("Tokens.revoke", "POST /tokens/{id}/revoke", Role.TEAM)

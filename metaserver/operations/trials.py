@@ -11,6 +11,7 @@ from metaserver.base.conformance import Terms
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import Problem, RegisteredServer
 from metaserver.base.states import JobState, Role
+from metaserver.base.structs import convert
 from metaserver.exchange.conformance.trial import TriedTask, trial
 from metaserver.operations.attempts import AttemptDetail
 from metaserver.operations.caller import Caller
@@ -122,7 +123,7 @@ async def _trial(
         title=title,
         text=request.text,
         terms=conditions.terms,
-        attempt=AttemptDetail.of(tried.attempt, final=True),
+        attempt=convert(tried.attempt, AttemptDetail, final=True),
         request=tried.request,
         requests=tried.requests,
         raw=tried.raw,

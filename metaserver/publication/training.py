@@ -21,6 +21,7 @@ from metaserver.base.curations import (
     TrainingReport,
 )
 from metaserver.base.errors import HubError
+from metaserver.base.structs import convert
 from metaserver.config import Settings
 from metaserver.phases.jobs import OnProgress, Progress, RowCounter, ignore_progress
 from metaserver.publication.panels import TrainingOrder, TrainingPanel, read_panel
@@ -200,13 +201,5 @@ def _contributions(
     validated: CrossValidation, teams: Mapping[str, str]
 ) -> Sequence[TeamContribution]:
     return [
-        TeamContribution(
-            team=contribution.team,
-            value=contribution.value,
-            low=contribution.low,
-            high=contribution.high,
-            missing=contribution.missing,
-            alone=contribution.alone,
-        )
-        for contribution in contributions(validated, teams)
+        convert(contribution, TeamContribution) for contribution in contributions(validated, teams)
     ]

@@ -23,6 +23,7 @@ from metaserver.base.boards import (
 )
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId
+from metaserver.base.structs import convert
 from metaserver.tasks.plugin import Payload
 from scoring import (
     ActGold,
@@ -363,13 +364,7 @@ def intervals(
         gold, named_cards, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95, pairs=False
     )
     return {
-        run_intervals.run: RunIntervals(
-            score=run_intervals.score,
-            low=run_intervals.low,
-            high=run_intervals.high,
-            best_rank=run_intervals.best_rank,
-            worst_rank=run_intervals.worst_rank,
-        )
+        run_intervals.run: convert(run_intervals, RunIntervals)
         for run_intervals in compared.intervals
     }
 

@@ -15,6 +15,7 @@ from metaserver.base.curations import ModelGold, ModelMember, TrainingReport
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import PhaseName, ServerName, TaskName
 from metaserver.base.states import PhaseState, Role
+from metaserver.base.structs import convert
 from metaserver.curation.candidates import RANKED
 from metaserver.curation.models import changed_members
 from metaserver.curation.parts import CurationParts
@@ -133,16 +134,7 @@ async def _train(
 
 
 async def _keep(hub: HubContext, caller: Caller, trained_model: TrainedModel) -> ModelDetail:
-    model = StoredModel(
-        task=trained_model.task,
-        method=trained_model.method,
-        made_at=hub.clock(),
-        made_by=caller.name,
-        golds=trained_model.golds,
-        members=trained_model.members,
-        report=trained_model.report,
-        content=trained_model.content,
-    )
+    model = convert(trained_model, StoredModel, made_at=hub.clock(), made_by=caller.name)
     async with hub.store.writing() as connection:
         number = await consensus_models.add(connection, model)
         phases = [gold.phase for gold in trained_model.golds]
@@ -264,17 +256,6 @@ async def _details(hub: HubContext, stored_models: Sequence[StoredModel]) -> Seq
         server.server.name: server.version for server in registered
     }
     return [
-        ModelDetail(
-            model=model.id,
-            task=model.task,
-            method=model.method,
-            made_at=model.made_at,
-            made_by=model.made_by,
-            active=model.active,
-            golds=model.golds,
-            members=model.members,
-            changed=tuple(changed_members(model, versions)),
-            report=model.report,
-        )
+        convert(model, ModelDetail, model=model.id, changed=tuple(changed_members(model, versions)))
         for model in stored_models
     ]

@@ -15,6 +15,7 @@ from msgspec import Meta
 from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.curation import psi_mi
 from metaserver.curation.basis import CurationBasis
 from metaserver.curation.completeness import MissingField, missing
@@ -178,7 +179,7 @@ async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Se
     def found() -> Sequence[FoundEntry]:
         release = CurationWork.read(content, ()).basis.release
         return [
-            FoundEntry.of(entry)
+            convert(entry, FoundEntry)
             for entry in hub.part(CurationParts).proteins(release).orthologs(request.accession)
         ]
 

@@ -15,6 +15,7 @@ from metaserver.base.curations import CurationStanding, SetPlan
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ArticleId
 from metaserver.base.states import PhaseState, Role
+from metaserver.base.structs import convert
 from metaserver.base.viewer import Token
 from metaserver.curation.operations.requests import token_of
 from metaserver.curation.sets import TASKS, seated
@@ -134,15 +135,7 @@ async def create(hub: HubContext, caller: Caller, request: NewSet) -> SetDetail:
         raise RefusedError(Refusal.INVALID, message, field="curators")
     if request.assist:
         require_closed(running)
-    plan = SetPlan(
-        tasks=tuple(dict.fromkeys(tasks)),
-        curators=request.curators,
-        each=request.each,
-        blind=request.blind,
-        assist=request.assist,
-        adjudicators=request.adjudicators,
-        own=request.own,
-    )
+    plan = convert(request, SetPlan, tasks=tuple(dict.fromkeys(tasks)))
     seats = await asyncio.to_thread(seated, request.set, positions, request.curators, request.each)
     async with hub.store.writing() as connection:
         if await curation_sets.get(connection, request.set) is not None:

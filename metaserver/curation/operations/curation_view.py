@@ -11,6 +11,7 @@ from msgspec import Meta
 from metaserver.base.compression import pack, unpack
 from metaserver.base.curations import CurationStanding
 from metaserver.base.publications import Publication
+from metaserver.base.structs import convert
 from metaserver.curation.basis import (
     Additions,
     CurationBasis,
@@ -91,23 +92,14 @@ class CurationSummary(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, entry: CurationEntry, of_set: str) -> CurationSummary:
         """Return the fields of a stored curation."""
-        return cls(
+        return convert(
+            entry,
+            cls,
             curation=entry.id,
             request=entry.request or "",
             set=of_set,
-            article=entry.article,
-            title=entry.title,
-            length=entry.length,
-            curator=entry.curator,
-            state=entry.state,
-            opened_at=entry.opened_at,
-            changed_at=entry.changed_at,
-            submitted_at=entry.submitted_at,
             seen=entry.events,
-            accepted=entry.accepted,
-            rejected=entry.rejected,
             left=entry.undecided,
-            active_ms=entry.active_ms,
         )
 
 
@@ -229,20 +221,12 @@ def published(article: str, basis: CurationBasis, state: CurationState) -> Publi
 
 def _decisions(state: CurationState, candidates: Set[ItemKey]) -> Sequence[DecidedItem]:
     return [
-        DecidedItem(
+        convert(
+            decision,
+            DecidedItem,
             task=str(task),
             item=item,
-            decision=decision.decision,
-            at=decision.at,
-            implied=decision.implied,
             by_hand=decision.by_hand and (task, item) not in candidates,
-            reason=decision.reason,
-            replaced=decision.replaced,
-            evidence=decision.evidence,
-            method=decision.method,
-            type=decision.type,
-            experiments=decision.experiments,
-            note=decision.note,
         )
         for (task, item), decision in state.items.items()
     ]

@@ -18,6 +18,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.publications import Publication, normal, plain_id
 from metaserver.base.records import Article, ArticleId, ServerName
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.curation.asking import LiveRequest
 from metaserver.curation.candidates import (
     ClassVote,
@@ -258,16 +259,13 @@ async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequen
             connection, token_id, words=request.words.split()[:MOST_WORDS], limit=request.limit
         )
     return [
-        RequestSummary(
+        convert(
+            entry,
+            RequestSummary,
             request=entry.id,
             same_as=entry.options.same_as,
-            article=entry.article,
-            title=entry.title,
-            length=entry.length,
-            state=entry.state,
             asked_by=entry.caller,
             asked_at=entry.at,
-            expires_at=entry.expires_at,
         )
         for entry in entries
     ]

@@ -23,6 +23,7 @@ from metaserver.base.files import FOLDER_MODE
 from metaserver.base.phases import DataPackage, PackedData
 from metaserver.base.records import ArticleId
 from metaserver.base.states import JobState, PhaseState, Role
+from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OnePhase, PhaseField
@@ -286,17 +287,11 @@ async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
     if package is None:
         lost = _lost(hub, running) if caller.organiser else ""
         return DataDetail(phase=running.name, released=False, outdated=lost, job=job)
-    return DataDetail(
+    return convert(
+        package,
+        DataDetail,
         phase=running.name,
         released=True,
-        released_at=package.released_at,
-        public=package.public,
-        size=package.size,
-        sha256=package.sha256,
-        files=package.files,
-        articles=package.articles,
-        gold=package.gold,
-        license=package.license,
         outdated=_outdated(running, package),
         job=job,
     )

@@ -15,6 +15,7 @@ from aiohttp import hdrs, web
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import GoldChange, RunChange
+from metaserver.base.structs import convert
 from metaserver.operations import boards, gold, jobs, phases
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.gold import NewGold
@@ -289,10 +290,4 @@ class GoldPages:
 
 
 def _request(draft: GoldDraft) -> NewGold:
-    return NewGold(
-        phase=draft.phase,
-        task=draft.task,
-        content=draft.content,
-        source=draft.source,
-        replaces=draft.replaces,
-    )
+    return convert(draft, NewGold)

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from metaserver.base.boards import FrozenBoard
 from metaserver.base.plans import DATES
+from metaserver.base.structs import convert
 from metaserver.base.viewer import Viewer
 from metaserver.operations.context import HubContext
 from metaserver.operations.phase_view import PhaseView, frozen_board, list_views
@@ -135,17 +136,12 @@ def summary_of(view: PhaseView, now: float) -> PhaseSummary:
     }
     if phase.moments.published is not None:
         dated[PUBLISHED] = phase.moments.published
-    return PhaseSummary(
+    return convert(
+        phase,
+        PhaseSummary,
         name=phase.phase,
-        own_name=phase.own_name,
-        title=phase.title,
-        challenge=phase.challenge,
-        state=phase.state,
-        timezone=phase.timezone,
         dates=list(dated.items()),
         next=(coming[0].date, coming[0].at.timestamp()) if coming else None,
         tasks=[task.name for task in view.tasks()],
         embargoed=view.embargoed,
-        uploads_only=phase.uploads_only,
-        data=phase.data,
     )

@@ -13,6 +13,7 @@ from multidict import MultiMapping
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import OPEN_STATES
+from metaserver.base.structs import convert
 from metaserver.operations import run_previews, runs, uploads
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import PhaseDetail
@@ -234,13 +235,7 @@ class TeamUploadPages:
         if held_run is None or not held_run.content:
             phase = phase_named(self.console, request)
             return await self._show(request, scope, phase, refused=_gone())
-        upload = UploadRun(
-            phase=held_run.phase,
-            task=held_run.task,
-            run=held_run.run,
-            content=held_run.content,
-            team=held_run.team,
-        )
+        upload = convert(held_run, UploadRun)
         result = await tried(self.console.ask(request, runs.upload, upload), NAMES)
         if isinstance(result, RefusedError):
             values = {"task": held_run.task, "run": held_run.run}
