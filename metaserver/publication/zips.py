@@ -18,7 +18,6 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 from isal import isal_zlib
 
 from metaserver.base import files
@@ -218,8 +217,3 @@ def _central_header(entry: _Entry) -> bytes:
         size, len(entry.name), len(extra), 0, 0, 0, _MODE, place,
     )  # fmt: skip
     return fixed + entry.name + extra
-
-
-def pretty(value: Any) -> bytes:
-    """Return a value as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(value)) + b"\n"

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metaserver.curation import psi_mi
 from metaserver.curation.basis import ShownCandidate
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
@@ -114,12 +113,6 @@ class CandidateRow:
         chance = self.candidate.probability if self.candidate else None
         undecided = self.decision == "undecided"
         return self.task == Task.IPT and chance is not None and chance < UNLIKELY and undecided
-
-    @property
-    def method_name(self) -> str:
-        """The name of the detection method that was chosen."""
-        term = psi_mi.methods().get(self.decided.method) if self.decided else None
-        return term.name if term else ""
 
 
 def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:

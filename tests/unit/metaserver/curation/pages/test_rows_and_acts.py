@@ -106,7 +106,7 @@ def test_rows_have_what_a_curator_decides_by() -> None:
         GRB2, "undecided", "0.75", "Grb2",
     )  # fmt: skip
     [pair] = rows["IPT"]
-    assert (pair.candidate, pair.method_name, pair.mentions) == (None, "pull down", 3)
+    assert (pair.candidate, pair.mentions) == (None, 3)
     assert (pair.chance, pair.answered, pair.written) == ("", 0, "EGFR – Grb2")
     assert [(one.words, one.servers) for one in pair.quotes] == [
         ("EGFR binds  Grb2 in cells.", ())  # the sentence that names both
