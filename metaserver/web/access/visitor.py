@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from metaserver.base.viewer import Session
+from metaserver.base.viewer import Session, Viewer
 from metaserver.operations.caller import Caller
 from metaserver.web.access import csrf
 from metaserver.web.access.addresses import Origin
-from metaserver.web.public.source import VIEWER
+
+VIEWER = web.RequestKey("VIEWER", Viewer)
+"""A page's viewer: set before its handler is called; absent for anybody."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,11 +11,11 @@ from aiohttp import web
 from metaserver.base.boards import HEADINGS, BoardRow
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
+from metaserver.web.access.visitor import VIEWER
 from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice
 from metaserver.web.public.leaderboard import Leaderboard, sortable
 from metaserver.web.public.sites import SITES, Site, show, site_of
-from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.tables import to_csv, to_dict

@@ -18,7 +18,7 @@ from metaserver.operations.monitoring import is_ready, metrics_for
 from metaserver.web.access.addresses import read_address
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages, without_slash
-from metaserver.web.access.visitor import VISITOR, caller_of
+from metaserver.web.access.visitor import VIEWER, VISITOR, caller_of
 from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.challenge_page import ChallengeDoor
 from metaserver.web.public.home import Home
@@ -27,7 +27,6 @@ from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.results import MethodsPage, ResultsPage
 from metaserver.web.public.run_pages import RunPages
 from metaserver.web.public.server_pages import PublicServerPages
-from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.console import Slice
 from metaserver.web.ui.templates import Templates

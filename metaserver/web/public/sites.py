@@ -16,8 +16,9 @@ from metaserver.base.records import TaskName
 from metaserver.base.states import PhaseState
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.boards.snapshots import Monitor
+from metaserver.operations.phase_view import PhaseView
 from metaserver.tasks.plugin import TaskPlugin
-from metaserver.web.public.source import VIEWER, BoardSource
+from metaserver.web.access.visitor import VIEWER
 from metaserver.web.ui.live import Broadcaster
 
 T = TypeVar("T")
@@ -96,7 +97,7 @@ class Site:
     challenge: str
     phase: str
     base: str
-    source: BoardSource
+    source: PhaseView
     broadcaster: Broadcaster
     summary: Callable[[], PhaseSummary]
     phases: Callable[[], Sequence[PhaseSummary]]

@@ -34,10 +34,10 @@ from aiohttp import hdrs, web
 
 from metaserver.base.compression import GZIP_BEGIN, deflated
 from metaserver.base.errors import MetaserverError
+from metaserver.operations.phase_view import PhaseView
 from metaserver.web.access.aside import Measured
 from metaserver.web.access.encodings import Encoding, preferred
 from metaserver.web.access.event_streams import HEADERS, OpenStreams, write
-from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.assets import release
 
 log = logging.getLogger(__name__)
@@ -418,7 +418,7 @@ class Broadcaster:
     Without a source pages can only be followed.
     """
 
-    def __init__(self, source: BoardSource | None, *, interval: float, heartbeat: float) -> None:
+    def __init__(self, source: PhaseView | None, *, interval: float, heartbeat: float) -> None:
         self._source = source
         self._interval = interval
         self._heartbeat = heartbeat

@@ -1,4 +1,4 @@
-"""A small challenge in memory: a real `Source` whose figures come from a seeded generator."""
+"""A small challenge in memory, in place of a `PhaseView`: its figures are of a seeded generator."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Lane:
 
 
 class Challenge:
-    """A `Source` of made-up servers; `step` lets time pass."""
+    """A phase of made-up servers; `step` lets time pass."""
 
     def __init__(self, seed: int = 5, names: Sequence[str] | None = None) -> None:
         self._random = random.Random(seed)

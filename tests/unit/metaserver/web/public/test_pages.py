@@ -16,8 +16,8 @@ from yarl import URL
 from metaserver.base.states import ServerState
 from metaserver.base.viewer import Viewer
 from metaserver.web.access import event_streams
+from metaserver.web.access.visitor import VIEWER
 from metaserver.web.public.monitor import server_id
-from metaserver.web.public.source import VIEWER
 from metaserver.web.ui import live
 from metaserver.web.ui.live import MOST_ROWS
 from tests.event_streams import next_event, next_frame
