@@ -7,12 +7,12 @@ payload also has the rank.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from metaserver.base.boards import ArticleLevel, Column, PairedRuns, RunIntervals
+from metaserver.base.boards import Column
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import read
 from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
@@ -117,23 +117,10 @@ class ArticleClassification:
         """Return an empty scorer for a run against `gold`."""
         return TaskScorer(RunScorer(Task.ACT, gold, digest=False), gold, _answer, _values)
 
-    def intervals(
-        self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
-    ) -> Mapping[str, RunIntervals]:
-        """Return each run's intervals for `measure` and rank."""
-        return scores.intervals(gold, cards, measure)
-
-    def by_article(self, gold: Gold, card: Scorecard, measure: str) -> Mapping[str, float | None]:
-        """Return each article's value for a run."""
-        return scores.by_article(gold, card, measure)
-
-    def paired(self, gold: Gold, first: Scorecard, second: Scorecard, measure: str) -> PairedRuns:
-        """Return the paired test of two runs on `measure`."""
-        return scores.paired(gold, first, second, measure)
-
-    def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
-        """Return each article's mean rank, the best ranked first."""
-        return scores.levels(gold, cards)
+    intervals = staticmethod(scores.intervals)
+    by_article = staticmethod(scores.by_article)
+    paired = staticmethod(scores.paired)
+    levels = staticmethod(scores.levels)
 
     def within(self, gold: ActGold, articles: Collection[ArticleId]) -> ActGold:
         """Return the gold for these articles only."""

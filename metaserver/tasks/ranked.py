@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from metaserver.base.boards import ArticleLevel, Column, PairedRuns, RunIntervals
+from metaserver.base.boards import Column
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import check_optional, read, read_member
 from metaserver.exchange.wire.usual import HitColumns, HitPattern
@@ -253,23 +253,10 @@ class RankedTask:
 
         return {view.name: partial(scorer, view) for view in release_views(gold, release)}
 
-    def intervals(
-        self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
-    ) -> Mapping[str, RunIntervals]:
-        """Return each run's intervals for `measure` and rank."""
-        return scores.intervals(gold, cards, measure)
-
-    def by_article(self, gold: Gold, card: Scorecard, measure: str) -> Mapping[str, float | None]:
-        """Return each article's value for a run."""
-        return scores.by_article(gold, card, measure)
-
-    def paired(self, gold: Gold, first: Scorecard, second: Scorecard, measure: str) -> PairedRuns:
-        """Return the paired test of two runs on `measure`."""
-        return scores.paired(gold, first, second, measure)
-
-    def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
-        """Return each article's mean AUC iP/R, the easiest first."""
-        return scores.levels(gold, cards)
+    intervals = staticmethod(scores.intervals)
+    by_article = staticmethod(scores.by_article)
+    paired = staticmethod(scores.paired)
+    levels = staticmethod(scores.levels)
 
     def within(self, gold: ItemGold, articles: Collection[ArticleId]) -> ItemGold:
         """Return the gold for these articles only."""
