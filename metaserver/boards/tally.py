@@ -20,7 +20,7 @@ NO_RESPONSE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.CANC
 """The outcomes whose time says nothing about the server's speed."""
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class EndedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """The measurements of an ended attempt.
 
     `at` is the time it ended (Unix seconds), `hits` the number kept from its answer,
@@ -36,7 +36,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     final: bool = True
 
     @classmethod
-    def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> Ended:
+    def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> EndedAttempt:
         """Return an attempt's measurements."""
         return cls(
             at=attempt.ended_at,
@@ -85,7 +85,7 @@ class Tally:
         """The number of attempts that timed out."""
         return self.outcomes[Outcome.TIMEOUT]
 
-    def add(self, ended: Ended, time_limit: float) -> None:
+    def add(self, ended: EndedAttempt, time_limit: float) -> None:
         """Count an attempt; a timed-out attempt took `time_limit` seconds, censored."""
         outcome, timings = ended.outcome, ended.timings
         self.outcomes[outcome] += 1

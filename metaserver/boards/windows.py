@@ -29,7 +29,7 @@ from metaserver.boards.measures import (
     timings,
     tips,
 )
-from metaserver.boards.tally import Ended, Tally
+from metaserver.boards.tally import EndedAttempt, Tally
 from metaserver.boards.trends import ReadBuckets, Trend, uptime_by_day
 
 WAITING = 1_000  # attempts of a server that are counted before the minute is over
@@ -113,7 +113,7 @@ class Windows:
         self._clock = clock
         self._servers: defaultdict[ServerName, _History] = defaultdict(_History)
 
-    def attempt(self, server: ServerName, ended: Ended) -> None:
+    def attempt(self, server: ServerName, ended: EndedAttempt) -> None:
         """Record an ended attempt."""
         history = self._servers[server]
         if history.waiting and FINEST.start(ended.at) != FINEST.start(history.waiting[-1].at):
@@ -122,7 +122,7 @@ class Windows:
         if len(history.waiting) >= WAITING:
             self._count(history)
 
-    def restore(self, server: ServerName, attempts: Iterable[Ended]) -> None:
+    def restore(self, server: ServerName, attempts: Iterable[EndedAttempt]) -> None:
         """Record attempts read from the store, in any order."""
         history = self._servers[server]
         history.waiting.extend(attempts)
@@ -207,7 +207,7 @@ class Windows:
 class _History:
     """A server's history; times are Unix seconds."""
 
-    waiting: list[Ended] = field(default_factory=list)
+    waiting: list[EndedAttempt] = field(default_factory=list)
     buckets: Mapping[Window, dict[int, bytes]] = field(
         default_factory=lambda: {window: {} for window in Window}
     )

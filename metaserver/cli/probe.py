@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
         if phase
         else list(tasks_installed.values())
     )
-    conditions = Given(
+    conditions = ProbeConditions(
         terms=Terms(
             phase=phase.phase if phase else "",
             tasks=tuple(
@@ -183,7 +183,7 @@ def _read_settings(args: argparse.Namespace, phase: AskedPhase | None) -> Settin
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class ProbeConditions:
     """A test's terms, ready for use."""
 
     terms: Terms
@@ -193,7 +193,7 @@ class Given:
     keyring: Keyring
 
 
-async def _probe(server: Server, conditions: Given, *, as_json: bool) -> Conformance:
+async def _probe(server: Server, conditions: ProbeConditions, *, as_json: bool) -> Conformance:
     def say(line: str) -> None:
         print(_printable(line), file=sys.stderr if as_json else sys.stdout, flush=True)
 

@@ -27,10 +27,10 @@ from metaserver.operations.uploads import (
     allowance,
     compare_upload,
     count_read,
+    count_upload,
     filed_tasks,
     keep_score,
     require_upload,
-    spend_upload,
     team_of,
 )
 from metaserver.phases.runtime import Part, RunningPhase
@@ -134,7 +134,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
         async with hub.store.writing() as connection:
             name = await runs.board_name(connection, running.phase.id, team, task.name, request.run)
             if not caller.organiser:
-                counted = await spend_upload(
+                counted = await count_upload(
                     connection, *of, name, compared_upload=compared_upload, now=now
                 )
                 remaining = await allowance(connection, *of, now)

@@ -230,7 +230,7 @@ def compared(
     return ComparedUpload(stated, fewest, None if near else prints)
 
 
-async def spend_upload(
+async def count_upload(
     connection: AsyncConnection,
     running: RunningPhase,
     team: Team,

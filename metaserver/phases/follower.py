@@ -20,7 +20,7 @@ from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import Corpus, LaneKey, StateChange
 from metaserver.base.records import Server, ServerName
 from metaserver.boards.monitor import ServerMonitor
-from metaserver.boards.tally import Ended
+from metaserver.boards.tally import EndedAttempt
 from metaserver.boards.windows import LONGEST, Windows
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode, encode
@@ -57,8 +57,8 @@ class MadeCheckpoint:
 class Follower:
     """Follows a phase's lanes; `clock` returns Unix seconds.
 
-    `measuring` returns an empty monitor and empty windows, like the phase's. `hear` is called once
-    with each attempt stored while the lane is followed: for a process that does not make them
+    `measuring` returns an empty monitor and empty windows, like the phase's. `on_attempt` is called
+    once with each attempt stored while the lane is followed: for a process that does not make them
     itself.
     """
 
@@ -72,7 +72,7 @@ class Follower:
         basis: Basis,
         measuring: Callable[[], tuple[ServerMonitor, Windows]],
         clock: Callable[[], float],
-        hear: Callable[[LoggedAttempt], None] | None = None,
+        on_attempt: Callable[[LoggedAttempt], None] | None = None,
     ) -> None:
         self._store = store
         self._boards = boards
@@ -85,7 +85,7 @@ class Follower:
             windows=windows,
             corpus=corpus,
             measuring=measuring,
-            hear=hear,
+            on_attempt=on_attempt,
         )
         self._clock = clock
         self._lanes: dict[ServerName, FollowedLane] = {}
@@ -234,7 +234,7 @@ class Follower:
             raise
         self._windows.attempt(
             event.server.name,
-            Ended.of(
+            EndedAttempt.of(
                 event.attempt,
                 hits=hits,
                 article_bytes=self._corpus.wire_bytes[event.position],

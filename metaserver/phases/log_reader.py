@@ -15,7 +15,7 @@ from metaserver.base.errors import HubError
 from metaserver.base.lanes import Corpus, LaneKey, StateChange
 from metaserver.base.records import Server, ServerName, TaskName
 from metaserver.boards.monitor import ServerMonitor
-from metaserver.boards.tally import Ended
+from metaserver.boards.tally import EndedAttempt
 from metaserver.boards.windows import Windows
 from metaserver.lanes.events import AttemptEnded
 from metaserver.phases.live import Landed, LiveBoards
@@ -110,7 +110,7 @@ _TASKS = msgspec.json.Decoder(dict[TaskName, msgspec.Raw])
 class LogReader:
     """Reads the logs of a phase's lanes; their answers are scored on its boards.
 
-    `measuring` returns an empty monitor and empty windows, like the phase's; for `hear` see
+    `measuring` returns an empty monitor and empty windows, like the phase's; for `on_attempt` see
     `Follower`.
     """
 
@@ -119,7 +119,7 @@ class LogReader:
     windows: Windows
     corpus: Corpus
     measuring: Callable[[], tuple[ServerMonitor, Windows]]
-    hear: Callable[[LoggedAttempt], None] | None = None
+    on_attempt: Callable[[LoggedAttempt], None] | None = None
 
     async def read(self, lane: FollowedLane) -> bool:
         """Read the next part of a lane's log (usually all of it), and count it.
@@ -168,11 +168,11 @@ class LogReader:
 
     def _tell(self, lane: FollowedLane, logged: Iterable[LoggedAttempt]) -> None:
         """Pass on the attempts of a lane that were stored since it is followed, each once."""
-        if self.hear is None:
+        if self.on_attempt is None:
             return
         for entry in logged:
             if entry.serial > lane.heard:
-                self.hear(entry)
+                self.on_attempt(entry)
                 lane.heard = entry.serial
 
     def _decoded(
@@ -206,7 +206,7 @@ class LogReader:
         logged = logs.decode(rows, lane.server.name, self.corpus)
         count(logged, lane.server.name, self.corpus, tail.monitor, tail.windows)
         tail.read = logged[-1].serial
-        if self.hear is not None and tail.read > lane.heard:
+        if self.on_attempt is not None and tail.read > lane.heard:
             tail.new += [
                 entry._replace(payloads=None) for entry in logged if entry.serial > lane.heard
             ]
@@ -261,7 +261,7 @@ def count(
         monitor.attempt(entry.attempt, entry.position, final=entry.final, tasks=tasks)
         article_bytes = corpus.wire_bytes[entry.position]
         ended.append(
-            Ended.of(
+            EndedAttempt.of(
                 entry.attempt, hits=entry.hits_kept, article_bytes=article_bytes, final=entry.final
             )
         )

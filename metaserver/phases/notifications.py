@@ -23,7 +23,7 @@ from metaserver.base.states import ServerState
 from metaserver.config import NoticeSettings
 from metaserver.exchange.http.client import HttpClient
 from metaserver.phases.mail import post_webhook, send_mail
-from metaserver.phases.state_log import THERE, Seen
+from metaserver.phases.state_log import THERE, ServerStateChange
 from metaserver.store import alerts, teams
 from metaserver.store.alerts import Notice
 from metaserver.store.store import Store
@@ -52,7 +52,7 @@ class Notifier:
         self._settings = settings
         self._clock = clock
 
-    async def seen(self, connection: AsyncConnection, seen_change: Seen) -> None:
+    async def seen(self, connection: AsyncConnection, seen_change: ServerStateChange) -> None:
         """Store a notice about a server's changed state (a listener for `ServerStateRecorder`)."""
         change, name = seen_change.change, seen_change.phase.servers[seen_change.server].team
         event = EVENTS.get(change.state, "")

@@ -117,8 +117,8 @@ class StoreFollower:
             await self._refresh()
         for running in list(self._scheduler.phases.values()):
             await self._scheduler.advance(running)
-        for take_in in self.listeners:
-            await take_in()
+        for listener in self.listeners:
+            await listener()
 
     async def look(self) -> None:
         """Bring memory up to date with the store."""

@@ -79,7 +79,7 @@ class RunningPhase:
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
-        hear: Callable[[LoggedAttempt], None] | None,
+        on_attempt: Callable[[LoggedAttempt], None] | None,
         clock: Callable[[], float],
         patience: float | None,
     ) -> None:
@@ -100,7 +100,7 @@ class RunningPhase:
         self.paces = Paces(clock)
         self._store = store
         self._publish = publish
-        self._hear = hear
+        self._on_attempt = on_attempt
         self._clock = clock
         self._patience = patience
         self.offline: dict[ServerName, OfflineRun] = {}
@@ -140,7 +140,7 @@ class RunningPhase:
             basis=basis_of(settings, vocabulary),
             measuring=self._measuring,
             clock=clock,
-            hear=None if hear is None else self._heard,
+            on_attempt=None if on_attempt is None else self._heard,
         )
         self.tasks = asked_tasks(gold, phase.plan.tasks)
         self._client = client
@@ -156,14 +156,15 @@ class RunningPhase:
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
-        hear: Callable[[LoggedAttempt], None] | None,
+        on_attempt: Callable[[LoggedAttempt], None] | None,
         clock: Callable[[], float],
         patience: float | None,
     ) -> RunningPhase:
         """Load a phase from the store; its boards are made by `catch_up`.
 
-        `publish` is called with its lanes' events, `hear` with each attempt that other processes
-        store. A server that is down is left after `patience` seconds; None: it is probed forever.
+        `publish` is called with its lanes' events, `on_attempt` with each attempt that other
+        processes store. A server that is down is left after `patience` seconds; None: it is probed
+        forever.
         """
         async with store.reading() as connection:
             gold = await stored_phases.newest_gold(connection, phase.id)
@@ -183,7 +184,7 @@ class RunningPhase:
             store=store,
             client=client,
             publish=publish,
-            hear=hear,
+            on_attempt=on_attempt,
             clock=clock,
             patience=patience,
         )
@@ -428,10 +429,10 @@ class RunningPhase:
 
     def _heard(self, entry: LoggedAttempt) -> None:
         """Record an attempt that another process has stored."""
-        assert self._hear is not None
+        assert self._on_attempt is not None
         if entry.final:
             self.paces.ended(entry.attempt.server, entry.attempt.ended_at)
-        self._hear(entry)
+        self._on_attempt(entry)
 
     async def score_run(self, name: ServerName) -> None:
         """Bring an uploaded run that was stored or deleted onto the boards, or off them.

@@ -96,7 +96,7 @@ class Scheduler:
             store=self._store,
             client=self._client,
             publish=self._published,
-            hear=None if self._member.is_alone else self._heard,
+            on_attempt=None if self._member.is_alone else self._heard,
             clock=self._clock,
             patience=self._patience,
         )

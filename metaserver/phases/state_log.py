@@ -32,7 +32,7 @@ THERE = frozenset({ServerState.UP, ServerState.SLOW})
 log = logging.getLogger(__name__)
 
 
-class Seen(NamedTuple):
+class ServerStateChange(NamedTuple):
     """A change of a server's state in a phase.
 
     `was_down`: it was down before, and has not been up since.
@@ -60,7 +60,7 @@ class ServerStateRecorder:
         *,
         alone: bool = True,
     ) -> None:
-        self.listeners: list[Callable[[AsyncConnection, Seen], Awaitable[None]]] = []
+        self.listeners: list[Callable[[AsyncConnection, ServerStateChange], Awaitable[None]]] = []
         self._store = store
         self._phases = phases
         self._clock = clock
@@ -108,7 +108,7 @@ class ServerStateRecorder:
 
     def _changes(
         self, running: RunningPhase, changed: Mapping[ServerName, Sequence[PassedState]]
-    ) -> Iterator[Seen]:
+    ) -> Iterator[ServerStateChange]:
         """Yield some servers' state changes since the last were stored, each in order.
 
         A server that went down and came back since the last check has two changes.
@@ -122,10 +122,10 @@ class ServerStateRecorder:
             for at, state, note in (*passed, present):
                 if state is not last:
                     change = StateChange(key=key, at=at, state=state, note=note)
-                    yield Seen(running, name, change, was_down=was_down)
+                    yield ServerStateChange(running, name, change, was_down=was_down)
                     last, was_down = state, _is_down(state, was_down)
 
-    async def _keep(self, changes: Sequence[Seen]) -> None:
+    async def _keep(self, changes: Sequence[ServerStateChange]) -> None:
         if not changes:
             return
         async with self._store.writing() as connection:

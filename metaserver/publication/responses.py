@@ -20,7 +20,7 @@ from metaserver.boards.measures import (
     timings,
     tips,
 )
-from metaserver.boards.tally import TOTAL, Ended, Tally
+from metaserver.boards.tally import TOTAL, EndedAttempt, Tally
 from metaserver.publication.source import PhaseSource
 from metaserver.store import states
 from metaserver.store.reader import ReadStore
@@ -61,7 +61,7 @@ async def _responses(
     hits = await store.hits_kept(key)
     tally, began, ended = Tally(), None, 0.0
     async for stored in store.attempts(key, server, corpus):
-        ended_attempt = Ended.of(
+        ended_attempt = EndedAttempt.of(
             stored.attempt,
             hits=hits.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
             article_bytes=corpus.wire_bytes[stored.position],

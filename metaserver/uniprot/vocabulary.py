@@ -25,7 +25,7 @@ from metaserver.uniprot.verdicts import (
 REMEMBERED = 65_536  # accessions, some 5 MB
 MAPPED = "+map"
 """The part of a vocabulary's name which says that it maps secondary accessions."""
-MENDED = "+mend"
+MEND_SUFFIX = "+mend"
 """The part that says that it mends accessions; it comes last."""
 
 
@@ -38,8 +38,11 @@ class Policies(NamedTuple):
 
 def split_name(name: str, default: Policies) -> tuple[str, Policies]:
     """Return the release of a vocabulary's name, and its policies as far as it says them."""
-    if name.endswith(MENDED):
-        name, default = name.removesuffix(MENDED), default._replace(normalise=Normalisation.MEND)
+    if name.endswith(MEND_SUFFIX):
+        name, default = (
+            name.removesuffix(MEND_SUFFIX),
+            default._replace(normalise=Normalisation.MEND),
+        )
     if name.endswith(MAPPED):
         name, default = name.removesuffix(MAPPED), default._replace(secondary=SecondaryPolicy.MAP)
     return name, default
@@ -65,7 +68,7 @@ class ReleaseVocabulary:
         Two phases are comparable only if all are the same.
         """
         mapped = MAPPED if self.secondary is SecondaryPolicy.MAP else ""
-        mended = MENDED if self.normalise is Normalisation.MEND else ""
+        mended = MEND_SUFFIX if self.normalise is Normalisation.MEND else ""
         return f"{self.release.name}{mapped}{mended}"
 
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:

@@ -18,7 +18,7 @@ from metaserver.boards.windows import Window
 from metaserver.cli.serve import open_service
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.phases.runtime import Part
-from metaserver.phases.state_log import Seen, ServerStateRecorder
+from metaserver.phases.state_log import ServerStateChange, ServerStateRecorder
 from metaserver.store import servers, states, teams
 from tests.hubs.inside import Running, plan_phase, settings
 from tests.hubs.stored import stored
@@ -78,11 +78,13 @@ def answered(running: Running, serial: int, seconds: float) -> None:
     )
 
 
-async def lead(running: Running, recorder: ServerStateRecorder, state: ServerState) -> Seen:
+async def lead(
+    running: Running, recorder: ServerStateRecorder, state: ServerState
+) -> ServerStateChange:
     """Let a recorder lead until it has stored a server's state; return what it told."""
-    told: list[Seen] = []
+    told: list[ServerStateChange] = []
 
-    async def hear(connection: AsyncConnection, seen: Seen) -> None:
+    async def hear(connection: AsyncConnection, seen: ServerStateChange) -> None:
         told.append(seen)
 
     recorder.listeners.append(hear)
@@ -152,7 +154,7 @@ async def test_a_change_that_could_not_be_stored_is_stored_later(running: Runnin
     await recorder.record()
     failing = [True]
 
-    async def fail(connection: AsyncConnection, seen: Seen) -> None:
+    async def fail(connection: AsyncConnection, seen: ServerStateChange) -> None:
         if failing.pop():
             raise ConnectionError("not now")
 

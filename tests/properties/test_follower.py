@@ -24,7 +24,7 @@ from metaserver.base.states import Control, Outcome, RetryDecision
 from metaserver.boards.coverage import Coverage
 from metaserver.boards.monitor import ServerMonitor
 from metaserver.boards.scoreboard import Scoreboard
-from metaserver.boards.tally import Ended
+from metaserver.boards.tally import EndedAttempt
 from metaserver.boards.windows import Window, Windows
 from metaserver.cli.serve import open_service
 from metaserver.config import Settings
@@ -208,7 +208,9 @@ class Scenario:
                 monitor.attempt(attempt, position, final=final)
                 hits = len(payloads[TaskName("INT")]) if payloads else 0
                 sent = phase.corpus.wire_bytes[position]
-                windows.attempt(name, Ended.of(attempt, hits=hits, article_bytes=sent, final=final))
+                windows.attempt(
+                    name, EndedAttempt.of(attempt, hits=hits, article_bytes=sent, final=final)
+                )
                 over[name] |= int(final) << position
                 if payloads:
                     board.put(name, attempt.article, payloads)

@@ -89,7 +89,7 @@ class WatchChoice:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class ControlRoomView:
     """The control room as its page draws it."""
 
     room: ControlRoom
@@ -170,7 +170,7 @@ class ControlRoomPages:
             web.post(f"{path}/extend", self.extend),
         ]
 
-    async def _shown(self, request: web.Request, phase: str) -> Shown:
+    async def _shown(self, request: web.Request, phase: str) -> ControlRoomView:
         chosen = or_400(lambda: WatchChoice.parse(request.query))
         query = WatchQuery(
             phase=phase,
@@ -181,7 +181,7 @@ class ControlRoomPages:
         )
         room = await self.console.ask(request, control_room.watch_phase, query)
         detail = await self.console.ask(request, phases.get, OnePhase(phase=phase))
-        return Shown(room=room, chosen=chosen, phase=detail)
+        return ControlRoomView(room=room, chosen=chosen, phase=detail)
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the control room."""
@@ -223,7 +223,7 @@ class ControlRoomPages:
 
     def _extension(
         self,
-        shown_room: Shown,
+        shown_room: ControlRoomView,
         refused: RefusedError | None,
         submitted: MultiMapping[Any] | None = None,
     ) -> web.Response:

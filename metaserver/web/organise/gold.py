@@ -110,7 +110,7 @@ class Cell(NamedTuple):
         return self.before != self.after
 
 
-class Scored(NamedTuple):
+class RescoredRun(NamedTuple):
     """A run, its place, and its values in the order of the columns."""
 
     run: str
@@ -118,7 +118,7 @@ class Scored(NamedTuple):
     cells: Sequence[Cell]
 
     @classmethod
-    def of(cls, plugin: TaskPlugin, change: RunChange) -> Scored:
+    def of(cls, plugin: TaskPlugin, change: RunChange) -> RescoredRun:
         """Return what is shown of a run."""
         return cls(
             run=change.run,
@@ -260,7 +260,7 @@ class GoldPages:
             path=gold_path(phase.phase, plugin.name),
             source=draft.source if draft else "the file",
             change=change,
-            runs=[Scored.of(plugin, run_change) for run_change in change.runs],
+            runs=[RescoredRun.of(plugin, run_change) for run_change in change.runs],
             columns=plugin.columns,
             shown=SHOWN,
             key=job.job if draft else "",

@@ -32,7 +32,7 @@ from metaserver.web.team.trials import TrialPages, trial_parts
 from metaserver.web.team.uploads import TeamUploadPages
 from metaserver.web.team.view import (
     Card,
-    Refused,
+    RefusedAction,
     Scope,
     TeamLaneAction,
     cards,
@@ -93,7 +93,11 @@ class TeamConsole:
         return await self._overview(request, scope)
 
     async def _overview(
-        self, request: web.Request, scope: Scope, refused: Refused | None = None, status: int = 200
+        self,
+        request: web.Request,
+        scope: Scope,
+        refused: RefusedAction | None = None,
+        status: int = 200,
     ) -> web.Response:
         shown_cards = await cards(self.console, request, scope.team.team)
         return self.console.answer(
@@ -127,7 +131,7 @@ class TeamConsole:
         self, request: web.Request, error: RefusedError, *, from_overview: bool
     ) -> web.Response:
         name, act = request.match_info["server"], request.match_info["act"]
-        refused = Refused(server=name, act=act, text=in_words(error))
+        refused = RefusedAction(server=name, act=act, text=in_words(error))
         card = await one_card(self.console, request, name)
         if not from_overview:
             return await shown_server(self.console, request, card, refused, error.refusal)

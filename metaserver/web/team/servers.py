@@ -26,7 +26,7 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
-from metaserver.web.team.view import Card, Refused, one_card, scope_of
+from metaserver.web.team.view import Card, RefusedAction, one_card, scope_of
 from metaserver.web.ui.console import (
     AskedOperation,
     ConsoleContext,
@@ -163,7 +163,7 @@ class TeamServerPages:
         except RefusedError as error:
             refused = redisplayed(error)
             card = await one_card(self.console, request, name)
-            refusal = Refused(server=name, act="curators", text=in_words(refused))
+            refusal = RefusedAction(server=name, act="curators", text=in_words(refused))
             return await shown_server(self.console, request, card, refusal, refused.refusal)
         raise web.HTTPSeeOther(Card.of(detail, ()).path)
 
@@ -182,7 +182,7 @@ async def shown_server(
     console: ConsoleContext,
     request: web.Request,
     card: Card,
-    refused: Refused | None = None,
+    refused: RefusedAction | None = None,
     status: int = 200,
 ) -> web.Response:
     """Answer with a server's page; `refused` is shown next to its button."""

@@ -88,7 +88,7 @@ class TeamLaneRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Refused:
+class RefusedAction:
     """An action that was refused, to be shown next to its button."""
 
     server: str

@@ -31,7 +31,7 @@ T = TypeVar("T")
 AskedOperation: TypeAlias = Callable[[HubContext, Caller, R], Awaitable[T]]
 """A function that is declared as an operation, by its request and its result."""
 
-MENDED = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
+CORRECTABLE = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
 """Refusals shown where they occurred."""
 
 HEARTBEAT = 15.0
@@ -145,6 +145,6 @@ def phase_named(console: ConsoleContext, request: web.Request) -> str | None:
 
 def redisplayed(refused: RefusedError) -> RefusedError:
     """Return a refusal to show where it occurred; raise any other."""
-    if refused.refusal not in MENDED:
+    if refused.refusal not in CORRECTABLE:
         raise refused
     return refused

@@ -16,7 +16,7 @@ from metaserver.operations.table import declared
 from metaserver.web.access.bodies import upload
 from metaserver.web.access.form_bodies import SentFile
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.ui.console import MENDED, AskedOperation, ConsoleContext, posted
+from metaserver.web.ui.console import CORRECTABLE, AskedOperation, ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording, values_of
 
 SOURCE_LENGTH = 200
@@ -155,7 +155,7 @@ async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | Refu
     try:
         return await operation
     except RefusedError as error:
-        if error.refusal in MENDED or error.field in fields:
+        if error.refusal in CORRECTABLE or error.field in fields:
             return error
         raise
     except UnavailableError as error:

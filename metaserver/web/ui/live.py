@@ -344,7 +344,7 @@ class Channel:
         return self.frame
 
 
-class Asked:
+class PolledParts:
     """The newest parts of a page that is made by asking operations, which takes awaiting.
 
     Called, it gives the parts; between `begin` and `end` it asks again after each `pause` (which
@@ -467,20 +467,20 @@ class Broadcaster:
 
         Whoever may see the page `key` must see the same of it.
         """
-        query = Asked(ask, await ask())
+        query = PolledParts(ask, await ask())
         return await self.serve(request, key, query)
 
     def _pause(self) -> float:
         """Return how long an asked page stands: longer if all together would take too much."""
         pages = (channel.render for channel in self._channels.values())
-        elapsed = sum(page.seconds for page in pages if isinstance(page, Asked))
+        elapsed = sum(page.seconds for page in pages if isinstance(page, PolledParts))
         return max(self._interval, elapsed / ASKED_SHARE)
 
     @asynccontextmanager
     async def _watch(self, key: str, render: Callable[[], LiveParts]) -> AsyncIterator[Channel]:
         channel = self._channels.get(key) or self._channels.setdefault(key, Channel(render))
         channel.viewers += 1
-        if channel.viewers == 1 and isinstance(channel.render, Asked):
+        if channel.viewers == 1 and isinstance(channel.render, PolledParts):
             channel.render.begin(channel.refresh, self._pause)
         try:
             yield channel
@@ -488,7 +488,7 @@ class Broadcaster:
             channel.viewers -= 1
             if not channel.viewers:
                 del self._channels[key]
-                if isinstance(channel.render, Asked):
+                if isinstance(channel.render, PolledParts):
                     channel.render.end()
 
     async def serve(

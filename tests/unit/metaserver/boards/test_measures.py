@@ -15,20 +15,22 @@ from metaserver.boards.measures import (
     timings,
     tips,
 )
-from metaserver.boards.tally import Ended, Tally
+from metaserver.boards.tally import EndedAttempt, Tally
 
 LIMIT = 600.0
 UP, DOWN, NEITHER = UptimeState.UP, UptimeState.DOWN, UptimeState.NEITHER
 
 
-def ended(outcome: Outcome, seconds: float, hits: int = 0, size: int = 0, **phases: float) -> Ended:
-    return Ended(
+def ended(
+    outcome: Outcome, seconds: float, hits: int = 0, size: int = 0, **phases: float
+) -> EndedAttempt:
+    return EndedAttempt(
         at=0.0, outcome=outcome, timings=Timings(total=seconds, **phases), hits=hits,
         article_bytes=size,
     )  # fmt: skip
 
 
-def tally(*attempts: Ended) -> Tally:
+def tally(*attempts: EndedAttempt) -> Tally:
     made = Tally()
     for attempt in attempts:
         made.add(attempt, LIMIT)
@@ -123,7 +125,7 @@ def test_articles_answered_and_given_up_are_counted_apart() -> None:
     counted = tally(
         ended(Outcome.OK, 1.0),
         ended(Outcome.FAULT, 1.0),
-        Ended(at=0.0, outcome=Outcome.SYNTAX, timings=Timings(), final=False),
+        EndedAttempt(at=0.0, outcome=Outcome.SYNTAX, timings=Timings(), final=False),
     )
     assert (counted.answered, counted.given_up, counted.outcomes.total()) == (1, 1, 3)
 

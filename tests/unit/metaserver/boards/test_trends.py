@@ -7,7 +7,7 @@ import pytest
 from metaserver.base.records import ServerName, Timings
 from metaserver.base.states import Outcome, ServerState
 from metaserver.boards.measures import UptimeState
-from metaserver.boards.tally import Ended
+from metaserver.boards.tally import EndedAttempt
 from metaserver.boards.trends import DAY, Moment, uptime_by_day
 from metaserver.boards.windows import SPANS, Window, Windows
 
@@ -17,7 +17,7 @@ UP, DOWN = UptimeState.UP, UptimeState.DOWN
 
 
 def ended(at, seconds=2.0, outcome=Outcome.OK):
-    return Ended(at=at, outcome=outcome, timings=Timings(total=seconds))
+    return EndedAttempt(at=at, outcome=outcome, timings=Timings(total=seconds))
 
 
 @pytest.mark.parametrize("window", Window)

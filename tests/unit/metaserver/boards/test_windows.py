@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metaserver.base.records import ArticleId, Attempt, ServerName, Timings
 from metaserver.base.states import ANSWERED, Outcome, ServerState
 from metaserver.boards.measures import timings, tips
-from metaserver.boards.tally import Ended, Tally
+from metaserver.boards.tally import EndedAttempt, Tally
 from metaserver.boards.windows import CHANGES, SPANS, Window, Windows
 from tests.fakes.clock import FakeClock
 
@@ -25,14 +25,16 @@ def opened() -> tuple[Windows, FakeClock]:
     return Windows(LIMIT, clock=clock), clock
 
 
-def ok(at: float, seconds: float = 1.0, **given: int) -> Ended:
-    return Ended(at=at, outcome=Outcome.OK, timings=Timings(total=seconds, wait=seconds), **given)
+def ok(at: float, seconds: float = 1.0, **given: int) -> EndedAttempt:
+    return EndedAttempt(
+        at=at, outcome=Outcome.OK, timings=Timings(total=seconds, wait=seconds), **given
+    )
 
 
 @st.composite
-def attempts(draw: st.DrawFn, oldest: float = 40 * DAY) -> Ended:
+def attempts(draw: st.DrawFn, oldest: float = 40 * DAY) -> EndedAttempt:
     outcome = draw(st.sampled_from(Outcome))
-    return Ended(
+    return EndedAttempt(
         at=NOW - draw(st.floats(0.0, oldest)),
         outcome=outcome,
         timings=Timings(
@@ -45,7 +47,7 @@ def attempts(draw: st.DrawFn, oldest: float = 40 * DAY) -> Ended:
     )  # fmt: skip
 
 
-def whole(ended: list[Ended], since: float) -> Tally:
+def whole(ended: list[EndedAttempt], since: float) -> Tally:
     tally = Tally()
     for one in ended:
         if one.at >= since:
@@ -75,7 +77,7 @@ def test_the_buckets_of_a_window_add_up_to_all_its_attempts(kept, live, window):
 
 @settings(max_examples=40, deadline=None)
 @given(parts=st.lists(st.lists(attempts(), max_size=5), max_size=4))
-def test_merged_tallies_are_the_tally_of_all(parts: list[list[Ended]]) -> None:
+def test_merged_tallies_are_the_tally_of_all(parts: list[list[EndedAttempt]]) -> None:
     merged, unpacked = Tally(), Tally()
     for part in parts:
         merged.merge(whole(part, 0.0))
@@ -190,6 +192,6 @@ def test_the_measurements_of_an_attempt() -> None:
         server=ONE, article=ArticleId("a"), number=1, started_at=NOW, outcome=Outcome.PARTIAL,
         timings=Timings(total=2.0),
     )  # fmt: skip
-    assert Ended.of(attempt, hits=3, article_bytes=400, final=True) == Ended(
+    assert EndedAttempt.of(attempt, hits=3, article_bytes=400, final=True) == EndedAttempt(
         at=NOW + 2.0, outcome=Outcome.PARTIAL, timings=attempt.timings, hits=3, article_bytes=400
     )

@@ -15,7 +15,6 @@ from metaserver.web.ui.live import (
     MADE_SHARE,
     MOST_ROWS,
     REFRESH_SHARE,
-    Asked,
     Broadcaster,
     Channel,
     Common,
@@ -24,6 +23,7 @@ from metaserver.web.ui.live import (
     LiveRow,
     Piece,
     Pieces,
+    PolledParts,
     Subscription,
 )
 
@@ -217,7 +217,7 @@ def test_a_subscription_to_what_cannot_be_is_refused(rows):
 async def test_pages_that_are_asked_for_stand_longer_the_more_they_take():
     broadcaster = Broadcaster(None, interval=1.0, heartbeat=1.0)
     async with AsyncExitStack() as stack:
-        pages = [Asked(_no_parts, LiveParts()) for _ in range(3)]
+        pages = [PolledParts(_no_parts, LiveParts()) for _ in range(3)]
         for number, page in enumerate(pages):
             await stack.enter_async_context(broadcaster._watch(str(number), page))
         assert broadcaster._pause() == 1.0
