@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
+from metaserver.base.boards import Column, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem, TaskName
 from metaserver.tasks.plugin import RunFile
@@ -22,6 +22,7 @@ from metaserver.tasks.result_files import (
     RUN_LIMITS,
     ResampledRun,
     WholeRunScorer,
+    WholeRunTask,
     fault,
     faults,
     gold_error,
@@ -254,7 +255,7 @@ class MeasureColumn(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BiotopeTask:
+class BiotopeTask(WholeRunTask):
     """A sub-task of BB3; `shown` are its columns, the measure that orders the board first."""
 
     name: TaskName
@@ -291,11 +292,6 @@ class BiotopeTask:
         """Return the gold's articles."""
         return gold.articles.keys()
 
-    @property
-    def resampled(self) -> tuple[str, ...]:
-        """The first measure alone: the evaluation resamples no other."""
-        return self.order[:1]
-
     def counted(self, gold: BiotopeGold, payloads: Mapping[ArticleId, str]) -> Mapping[str, object]:
         """Return a run's events, categories or facts in canonical form."""
         written = {str(article): text for article, text in payloads.items()}
@@ -306,12 +302,6 @@ class BiotopeTask:
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals for each run's first measure and rank."""
         return intervals(cards, rising=self.columns[0].rising)
-
-    def levels(
-        self, gold: BiotopeGold, cards: Mapping[str, ResampledRun]
-    ) -> Sequence[ArticleLevel]:
-        """Return no levels: a run is evaluated as a whole."""
-        return []
 
     def labels(self, gold: BiotopeGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each article's annotations as texts."""

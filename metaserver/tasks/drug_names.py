@@ -7,13 +7,13 @@ a sentence was left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
+from metaserver.base.boards import Column, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem, TaskName
 from metaserver.tasks.ner import COLUMNS, values_of
@@ -23,6 +23,7 @@ from metaserver.tasks.result_files import (
     RUN_LIMITS,
     ResampledRun,
     WholeRunScorer,
+    WholeRunTask,
     faults,
     gold_error,
     intervals,
@@ -61,7 +62,7 @@ class DrugNameGold:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrugNames:
+class DrugNames(WholeRunTask):
     """The task DDI-NER."""
 
     name: TaskName
@@ -105,11 +106,6 @@ class DrugNames:
         """Return the gold's documents."""
         return frozenset(gold.documents.values())
 
-    @property
-    def resampled(self) -> tuple[str, ...]:
-        """The first measure alone: the evaluation resamples no other."""
-        return self.order[:1]
-
     def counted(
         self, _gold: DrugNameGold, payloads: Mapping[ArticleId, Payload]
     ) -> Mapping[str, object]:
@@ -121,12 +117,6 @@ class DrugNames:
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals for each run's strict F-score and rank."""
         return intervals(cards, rising=False)
-
-    def levels(
-        self, gold: DrugNameGold, cards: Mapping[str, ResampledRun]
-    ) -> Sequence[ArticleLevel]:
-        """Return no levels: a run is evaluated as a whole."""
-        return []
 
     def labels(self, gold: DrugNameGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each document's mentions: sentence, inclusive offsets, type."""

@@ -93,8 +93,8 @@ class CountingScorer(Scorer, Protocol):
         """
 
 
-class TaskPlugin(Protocol):
-    """A task: gold, a scorer and board columns."""
+class ShownTask(Protocol):
+    """A task as a board shows it: that of a plug-in, or of a frozen board."""
 
     @property
     def name(self) -> TaskName:
@@ -111,6 +111,10 @@ class TaskPlugin(Protocol):
     @property
     def order(self) -> tuple[str, ...]:
         """The column keys by which the board is ordered: descending, or as the column says."""
+
+
+class TaskPlugin(ShownTask, Protocol):
+    """A task: gold, a scorer and board columns."""
 
     def read_gold(self, path: Path) -> Any:
         """Read a gold file; raises `InputError` that names file and line."""

@@ -6,7 +6,7 @@ other tasks; a pair's payload is its confidence.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from metaserver.base.boards import ArticleLevel, Column, RunIntervals, Score
+from metaserver.base.boards import Column, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.tasks.plugin import RunFile
@@ -22,6 +22,7 @@ from metaserver.tasks.result_files import (
     ResampledRun,
     Values,
     WholeRunScorer,
+    WholeRunTask,
     faults,
     intervals,
     undefined,
@@ -44,7 +45,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairPrediction:
+class PairPrediction(WholeRunTask):
     """The task PPI-3D."""
 
     name: TaskName
@@ -82,11 +83,6 @@ class PairPrediction:
         """Return the gold's pairs."""
         return gold.keys()
 
-    @property
-    def resampled(self) -> tuple[str, ...]:
-        """The first measure alone: the evaluation resamples no other."""
-        return self.order[:1]
-
     def counted(
         self, _gold: Mapping[str, bool], payloads: Mapping[ArticleId, float]
     ) -> Mapping[str, object]:
@@ -99,12 +95,6 @@ class PairPrediction:
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals for each run's score and rank."""
         return intervals(cards, rising=False)
-
-    def levels(
-        self, gold: Mapping[str, bool], cards: Mapping[str, ResampledRun]
-    ) -> Sequence[ArticleLevel]:
-        """Return no levels: only a whole list has a score."""
-        return []
 
     def labels(self, gold: Mapping[str, bool]) -> Mapping[ArticleId, frozenset[str]]:
         """Return whether each pair interacts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import scoring
-from metaserver.base.boards import RunIntervals, Score
+from metaserver.base.boards import ArticleLevel, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem
 from metaserver.corpus.files import ZipLimits, unpack
@@ -168,6 +169,24 @@ def _inside(file: str, root: Path) -> str:
 Values: TypeAlias = NDArray[np.float64]
 
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+
+
+class WholeRunTask(ABC):
+    """What tasks whose runs are evaluated as a whole have in common."""
+
+    @property
+    @abstractmethod
+    def order(self) -> tuple[str, ...]:
+        """The column keys by which the board is ordered."""
+
+    @property
+    def resampled(self) -> tuple[str, ...]:
+        """The first measure alone: the evaluation resamples no other."""
+        return self.order[:1]
+
+    def levels(self, _gold: Any, _cards: Mapping[str, ResampledRun]) -> Sequence[ArticleLevel]:
+        """Return no levels: articles have no scores of their own."""
+        return []
 
 
 class WholeRunScorer:

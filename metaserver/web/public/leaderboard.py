@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from metaserver.base.boards import (
     OWN_COLUMNS,
@@ -25,9 +25,8 @@ from metaserver.base.boards import (
     column_named,
 )
 from metaserver.base.plans import ArticlePolicy
-from metaserver.base.records import TaskName
 from metaserver.base.viewer import ANYBODY, Viewer
-from metaserver.tasks.plugin import ComparedTask
+from metaserver.tasks.plugin import ComparedTask, ShownTask
 from metaserver.web.public.choices import Charted, Choice, Show, Sort
 from metaserver.web.public.usage_chart import UsageChart
 from metaserver.web.ui.charts import SERIES, Axis, Curve, Point
@@ -57,26 +56,6 @@ SHOWS = {
     Show.ONLINE: ShowWords("online", "Online runs"),
     Show.BEST: ShowWords("best of team", "Best run of each team"),
 }
-
-
-class ShownTask(Protocol):
-    """A task as a board shows it: that of a plug-in, or of a frozen board."""
-
-    @property
-    def name(self) -> TaskName:
-        """Its name in addresses."""
-
-    @property
-    def title(self) -> str:
-        """Its name for people."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns beside `OWN_COLUMNS`."""
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        """The columns by which the board is ordered."""
 
 
 class PolicyWords(NamedTuple):
