@@ -20,6 +20,7 @@ from metaserver.curation.candidates import (
     ClassVote,
     ConsensusCandidate,
     Models,
+    ScoredCandidate,
     find,
     model_for,
 )
@@ -45,23 +46,13 @@ MOST_SENT = 2_000
 """The maximum mentions that one server's answer adds, so that none crowds out others."""
 
 
-class ShownCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate as shown to a curator: an accession (INT) or two (IPT).
+class ShownCandidate(ScoredCandidate, frozen=True, kw_only=True):
+    """A candidate as shown to a curator.
 
-    Its fields are a request candidate's; `version` is the request version with which it was shown
-    last, `method` how it was found, `model` the model, empty for a fusion. Its places in the text
-    are among the basis' spans.
+    `version` is the request version with which it was shown last, `method` how it was found,
+    `model` the model, empty for a fusion. Its places in the text are among the basis' spans.
     """
 
-    task: str
-    item: tuple[str, ...]
-    rank: int
-    score: float
-    probability: float | None
-    agreement: float
-    bias: float | None
-    votes: tuple[CandidateVote, ...]
-    new_since: int
     version: int
     method: str
     model: str = ""

@@ -67,8 +67,8 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     origin: Literal["server", "evidence", "names"] = "server"
 
 
-class ConsensusCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate: an accession (INT) or two (IPT), with all that speaks for it.
+class ScoredCandidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate: an accession (INT) or two (IPT), with the votes for it.
 
     `score` orders candidates; `probability` is null for methods without probabilities, and then a
     score must not be read as one. `agreement` is the share of the servers that answered which name
@@ -84,8 +84,13 @@ class ConsensusCandidate(msgspec.Struct, frozen=True, kw_only=True):
     agreement: float
     bias: float | None
     votes: tuple[CandidateVote, ...]
-    mentions: tuple[Span, ...]
     new_since: int
+
+
+class ConsensusCandidate(ScoredCandidate, frozen=True, kw_only=True):
+    """A request's candidate, with its places in the text."""
+
+    mentions: tuple[Span, ...]
 
 
 class ClassVote(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from metaserver.base.structs import convert
 from metaserver.curation.candidates import RANKED, Models, model_for
 from metaserver.tasks.ranked import hits_of
 from scoring.consensus import Consensus, ConsensusRanker
@@ -82,12 +83,10 @@ def combinations(
 
 def _candidates(consensus: Consensus) -> tuple[CombinedCandidate, ...]:
     return tuple(
-        CombinedCandidate(
+        convert(
+            candidate,
+            CombinedCandidate,
             item=(candidate.item,) if isinstance(candidate.item, str) else candidate.item,
-            rank=candidate.rank,
-            score=candidate.score,
-            probability=candidate.probability,
-            agreement=candidate.agreement,
             servers=tuple(vote.server for vote in candidate.votes),
         )
         for candidate in consensus.candidates

@@ -14,12 +14,11 @@ from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.states import Role
-from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import NAME
 from metaserver.operations.table import Nothing, operation
-from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NameDirectory
+from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NamedEntry, NameDirectory
 
 
 @operation("Releases.list", "GET /releases", Role.ORGANISER)
@@ -39,23 +38,8 @@ class EntrySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     limit: Annotated[int, Meta(ge=1, le=MOST_FOUND, description="The most entries to return")] = 20
 
 
-class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A reviewed entry of UniProt, as people know it.
-
-    `names` begins with the recommended name, `symbols` with the primary symbol; `taxon` is 0 and
-    `organism` empty if unknown.
-    """
-
-    accession: str
-    entry_name: str
-    names: tuple[str, ...]
-    symbols: tuple[str, ...]
-    taxon: int
-    organism: str
-
-
 @operation("Releases.search", "GET /releases/{release}/entries", Role.CURATOR)
-async def search(hub: HubContext, caller: Caller, request: EntrySearch) -> Sequence[FoundEntry]:
+async def search(hub: HubContext, caller: Caller, request: EntrySearch) -> Sequence[NamedEntry]:
     """Return the reviewed entries that a text may mean, best first.
 
     First the entry with this accession, then those with this symbol or entry name, then those whose
@@ -68,15 +52,14 @@ async def search(hub: HubContext, caller: Caller, request: EntrySearch) -> Seque
     return await caller.aside(_search, folder / request.release, request)
 
 
-def _search(release: Path, request: EntrySearch) -> Sequence[FoundEntry]:
+def _search(release: Path, request: EntrySearch) -> Sequence[NamedEntry]:
     try:
         directory = NameDirectory.open(release)
     except InputError as error:
         message = f"release {request.release} has no names: it was built without --names"
         raise RefusedError(Refusal.STATE, message) from error
     with closing(directory):
-        entries = directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
-    return [convert(entry, FoundEntry) for entry in entries]
+        return directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
 
 
 def built(hub: HubContext) -> Sequence[str]:

@@ -12,9 +12,10 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from metaserver.base.errors import InputError
 from metaserver.uniprot.codec import ENTRY_NAME, PATTERN
@@ -212,12 +213,11 @@ ORDER BY length(e.names), e.entry_name LIMIT :limit
 """  # noqa: S608
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NamedEntry:
-    """An entry as people know it.
+class NamedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of UniProt, as people know it.
 
-    `names` begins with the recommended name, `symbols` with the primary symbol; `organism` is "" if
-    unknown.
+    `names` begins with the recommended name, `symbols` with the primary symbol; `taxon` is 0 and
+    `organism` empty if unknown.
     """
 
     accession: str

@@ -15,7 +15,6 @@ from msgspec import Meta
 from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
-from metaserver.base.structs import convert
 from metaserver.curation import psi_mi
 from metaserver.curation.basis import CurationBasis
 from metaserver.curation.completeness import MissingField, missing
@@ -38,8 +37,8 @@ from metaserver.curation.store.curations import CurationEntry
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, require_one_of
-from metaserver.operations.releases import FoundEntry
 from metaserver.operations.table import operation
+from metaserver.uniprot import NamedEntry
 
 HUB = "metaserver"
 """The name of a hub in exports that has no address (`web.url`)."""
@@ -144,44 +143,39 @@ async def file_of(
     if sum(entry.length + entry.bytes for entry in entries) > MOST_CHARACTERS:
         message = f"more than {MOST_CHARACTERS:,} characters and events: export fewer curations"
         raise RefusedError(Refusal.TOO_LARGE, message)
-    made: list[FinishedCuration] = []
-    for entry in entries:
-        await require_shown(hub, caller, entry)
-        async with hub.store.reading() as connection:
-            content = await curations.content(connection, entry.id)
-            events = await curations.log(connection, entry.id)
-        work = await read_work(hub, caller, content, events)
-        made.append(await caller.aside(finished, hub, entry, work))
+    made = [await _finished(hub, caller, entry) for entry in entries]
     form = FORMATS[name]
     written = await caller.aside(form.write, made)
     return ExportedFile(source=f"{stem}{form.suffix}", media_type=form.media_type, content=written)
+
+
+async def _finished(hub: HubContext, caller: Caller, entry: CurationEntry) -> FinishedCuration:
+    """Return a curation as exports have it; `RefusedError` while its candidates are withheld."""
+    await require_shown(hub, caller, entry)
+    async with hub.store.reading() as connection:
+        content = await curations.content(connection, entry.id)
+        events = await curations.log(connection, entry.id)
+    work = await read_work(hub, caller, content, events)
+    return await caller.aside(finished, hub, entry, work)
 
 
 @operation("Curation.check", "GET /curations/{curation}/check", Role.CURATOR)
 async def check(hub: HubContext, caller: Caller, request: OneCuration) -> Sequence[MissingField]:
     """Return what MIMIx and IMEx require of the accepted pairs and is not said yet."""
     entry = await seen_curation(hub, caller, request.curation)
-    await require_shown(hub, caller, entry)
-    async with hub.store.reading() as connection:
-        content = await curations.content(connection, entry.id)
-        events = await curations.log(connection, entry.id)
-    work = await read_work(hub, caller, content, events)
-    return await caller.aside(lambda: missing(finished(hub, entry, work)))
+    return await caller.aside(missing, await _finished(hub, caller, entry))
 
 
 @operation("Curation.orthologs", "GET /curations/{curation}/orthologs/{accession}", Role.CURATOR)
-async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Sequence[FoundEntry]:
+async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Sequence[NamedEntry]:
     """Return the entries of other species that share a protein's name and UniRef50 cluster."""
     entry = await seen_curation(hub, caller, request.curation)
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)
 
-    def found() -> Sequence[FoundEntry]:
+    def found() -> Sequence[NamedEntry]:
         release = CurationWork.read(content, ()).basis.release
-        return [
-            convert(entry, FoundEntry)
-            for entry in hub.part(CurationParts).proteins(release).orthologs(request.accession)
-        ]
+        return hub.part(CurationParts).proteins(release).orthologs(request.accession)
 
     return await caller.aside(found)
 

@@ -28,7 +28,8 @@ from metaserver.curation.pages.acts import event_of, experiments_of
 from metaserver.curation.pages.rows import UNLIKELY, CandidateRow, marked_text, rows_of
 from metaserver.curation.psi_mi import METHOD, ROOTS, TYPE
 from metaserver.operations import releases
-from metaserver.operations.releases import EntrySearch, FoundEntry
+from metaserver.operations.releases import EntrySearch
+from metaserver.uniprot import NamedEntry
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.refusals import in_words
 from metaserver.web.ui.console import ConsoleContext, posted, redisplayed
@@ -195,7 +196,7 @@ class DeskPages:
 
     async def _found(
         self, request: web.Request, detail: CurationDetail
-    ) -> Sequence[FoundEntry] | str:
+    ) -> Sequence[NamedEntry] | str:
         """Return the entries that are looked for (`?find=`), or why there are none."""
         text = request.query.get("find", "").strip()[:MOST_LETTERS]
         if not text:
