@@ -30,6 +30,7 @@ from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail, TokenQuery
+from metaserver.web.team.settings import holds
 from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
@@ -88,14 +89,11 @@ class Overview:
         holding = {
             token.team
             for token in self.tokens
-            if token.role is Role.TEAM and token.revoked_at is None and not self._over(token)
+            if token.role is Role.TEAM and holds(token, self.now)
         }
         return [
             team.team for team in self.teams if team.retired_at is None and team.team not in holding
         ]
-
-    def _over(self, token: TokenDetail) -> bool:
-        return token.expires_at is not None and token.expires_at <= self.now
 
 
 async def overview_of(console: ConsoleContext, request: web.Request) -> Overview:

@@ -14,10 +14,10 @@ from metaserver.operations.teams import TeamChange, TeamDetail
 from metaserver.operations.tokens import IssuedToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.overview import team_path
+from metaserver.web.team.settings import holds, made_with
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form
-from metaserver.web.ui.held import holds, made_with
 
 ONE = "/organise/teams/{team}"
 

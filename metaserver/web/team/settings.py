@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +14,12 @@ from aiohttp import web
 from metaserver.base.errors import RefusedError
 from metaserver.operations import teams, tokens
 from metaserver.operations.teams import NoticeDetail, OneTeam, TeamDetail
-from metaserver.operations.tokens import IssuedToken, TokenQuery
+from metaserver.operations.tokens import IssuedToken, TokenDetail, TokenQuery
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.view import scope_of
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import FormPage, tried
 from metaserver.web.ui.forms import Form, Wording
-from metaserver.web.ui.held import made_with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,3 +180,21 @@ class TokenPages:
         """Return the team that a token belongs to."""
         listed = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         return next((token.team for token in listed if str(token.id) == number), None)
+
+
+def holds(token: TokenDetail, now: float) -> bool:
+    """Return whether a token opens anything now."""
+    over = token.expires_at is not None and token.expires_at <= now
+    return token.revoked_at is None and not over
+
+
+def made_with(tokens: Iterable[TokenDetail], now: float) -> Counter[int | None]:
+    """Count the valid tokens by the id of what they were made with, directly or not."""
+    by_id = {token.id: token for token in tokens}
+    counts: Counter[int | None] = Counter()
+    for token in by_id.values():
+        above = by_id.get(token.parent or 0) if holds(token, now) else None
+        while above is not None:
+            counts[above.id] += 1
+            above = by_id.get(above.parent or 0)
+    return counts
