@@ -58,6 +58,22 @@ class Part(Enum):
     DATA = auto()
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseContext:
+    """What the hub gives each phase to work with.
+
+    `publish` is called with its lanes' events, `on_attempt` with each attempt that other processes
+    store. A server that is down is left after `patience` seconds; None: it is probed forever.
+    """
+
+    store: Store
+    client: HttpClient
+    publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None]
+    on_attempt: Callable[[LoggedAttempt], None] | None
+    clock: Callable[[], float]
+    patience: float | None
+
+
 class RunningPhase:
     """A phase in the hub's memory; `RunningPhase.open` loads it.
 
@@ -76,13 +92,9 @@ class RunningPhase:
         *,
         part: PublicPart | None,
         aliases: Aliases,
-        store: Store,
-        client: HttpClient,
-        publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
-        on_attempt: Callable[[LoggedAttempt], None] | None,
-        clock: Callable[[], float],
-        patience: float | None,
+        context: PhaseContext,
     ) -> None:
+        clock = context.clock
         self.phase = phase
         self.state: PhaseState | None = None
         self.corpus = corpus
@@ -98,11 +110,7 @@ class RunningPhase:
         self._found_down: dict[ServerName, str] = {}  # at loading, with the reason
         self.windows = Windows(settings.limits.timeout, clock=clock)
         self.paces = Paces(clock)
-        self._store = store
-        self._publish = publish
-        self._on_attempt = on_attempt
-        self._clock = clock
-        self._patience = patience
+        self._context = context
         self.offline: dict[ServerName, OfflineRun] = {}
         self.uploads: list[Upload] = []  # all that counted, in their order
         self.data: DataPackage | None = None  # that its organiser released
@@ -128,22 +136,21 @@ class RunningPhase:
                     is_open=lambda: not self._ended and self.phase.state(clock()) in OPEN_STATES,
                 ),
             ),
-            blocked=lambda: store.blocked,
+            blocked=lambda: context.store.blocked,
             lacking=self._lacking,
             currency=phase.plan.usage.currency,
         )
         self.follower = Follower(
-            store,
+            context.store,
             self.boards,
             self.windows,
             corpus,
             basis=basis_of(settings, vocabulary),
             measuring=self._measuring,
             clock=clock,
-            on_attempt=None if on_attempt is None else self._heard,
+            on_attempt=None if context.on_attempt is None else self._heard,
         )
         self.tasks = asked_tasks(gold, phase.plan.tasks)
-        self._client = client
         self.work = self._work()
 
     @classmethod
@@ -151,25 +158,14 @@ class RunningPhase:
         cls,
         phase: Phase,
         settings: Settings,
-        *,
         vocabulary: ReleaseVocabulary,
-        store: Store,
-        client: HttpClient,
-        publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
-        on_attempt: Callable[[LoggedAttempt], None] | None,
-        clock: Callable[[], float],
-        patience: float | None,
+        context: PhaseContext,
     ) -> RunningPhase:
-        """Load a phase from the store; its boards are made by `catch_up`.
-
-        `publish` is called with its lanes' events, `on_attempt` with each attempt that other
-        processes store. A server that is down is left after `patience` seconds; None: it is probed
-        forever.
-        """
-        async with store.reading() as connection:
+        """Load a phase from the store; its boards are made by `catch_up`."""
+        async with context.store.reading() as connection:
             gold = await stored_phases.newest_gold(connection, phase.id)
             key = await digest_key(connection)
-        corpus = await store.corpus(phase.corpus_id)
+        corpus = await context.store.corpus(phase.corpus_id)
         part = PublicPart.of(key, phase.id, phase.plan)
         scored = await asyncio.to_thread(scored_of, gold, vocabulary, corpus, part)
         running = cls(
@@ -181,12 +177,7 @@ class RunningPhase:
             scored,
             part=part,
             aliases=Aliases(key, phase.id),
-            store=store,
-            client=client,
-            publish=publish,
-            on_attempt=on_attempt,
-            clock=clock,
-            patience=patience,
+            context=context,
         )
         for changing in Part:
             await running.reload(changing)
@@ -198,10 +189,10 @@ class RunningPhase:
             self.settings,
             self.vocabulary,
             self.tasks,
-            store=self._store,
-            client=self._client,
-            clock=self._clock,
-            patience=self._patience,
+            store=self._context.store,
+            client=self._context.client,
+            clock=self._context.clock,
+            patience=self._context.patience,
             scope=f"phase {self.phase.id}",
         )
 
@@ -257,7 +248,7 @@ class RunningPhase:
 
         `score_run` or `catch_up` bring new and deleted runs onto the boards.
         """
-        async with self._reloading, self._store.reading() as connection:
+        async with self._reloading, self._context.store.reading() as connection:
             match part:
                 case Part.TEAMS:
                     await self._reload_teams(connection, name)
@@ -371,7 +362,7 @@ class RunningPhase:
 
     async def read_again(self, name: ServerName) -> None:
         """Count a server's attempts again, which have changed."""
-        async with self._store.reading() as connection:
+        async with self._context.store.reading() as connection:
             changes = await states.list_changes(connection, self.key(self.servers[name]), limit=1)
         self._find_down(name, changes[-1] if changes else None)
         await self.follower.catch_up_with(name)
@@ -414,8 +405,8 @@ class RunningPhase:
 
     def _measuring(self) -> tuple[ServerMonitor, Windows]:
         limit = self.settings.limits.timeout
-        monitor = ServerMonitor(self.phase.name, len(self.corpus), limit, clock=self._clock)
-        return monitor, Windows(limit, clock=self._clock)
+        monitor = ServerMonitor(self.phase.name, len(self.corpus), limit, clock=self._context.clock)
+        return monitor, Windows(limit, clock=self._context.clock)
 
     def published(self, event: AttemptEnded | LaneChanged) -> None:
         """Record a lane's event."""
@@ -429,10 +420,10 @@ class RunningPhase:
 
     def _heard(self, entry: LoggedAttempt) -> None:
         """Record an attempt that another process has stored."""
-        assert self._on_attempt is not None
+        assert self._context.on_attempt is not None
         if entry.final:
             self.paces.ended(entry.attempt.server, entry.attempt.ended_at)
-        self._on_attempt(entry)
+        self._context.on_attempt(entry)
 
     async def score_run(self, name: ServerName) -> None:
         """Bring an uploaded run that was stored or deleted onto the boards, or off them.
@@ -455,7 +446,7 @@ class RunningPhase:
             scored for scored in self.boards.scoreboard.scored() if scored.plugin.name == run.task
         ]
         scored = await asyncio.to_thread(Scoreboard, tasks, self.phase.plan.ranking)
-        await score_answers(self._store, scored, self.corpus, {}, [run])
+        await score_answers(self._context.store, scored, self.corpus, {}, [run])
         self.boards.scoreboard.adopt(scored, run.name)
         if self._unscored.get(run.name) == run:  # else another process has replaced it meanwhile
             del self._unscored[run.name]
@@ -483,8 +474,8 @@ class RunningPhase:
         return self.work.lane(
             registered.server,
             taken_lane,
-            self._store,
-            functools.partial(self._publish, self),
+            self._context.store,
+            functools.partial(self._context.publish, self),
             prepare=self.boards.prepare,
             down=self._found_down.pop(name, ""),
         )
@@ -499,7 +490,7 @@ class RunningPhase:
 
     def rest(self, name: ServerName) -> None:
         """Forget what a server reported of its state, as no lane asks it any more."""
-        self._client.slots.forget(name)
+        self._context.client.slots.forget(name)
 
     def show_gold(self, gold: GoldVersion, scoreboard: Scoreboard) -> None:
         """Show a task's scores on its newest gold, and request the task from now on.
@@ -517,9 +508,9 @@ class RunningPhase:
         """Put all the phase's answers onto an empty board."""
         lanes = {name: self.key(registered) for name, registered in self.servers.items()}
         runs = list(self.offline.values())
-        await score_answers(self._store, board, self.corpus, lanes, runs, scored)
+        await score_answers(self._context.store, board, self.corpus, lanes, runs, scored)
 
     async def answer_count(self) -> int:
         """Return the number of answers, from servers and offline runs."""
         offline = sum(run.answers for run in self.offline.values())
-        return offline + await self._store.answer_count(self.phase.id)
+        return offline + await self._context.store.answer_count(self.phase.id)

@@ -26,7 +26,7 @@ from metaserver.phases.holder import LaneHolder, LaneSource
 from metaserver.phases.lane_control import LaneController
 from metaserver.phases.membership import HubMember
 from metaserver.phases.restore import vocabulary_of
-from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.runtime import PhaseContext, RunningPhase
 from metaserver.store import audit, leases
 from metaserver.store import phases as stored_phases
 from metaserver.store.logs import LoggedAttempt
@@ -66,11 +66,17 @@ class Scheduler:
         self._member = member
         self._is_leader = False
         self._store = store
-        self._client = client
         self._settings = settings
         self._clock = clock
-        self._patience = patience
         self._releases = releases
+        self._context = PhaseContext(
+            store=store,
+            client=client,
+            publish=self._published,
+            on_attempt=None if member.is_alone else self._heard,
+            clock=clock,
+            patience=patience,
+        )
 
     async def run(self) -> None:
         """Advance the phases and run their lanes, until cancelled."""
@@ -89,17 +95,8 @@ class Scheduler:
     async def open(self, phase: Phase) -> RunningPhase:
         """Load a phase, again if it has changed; its lanes must not be running."""
         settings = self._settings.of_phase(phase.plan)
-        running = await RunningPhase.open(
-            phase,
-            settings,
-            vocabulary=vocabulary_of(settings, phase.release, self._releases),
-            store=self._store,
-            client=self._client,
-            publish=self._published,
-            on_attempt=None if self._member.is_alone else self._heard,
-            clock=self._clock,
-            patience=self._patience,
-        )
+        vocabulary = vocabulary_of(settings, phase.release, self._releases)
+        running = await RunningPhase.open(phase, settings, vocabulary, self._context)
         self.phases[phase.name] = running
         self.last_id = max(self.last_id, phase.id)
         return running
