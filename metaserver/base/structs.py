@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def convert(source: object, kind: type[T], **values: Any) -> T:
+def convert(source: object, kind: type[T], /, **values: Any) -> T:
     """Return a `kind` with the fields that `source` has too, or the `values` in their place.
 
     Never for what is concealed from some viewers: a row for others than its team names each field.

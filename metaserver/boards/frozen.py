@@ -15,6 +15,7 @@ from metaserver.base.boards import RAW, Board, FrozenBoard, FrozenView, View, ma
 from metaserver.base.lanes import StoredAttempt
 from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import ServerName, TaskName
+from metaserver.base.structs import convert
 from metaserver.base.usage import DeclaredUsage
 from metaserver.boards.scoreboard import Scoreboard
 from metaserver.tasks.plugin import TaskPlugin
@@ -44,13 +45,7 @@ def freeze(
 
 
 def _view(board: Board) -> FrozenView:
-    return FrozenView(
-        signature=board.signature,
-        gold=board.gold,
-        resampling=board.resampling,
-        unresampled=board.unresampled,
-        rows=tuple(board.rows),
-    )
+    return convert(board, FrozenView, rows=tuple(board.rows))
 
 
 # -- result files of a phase: its boards as JSON, its attempts as a table --------------------------

@@ -18,6 +18,7 @@ from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import ArticleId, Attempt, RegisteredServer, ServerName
 from metaserver.base.states import ANSWERED, RULES, Outcome
+from metaserver.base.structs import convert
 from metaserver.config import Settings
 from metaserver.corpus.prints import prints
 from metaserver.curation.ports import Challenges, Obstacle
@@ -338,16 +339,12 @@ def tasks_of(request: StoredRequest) -> Sequence[AnsweredTask]:
 def shown(answer: RequestAnswer) -> AskedServer:
     """Return a server's state after an attempt."""
     state = AskedState.ANSWERED if answer.outcome in ANSWERED else AskedState.FAILED
-    return AskedServer(
-        server=answer.server,
-        team=answer.team,
+    return convert(
+        answer,
+        AskedServer,
         state=state,
         since=answer.ended_at,
-        outcome=answer.outcome,
-        message=answer.message,
         seconds=answer.ended_at - answer.started_at,
-        hits=answer.hits,
-        late=answer.late,
     )
 
 

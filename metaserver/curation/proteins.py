@@ -10,6 +10,7 @@ from pathlib import Path
 
 from annotators.matching import Protein
 from metaserver.base.errors import InputError
+from metaserver.base.structs import convert
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.mentions import Mentions
 from metaserver.uniprot.directory import NamedEntry, NameDirectory
@@ -74,13 +75,8 @@ class ReleaseProteins:
 
 def curated(entry: NamedEntry) -> CuratedProtein:
     """Return an entry as exports have it."""
-    return CuratedProtein(
-        accession=entry.accession,
-        entry_name=entry.entry_name,
-        name=next(iter(entry.names), ""),
-        symbols=entry.symbols,
-        taxid=entry.taxon or None,
-        organism=entry.organism,
+    return convert(
+        entry, CuratedProtein, name=next(iter(entry.names), ""), taxid=entry.taxon or None
     )
 
 

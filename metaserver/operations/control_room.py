@@ -18,6 +18,7 @@ from metaserver.base.findings import FindingKind, PhaseFinding, Subject
 from metaserver.base.plans import Change
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import ANSWERED, Outcome, PhaseState, Role, ServerState
+from metaserver.base.structs import convert
 from metaserver.base.zones import shown_name, to_zone
 from metaserver.boards.forecast import Forecast, Verdict
 from metaserver.operations.caller import Caller
@@ -271,15 +272,11 @@ def _needed(server: WatchedServer) -> float:
 
 def _row(server: WatchedServer) -> ServerForecast:
     status = server.status
-    return ServerForecast(
+    return convert(
+        status,
+        ServerForecast,
         server=status.name,
         team=server.team,
-        state=status.state,
-        note=status.note,
-        done=status.done,
-        given_up=status.given_up,
-        total=status.total,
-        in_flight=status.in_flight,
         verdict=server.verdict,
         forecast=server.forecast,
     )

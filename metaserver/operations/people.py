@@ -84,12 +84,7 @@ async def me(hub: HubContext, caller: Caller, _request: Nothing) -> Account:
     async with hub.store.reading() as connection:
         issuers = await people.issuers_of(connection, person.id)
         held = await tokens.memberships(connection, hub.clock(), person_id=person.id)
-    memberships = [
-        Capacity(
-            id=token.id, role=token.role, team=token.team, owner=token.owner, since=token.created_at
-        )
-        for token in held
-    ]
+    memberships = [convert(token, Capacity, since=token.created_at) for token in held]
     return convert(
         person, Account, issuers=issuers, memberships=memberships, acts_by=caller.token_id
     )

@@ -24,6 +24,7 @@ from metaserver.base.phases import (
 )
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.sign_ups import (
@@ -96,14 +97,12 @@ async def look(hub: HubContext, _caller: Caller, request: OneLink) -> LinkDetail
     """Return what a one-time link is for, without using it up."""
     async with hub.store.reading() as connection:
         kind, sign_up, challenge, _ = await _found(connection, request.secret, hub.clock())
-    return LinkDetail(
+    return convert(
+        sign_up,
+        LinkDetail,
         kind=kind,
         challenge=challenge.name,
         title=challenge.title,
-        team=sign_up.team,
-        people=sign_up.people,
-        email=sign_up.email,
-        affiliation=sign_up.affiliation,
         terms=challenge.page.terms,
         terms_version=challenge.page.terms_version,
     )

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.compression import pack_json
 from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.base.states import JobState
+from metaserver.base.structs import convert
 from metaserver.phases.jobs import MOST_KEPT, Job, Jobs, require_room
 from metaserver.phases.membership import HubMember
 from metaserver.store import jobs as stored_jobs
@@ -167,20 +168,13 @@ class JobBoard:
         )
 
     def _stored(self, job: Job) -> StoredJob:
-        return StoredJob(
-            id=job.id,
+        return convert(
+            job,
+            StoredJob,
             process=self._member.id,
-            kind=job.kind,
-            subject=job.subject,
-            asked_by=job.asked_by,
-            team=job.team,
-            state=job.state,
             step=job.progress.step,
             done=job.progress.done,
             total=job.progress.total,
             fixed=job.progress.fixed,
-            began_at=job.began_at,
-            ended_at=job.ended_at,
-            error=job.error,
             report=None if job.report is None else pack_json(job.report),
         )
