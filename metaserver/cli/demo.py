@@ -201,13 +201,9 @@ async def _until(
     boards: LiveBoards, name: ServerName, reached: Callable[[ServerStatus], bool]
 ) -> None:
     while True:
-        if reached(_status(boards, name)):
+        if reached(next(status for status in boards.monitor().servers if status.name == name)):
             return
         await asyncio.sleep(LOOK_SECONDS)
-
-
-def _status(boards: LiveBoards, name: ServerName) -> ServerStatus:
-    return next(status for status in boards.monitor().servers if status.name == name)
 
 
 async def _narrate(boards: LiveBoards, console: Console) -> None:

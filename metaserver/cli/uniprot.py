@@ -17,7 +17,6 @@ from metaserver.uniprot.directory import NAMES, NameDirectory
 from metaserver.uniprot.release import Release, compare, gone, use
 from metaserver.uniprot.verdicts import AccessionVerdict, Status
 from metaserver.uniprot.views import (
-    GoldAccession,
     ortholog_lines,
     read_gold_accessions,
     taxon_lines,
@@ -132,7 +131,9 @@ def _diff(args: argparse.Namespace) -> int:
         print(_line(verdict))
     touched = 0
     for gold_accession, before, after in zip(
-        gold, *(_judged(r, gold) for r in (old, new)), strict=True
+        gold,
+        *(r.lookup([gold_accession.accession for gold_accession in gold]) for r in (old, new)),
+        strict=True,
     ):
         if before.status is Status.PRIMARY is not after.status:
             touched += 1
@@ -142,10 +143,6 @@ def _diff(args: argparse.Namespace) -> int:
     if args.gold:
         print(f"{touched:>15,} of {len(gold):,} gold accessions touched")
     return 0
-
-
-def _judged(release: Release, gold: Sequence[GoldAccession]) -> list[AccessionVerdict]:
-    return release.lookup([gold_accession.accession for gold_accession in gold])
 
 
 def _use(args: argparse.Namespace) -> int:

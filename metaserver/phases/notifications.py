@@ -59,7 +59,7 @@ class Notifier:
         if change.state in THERE and seen_change.was_down:
             event = "up"
         team = await teams.get(connection, name) if event and name else None
-        if team is not None and self._reachable(team):
+        if team is not None and (team.notices.webhook or self._mails(team)):
             await alerts.add_notice(
                 connection,
                 Notice(
@@ -101,9 +101,6 @@ class Notifier:
         async with self._store.reading() as connection:
             waiting = await alerts.waiting_notices(connection)
             return waiting, {team.name: team for team in await teams.list_all(connection)}
-
-    def _reachable(self, team: Team) -> bool:
-        return bool(team.notices.webhook) or self._mails(team)
 
     def _mails(self, team: Team) -> bool:
         return team.notices.email and bool(team.email) and bool(self._settings.smtp_host)

@@ -109,7 +109,7 @@ class NamesWriter:
                 (
                     entry.accession,
                     entry.entry_name,
-                    _joined(_protein_names(entry)),
+                    _joined(entry.names[: len(entry.names) - len(entry.symbols)]),
                     _joined(entry.symbols),
                     taxon,
                 )
@@ -181,11 +181,6 @@ def split(text: str) -> list[str]:
 
 def _joined(names: Iterable[str]) -> str:
     return SEPARATOR.join(" ".join(name.split()) for name in dict.fromkeys(names) if name.split())
-
-
-def _protein_names(entry: ProteinEntry) -> Sequence[str]:
-    """Return the names without the symbols, which come last."""
-    return entry.names[: len(entry.names) - len(entry.symbols)]
 
 
 # -- the names for a release's reviewed entries: looked up by accession, symbol and name -----------

@@ -80,7 +80,8 @@ class RequestEvents:
             if detail.version > since:
                 since = detail.version
                 await write(
-                    response, b"id: %d\nevent: request\ndata: %s\n\n" % (since, _json(detail))
+                    response,
+                    b"id: %d\nevent: request\ndata: %s\n\n" % (since, msgspec.json.encode(detail)),
                 )
             else:
                 await write(response, b"event: beat\ndata: 1\n\n")
@@ -96,10 +97,6 @@ class RequestEvents:
 
     async def _close(self, _: web.Application) -> None:
         await self._streams.close()
-
-
-def _json(detail: RequestDetail) -> bytes:
-    return msgspec.json.encode(detail)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -274,15 +274,10 @@ class PhasePages:
         raise web.HTTPSeeOther(phase_path(phase.phase))
 
 
-def _changed(plan: PhasePlanDetail) -> Sequence[str]:
-    """Return the fields that may be changed now."""
-    return PLANNED if plan.fixed else (*PLANNED[:2], *FIXED, *PLANNED[2:])
-
-
 def _fields(phase: PhaseDetail, plan: PhasePlanDetail) -> tuple[Family, Sequence[str]]:
     """Return a phase's family, and the fields of its form."""
     family = Family.UPLOADS if phase.uploads_only else Family.SERVERS
-    return family, family.names(_changed(plan))
+    return family, family.names(PLANNED if plan.fixed else (*PLANNED[:2], *FIXED, *PLANNED[2:]))
 
 
 def launch_check(

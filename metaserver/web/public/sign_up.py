@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,7 +120,7 @@ class SignUpPages:
     async def look(self, request: web.Request) -> web.Response:
         """Answer with what a link is for: only its button uses it up."""
         link = await self._link(request)
-        form = self._confirmed(link).form(_written(link))
+        form = self._confirmed(link).form({name: getattr(link, name) for name in CORRECTED})
         return await self._look(request, link, form)
 
     async def use(self, request: web.Request) -> web.Response:
@@ -190,7 +189,3 @@ class SignUpPages:
         answer = self.console.answer(template, status=status, **context)
         answer.headers[hdrs.CACHE_CONTROL] = "no-store"
         return answer
-
-
-def _written(link: LinkDetail) -> Mapping[str, str]:
-    return {name: getattr(link, name) for name in CORRECTED}
