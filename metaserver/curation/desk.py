@@ -27,11 +27,12 @@ from metaserver.base.records import RegisteredServer, ServerName
 from metaserver.config import Settings
 from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, asks_again, shown
 from metaserver.curation.models import ActiveModels
-from metaserver.curation.ports import Challenges, OwnProcess
+from metaserver.curation.ports import Challenges
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import StoredRequest
 from metaserver.curation.texts import GuardedArticles
 from metaserver.exchange.http.client import HttpClient
+from metaserver.phases.membership import HubMember
 from metaserver.store import leases, servers
 from metaserver.store.store import Store
 
@@ -65,7 +66,7 @@ class RequestDesk:
         models: ActiveModels,
         settings: Settings,
         clock: Callable[[], float],
-        process: OwnProcess,
+        process: HubMember,
     ) -> None:
         self._store = store
         self._client = client

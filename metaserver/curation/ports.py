@@ -27,18 +27,6 @@ class StoredArticle:
     position: int
 
 
-class OwnProcess(Protocol):
-    """The process of the hub that requests are worked in."""
-
-    @property
-    def id(self) -> str:
-        """Its id, of no other process of the store."""
-
-    @property
-    def is_alone(self) -> bool:
-        """True if the store has no other process."""
-
-
 class Challenges(Protocol):
     """A hub's challenges, as requests see them."""
 
