@@ -183,7 +183,11 @@ def _fill_articles(
         attempts,
     )
     connection.executemany("INSERT INTO raw_answers VALUES (?, ?, ?, ?, ?)", raw)
-    connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", accepted)
+    connection.executemany(
+        "INSERT INTO answers (phase_id, server_id, position, number, payloads, hits_kept,"
+        " hits_dropped) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        accepted,
+    )
 
 
 async def make_phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, list[LaneKey]]:

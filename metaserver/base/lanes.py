@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from metaserver.base.compression import unpack
 from metaserver.base.records import ArticleId, Attempt, Problem, TaskName
 from metaserver.base.states import Outcome, ServerState
 from metaserver.base.usage import DeclaredUsage
@@ -149,15 +150,40 @@ class StoredAttempt(NamedTuple):
     final: bool
 
 
+HitAside: TypeAlias = tuple[str, int | None]
+"""A hit's evidence (empty: none) and taxon (None: none)."""
+
+
 class Asides(msgspec.Struct, frozen=True, kw_only=True):
     """The unscored part of an answer, for people who read it.
 
-    `hits` has the evidence and taxon (None: none) for each hit in a task's payload, in order.
+    `hits` is about the first hits in a task's payload, in order; a task without any is left out.
     `mentions` have offset, words, type, and accession (each empty if not sent).
     """
 
-    hits: Mapping[TaskName, Sequence[tuple[str, int | None]]] = {}
+    hits: Mapping[TaskName, Sequence[HitAside]] = {}
     mentions: Sequence[tuple[int, str, str, str]] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.hits or self.mentions)
+
+    def changed(self, change: Callable[[str], str]) -> Asides:
+        """Return the same with each text changed."""
+        return Asides(
+            hits={
+                task: [(change(evidence), taxon) for evidence, taxon in hits]
+                for task, hits in self.hits.items()
+            },
+            mentions=[
+                (offset, change(words), change(kind), change(accession))
+                for offset, words, kind, accession in self.mentions
+            ],
+        )
+
+    @classmethod
+    def unpacked(cls, packed: bytes | None) -> Asides:
+        """Return what `pack_json` compressed; empty for None."""
+        return cls() if packed is None else msgspec.json.decode(unpack(packed), type=cls)
 
 
 class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,8 +192,8 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part for each
     answered task, empty if the attempt failed. `problems` are the first 100, worst first, notes
     that cost nothing (a value read as another type) last; `problem_count` is their total. `message`
-    is the worst problem on one line, or empty. `asides` are there if requested; lanes do not keep
-    them. `usage` is what the answer took, as its team declares.
+    is the worst problem on one line, or empty. `asides` are None if there is nothing beside what is
+    scored. `usage` is what the answer took, as its team declares.
     """
 
     outcome: Outcome

@@ -248,7 +248,6 @@ class Asker:
             announced=max(1.0, self._left(live)),
             clock=self._clock,
             use=None,
-            asides=True,
         )
         return await caller.call(registered.server, 0, number)
 
@@ -263,7 +262,8 @@ class Asker:
         payloads = asides = None
         if answer is not None:
             payloads = await asyncio.to_thread(_packed_payloads, answer)
-            asides = await asyncio.to_thread(_packed_asides, answer)
+            if answer.asides is not None:
+                asides = await asyncio.to_thread(pack_json, answer.asides)
         kept = RequestAnswer(
             server_id=registered.id,
             server=registered.server.name,
@@ -374,10 +374,3 @@ def _one_article(request: StoredRequest, text: str) -> PhaseArticles:
 
 def _packed_payloads(answer: CheckedAnswer) -> bytes:
     return pack_json({task: payload[:MOST_HITS] for task, payload in answer.payloads.items()})
-
-
-def _packed_asides(answer: CheckedAnswer) -> bytes | None:
-    if answer.asides is None:
-        return None
-    hits = {task: hits[:MOST_HITS] for task, hits in answer.asides.hits.items()}
-    return pack_json(msgspec.structs.replace(answer.asides, hits=hits))

@@ -306,9 +306,7 @@ def _shown(
 def _sent(answers: Sequence[RequestAnswer], primary: Set[str]) -> Iterable[SentMention]:
     """Yield the mentions of known accessions that servers sent, each once."""
     for answer in accepted(answers).values():
-        asides = (
-            msgspec.json.decode(unpack(answer.asides), type=Asides) if answer.asides else Asides()
-        )
+        asides = Asides.unpacked(answer.asides)
         mine = (
             SentMention(server=answer.server, accession=accession, offset=offset, words=words)
             for offset, words, _, accession in asides.mentions

@@ -224,9 +224,7 @@ class _Read:
         self.server: ServerName = answer.server
         self.version = answer.version
         self.payloads: Mapping[str, Any] = unpack_json(answer.payloads) if answer.payloads else {}
-        self._asides = (
-            msgspec.json.decode(unpack(answer.asides), type=Asides) if answer.asides else Asides()
-        )
+        self._asides = Asides.unpacked(answer.asides)
         self._hits: dict[tuple[str, tuple[str, ...]], int] = {}
         for task in RANKED:
             for place, hit in enumerate(self.payloads.get(task, ())):

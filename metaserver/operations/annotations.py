@@ -13,7 +13,9 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.lanes import Asides
 from metaserver.base.records import ArticleId, RegisteredServer, ServerName
+from metaserver.exchange.wire.contract import MENTIONS
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneServer, ServerField
@@ -39,7 +41,11 @@ class ArticleOfServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
-    """The accepted part of a server's answer for an article, in the structure it was sent in."""
+    """The accepted part of a server's answer for an article, in the structure it was sent in.
+
+    It has the evidence and the taxon of the hits, and mentions that are not scored, as far as they
+    are kept.
+    """
 
     article: str
     server: str
@@ -63,7 +69,8 @@ async def get_annotations(
     return [
         annotation
         for running, registered in readable(hub, caller)
-        if (annotation := await _annotation(hub, running, registered, request.article)) is not None
+        if (annotation := await _annotation(hub, caller, running, registered, request.article))
+        is not None
     ]
 
 
@@ -72,7 +79,7 @@ async def get_annotation(hub: HubContext, caller: Caller, request: ArticleOfServ
     """Return what a server answered for an article."""
     for running, registered in readable(hub, caller):
         if registered.server.name == request.server:
-            annotation = await _annotation(hub, running, registered, request.article)
+            annotation = await _annotation(hub, caller, running, registered, request.article)
             if annotation is not None:
                 return annotation
     message = f"there is no annotation of article {request.article!r} by {request.server!r} to read"
@@ -108,21 +115,40 @@ def readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, Re
 
 
 async def _annotation(
-    hub: HubContext, running: RunningPhase, registered: RegisteredServer, article: str
+    hub: HubContext,
+    caller: Caller,
+    running: RunningPhase,
+    registered: RegisteredServer,
+    article: str,
 ) -> Annotation | None:
     position = running.positions.get(ArticleId(article))
     if position is None:
         return None
-    payloads = await hub.store.answer(running.key(registered), position)
-    if payloads is None:
+    stored = await hub.store.answer(running.key(registered), position)
+    if stored is None:
         return None
+    asides = Asides()
+    if stored.asides is not None:
+        asides = await caller.aside(Asides.unpacked, stored.asides)
+    answer: dict[str, Any] = {}
+    for name, plugin in answered_tasks().items():
+        if name in stored.payloads:
+            member = answer[plugin.key] = plugin.member(stored.payloads[name])
+            for hit, (evidence, taxon) in zip(member, asides.hits.get(name, ()), strict=False):
+                hit |= _filled(evidence=evidence, taxid=taxon)
+    if asides.mentions:
+        answer[MENTIONS] = [_mention(*each) for each in asides.mentions]
     return Annotation(
         article=article,
         server=ServerName(registered.server.name),
         phase=running.name,
-        answer={
-            plugin.key: plugin.member(payloads[name])
-            for name, plugin in answered_tasks().items()
-            if name in payloads
-        },
+        answer=answer,
     )
+
+
+def _mention(offset: int, words: str, kind: str, accession: str) -> Mapping[str, Any]:
+    return {"offset": offset, "mention": words} | _filled(type=kind, dbid=accession)
+
+
+def _filled(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}

@@ -40,6 +40,15 @@ class PackageFolder:
                 self._count(len(data))
                 out.write(data)
 
+    def append(self, name: str, text: str, about: str) -> None:
+        """Write at the end of a file; `HubError` if the package would become too large."""
+        if name not in self.about:
+            files.create(self.new(name, about)).close()
+        data = text.encode()
+        self._count(len(data))
+        with (self.place / name).open("ab") as out:
+            out.write(data)
+
     def new(self, name: str, about: str) -> Path:
         """Return the path for a file that the caller writes before it calls `written`."""
         path = self.place / name

@@ -304,6 +304,7 @@ _PLACES: Mapping[str, str] = MappingProxyType(
         "tables/questionnaire.csv": "runs and teams by answer to the questionnaire of methods",
         "figures/": "figures as SVG, and as PDF where matplotlib was installed",
         "runs/": "the runs as result files, the form of which is in the hub's docs/scoring.md",
+        "evidence/": "what servers gave as evidence of their hits; it may quote the articles",
         "gold/": "the gold that was scored on, and the files of its views",
         "boards/": "the boards as they were frozen",
         "signatures.tsv": "what each board's scores depend on",

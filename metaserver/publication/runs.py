@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from metaserver.base.boards import PUBLIC, RAW
-from metaserver.base.lanes import LaneKey
+from metaserver.base.compression import unpack_json
+from metaserver.base.lanes import Asides, LaneKey
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import stored_answers
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.source import PhaseSource
 from metaserver.store import runs
-from metaserver.store.reader import ReadStore
+from metaserver.store.reader import PackedAsides, ReadStore
 from metaserver.store.runs import OfflineRun
 from metaserver.tasks.plugin import Payload, answered_tasks, offline_tasks
 from metaserver.uniprot import Release
@@ -25,6 +27,10 @@ from scoring.views import members
 
 SUFFIXES = {b"PK": ".zip", b"\x1f\x8b": ".gz", b"<": ".xml"}
 """The suffixes of uploaded files, by what the files begin with."""
+
+FEW = 4
+"""Answers with evidence that are in memory at a time: each may have megabytes."""
+_CONTROLS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 Answers = Sequence[tuple[ArticleId, Payload]]
 
@@ -37,6 +43,7 @@ async def write_runs(
     for server, key in source.lanes.items():
         for task, answered in (await _answers(store, source, server, key, counted)).items():
             articles[task] |= _write_run(folder, source, task, server, answered)
+        await _write_evidence(folder, store, source, server, key)
     for run in source.offline:
         if run.task in offline_tasks():
             await _write_upload(folder, store, source, run)
@@ -79,6 +86,36 @@ def _write_run(
 
     folder.write(f"runs/{task}/{name}.tsv", lines(), f"{task}: the run {name} as a result file")
     return accessions
+
+
+async def _write_evidence(
+    folder: PackageFolder, store: ReadStore, source: PhaseSource, server: ServerName, key: LaneKey
+) -> None:
+    """Write what a server gave as evidence of its hits; a file for each task that has any."""
+    after = -1
+    while answers := await store.packed_asides(key, after=after, limit=FEW):
+        for answer in answers:
+            texts = await asyncio.to_thread(_evidence, source, answer)
+            for task, lines in texts.items():
+                about = f"{task}: article, accessions, rank and evidence of the hits of {server}"
+                folder.append(f"evidence/{task}/{server}.tsv", lines, about)
+        after = answers[-1].position
+
+
+def _evidence(source: PhaseSource, answer: PackedAsides) -> Mapping[TaskName, str]:
+    """Return the lines of an answer by task; the ranks are those of the result file."""
+    article, payloads = source.corpus.ids[answer.position], unpack_json(answer.payloads)
+    texts: dict[TaskName, str] = {}
+    for task, asides in Asides.unpacked(answer.asides).hits.items():
+        rows = enumerate(zip(payloads[task], asides, strict=False), start=1)
+        lines = [
+            "\t".join([article, *hit[:-2], str(rank), _CONTROLS.sub(" ", evidence)]) + "\n"
+            for rank, (hit, (evidence, _)) in rows
+            if evidence
+        ]
+        if lines and task in source.frozen:
+            texts[task] = "".join(lines)
+    return texts
 
 
 async def _write_upload(

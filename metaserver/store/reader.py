@@ -29,6 +29,21 @@ class PackedAnswer(NamedTuple):
     payloads: bytes
 
 
+class StoredAnswer(NamedTuple):
+    """A lane's accepted answer; its unscored part is compressed, None if it has none."""
+
+    payloads: Mapping[TaskName, Any]
+    asides: bytes | None
+
+
+class PackedAsides(NamedTuple):
+    """A lane's accepted answer with its unscored part, compressed as they are stored."""
+
+    position: int
+    payloads: bytes
+    asides: bytes
+
+
 class StoredLane(NamedTuple):
     """A stored lane, and its phase's articles."""
 
@@ -117,14 +132,28 @@ class ReadStore:
         async with self.reading() as connection:
             return int((await connection.execute(query)).scalar_one())
 
-    async def answer(self, key: LaneKey, position: int) -> Mapping[TaskName, Any] | None:
-        """Return an accepted answer's payloads by task, or None."""
-        query = sa.select(t.answers.c.payloads).where(
+    async def answer(self, key: LaneKey, position: int) -> StoredAnswer | None:
+        """Return an accepted answer, or None."""
+        query = sa.select(t.answers.c.payloads, t.answers.c.asides).where(
             of_lane(t.answers, key), t.answers.c.position == position
         )
         async with self.reading() as connection:
-            payloads = (await connection.execute(query)).scalar_one_or_none()
-        return None if payloads is None else unpack_json(payloads)
+            row = (await connection.execute(query)).one_or_none()
+        return None if row is None else StoredAnswer(unpack_json(row.payloads), row.asides)
+
+    async def packed_asides(
+        self, key: LaneKey, *, after: int, limit: int
+    ) -> Sequence[PackedAsides]:
+        """Return a lane's first `limit` answers with an unscored part after a position."""
+        table = t.answers
+        query = (
+            sa.select(table.c.position, table.c.payloads, table.c.asides)
+            .where(of_lane(table, key), table.c.position > after, table.c.asides.is_not(None))
+            .order_by(table.c.position)
+            .limit(limit)
+        )
+        async with self.reading() as connection:
+            return [PackedAsides(*row) for row in await connection.execute(query)]
 
     async def hits_kept(self, key: LaneKey) -> Mapping[int, int]:
         """Return the number of hits kept from each accepted answer in a lane, by position."""

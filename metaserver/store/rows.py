@@ -19,7 +19,7 @@ ATTEMPT = (
     "bytes_out", "bytes_in", "problems", "problem_count", "usage", "final",
 )  # fmt: skip
 RAW = (*_LANE, "body")
-ANSWER = (*_LANE, "payloads", "hits_kept", "hits_dropped")
+ANSWER = (*_LANE, "payloads", "hits_kept", "hits_dropped", "asides")
 _UNSTORABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")
 
 
@@ -109,4 +109,5 @@ def _attempt_row(entry: AttemptRecord, serial: int) -> Row:
 
 def _answer_row(entry: AttemptRecord, answer: CheckedAnswer) -> Row:
     payloads = pack_json(answer.payloads)
-    return (*_key(entry), payloads, answer.hits_kept, answer.hits_dropped)
+    asides = None if answer.asides is None else pack_json(answer.asides)
+    return (*_key(entry), payloads, answer.hits_kept, answer.hits_dropped, asides)

@@ -469,6 +469,7 @@ answers = sa.Table(
     sa.Column("payloads", sa.LargeBinary, nullable=False),  # zstd of JSON: {task: payload}
     sa.Column("hits_kept", sa.Integer, nullable=False),
     sa.Column("hits_dropped", sa.Integer, nullable=False),
+    sa.Column("asides", sa.LargeBinary),  # zstd of JSON: `lanes.Asides`; none: it has none
 )
 
 checkpoints = sa.Table(

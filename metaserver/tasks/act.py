@@ -7,12 +7,13 @@ payload also has the rank.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from metaserver.base.boards import Column
+from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import read
 from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
@@ -91,15 +92,17 @@ class ArticleClassification:
             return []
         return [relevant, confidence]
 
-    def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
+    def check_usual(
+        self, array: str, report: Report, vocabulary: Vocabulary
+    ) -> tuple[ActPayload | None, Sequence[HitAside]] | None:
         """Return the classification in an array's text, None if it has another form."""
         if not array:
-            return self.check([], report, vocabulary)
+            return self.check([], report, vocabulary), ()
         match = _USUAL.fullmatch(array)
         if match is None:
             return None
         confidence = 1 if match[2] is None else float(match[2])
-        return self.check([match[1] == "1", confidence], report, vocabulary)
+        return self.check([match[1] == "1", confidence], report, vocabulary), ()
 
     def count(self, payload: ActPayload) -> int:
         """Return 1, or 0 if there is no classification."""

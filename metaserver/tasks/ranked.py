@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from metaserver.base.boards import Column
+from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import check_optional, read, read_member
 from metaserver.exchange.wire.usual import HitColumns, HitPattern
@@ -124,8 +125,8 @@ class ViewScorer(ItemScorer):
 
 RankedPayload: TypeAlias = list[list[Any]]
 
-EVIDENCE = 2_000
-"""The maximum number of characters kept, for curators, of a hit's evidence."""
+EVIDENCE, MOST_ASIDES = 2_000, 1_000
+"""The maximum number of characters in a hit's evidence, and of hits with asides, that are kept."""
 
 COLUMNS = (
     Column(key="tp", heading="TP", count=True, help="Hits that are in the gold"),
@@ -173,8 +174,8 @@ class RankedTask:
 
     def check_with_asides(
         self, value: object, report: Report, vocabulary: Vocabulary
-    ) -> tuple[RankedPayload | None, Sequence[_Sent]]:
-        """Return the same, and the hits as they were sent, in the payload's order."""
+    ) -> tuple[RankedPayload | None, Sequence[HitAside]]:
+        """Return the same, and the first hits' evidence and taxon."""
         array = read(value, list, self.key, report)
         if array is None:
             return None, ()
@@ -184,16 +185,17 @@ class RankedTask:
         ]
         readable = [hit for hit in hits_sent if hit is not None]
         payload, payload_hits = _unique(self._accepted(readable, report, vocabulary), report)
-        return (payload, payload_hits) if len(readable) == len(array) else (None, ())
-
-    def asides(self, hits: Sequence[_Sent]) -> Sequence[tuple[str, int | None]]:
-        """Return the hits' evidence and taxon, as far as correctly typed."""
-        return [(_evidence(hit.struct), _taxon(hit.struct)) for hit in hits]
+        if len(readable) < len(array):
+            return None, ()
+        return payload, _asides(
+            (hit.struct.get("evidence"), hit.struct.get("taxid"))
+            for hit in payload_hits[:MOST_ASIDES]
+        )
 
     def check_usual(
         self, array: str, report: Report, vocabulary: Vocabulary
-    ) -> RankedPayload | None:
-        """Return the valid hits in an array's text, None if it has another form.
+    ) -> tuple[RankedPayload | None, Sequence[HitAside]] | None:
+        """Return the valid hits and asides in an array's text, None if it has another form.
 
         If a hit is to be dropped, `check` reports it.
         """
@@ -201,13 +203,18 @@ class RankedTask:
         if hits is None:
             return None
         names = list(zip(*hits.names, strict=True))
-        payload = None if vocabulary.rulings(list(chain(*names))) else _valid(names, hits)
-        if payload is None:
-            return self.check(self._structs(names, hits), report, vocabulary)
+        valid = None if vocabulary.rulings(list(chain(*names))) else _valid(names, hits)
+        if valid is None:
+            return self.check_with_asides(self._structs(names, hits), report, vocabulary)
         report.hits_sent += len(names)
         for place in hits.integers:
             read(1, float, f"{self.key}[{place}].confidence", report)
-        return payload
+        payload, order = valid
+        if not hits.optional:
+            return payload, ()
+        nothing = [None] * len(names)
+        evidence, taxa = (hits.optional.get(name, nothing) for name in ("evidence", "taxid"))
+        return payload, _asides((evidence[place], taxa[place]) for place in order[:MOST_ASIDES])
 
     def _structs(self, names: Sequence[tuple[str, ...]], hits: HitColumns) -> list[dict[str, Any]]:
         """Return the hits as the values that the decoder would read."""
@@ -219,6 +226,10 @@ class RankedTask:
             structs[place]["confidence"] = 1
         for struct, rank in zip(structs, hits.ranks or (), strict=False):
             struct["rank"] = rank
+        for name, column in hits.optional.items():
+            for struct, value in zip(structs, column, strict=True):
+                if value is not None:
+                    struct[name] = value
         return structs
 
     @cached_property
@@ -354,14 +365,16 @@ class RankedTask:
         return None if refused else names
 
 
-def _evidence(struct: Mapping[str, Any]) -> str:
-    evidence = struct.get("evidence")
-    return evidence[:EVIDENCE] if isinstance(evidence, str) else ""
-
-
-def _taxon(struct: Mapping[str, Any]) -> int | None:
-    taxon = struct.get("taxid")
-    return taxon if type(taxon) is int and 0 < taxon < 2**31 else None
+def _asides(sent: Iterable[tuple[object, object]]) -> Sequence[HitAside]:
+    """Return evidence and taxa as far as correctly typed; nothing if no hit has any."""
+    asides = [
+        (
+            evidence[:EVIDENCE] if isinstance(evidence, str) else "",
+            taxon if type(taxon) is int and 0 < taxon < 2**31 else None,
+        )
+        for evidence, taxon in sent
+    ]
+    return asides if any(evidence or taxon for evidence, taxon in asides) else ()
 
 
 def _unique(hits: Sequence[_Sent], report: Report) -> tuple[RankedPayload, Sequence[_Sent]]:
@@ -383,23 +396,29 @@ def _unique(hits: Sequence[_Sent], report: Report) -> tuple[RankedPayload, Seque
     return payload, list(items.values())
 
 
-def _valid(names: Sequence[tuple[str, ...]], hits: HitColumns) -> RankedPayload | None:
-    """Return the hits by rank; None if a value is invalid, or an item or rank is repeated."""
+def _valid(
+    names: Sequence[tuple[str, ...]], hits: HitColumns
+) -> tuple[RankedPayload, Sequence[int]] | None:
+    """Return the hits by rank, and the place of each among those sent.
+
+    None if a value is invalid, or an item or rank is repeated.
+    """
     size = len(names)
     items = names if size and len(names[0]) == 1 else [tuple(sorted(each)) for each in names]
     keys = [-confidence for confidence in hits.confidences] if hits.ranks is None else hits.ranks
     order = sorted(range(size), key=keys.__getitem__)
     ranks = range(1, size + 1) if hits.ranks is None else [hits.ranks[place] for place in order]
     if not size:
-        return []
+        return [], order
     confident = min(hits.confidences) > 0.0 and max(hits.confidences) <= 1.0  # all are finite
     unique = len(set(items)) == size == len(set(ranks))
     if not confident or not unique or ranks[0] < 1:
         return None
-    return [
+    payload = [
         [*items[place], rank, hits.confidences[place]]
         for place, rank in zip(order, ranks, strict=True)
     ]
+    return payload, order
 
 
 def _has_valid_values(hit: _Sent, ranked: bool, report: Report) -> bool:

@@ -18,7 +18,7 @@ from metaserver.base.states import Outcome
 from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.wire.usual import usual_answer
-from metaserver.exchange.wire.xmlrpc import Limits, decode_response
+from metaserver.exchange.wire.xmlrpc import Limits, decode_response, escape_text
 from metaserver.tasks.plugin import answered_tasks
 from tests.conformance.foreign import LANGUAGES, Command, careless, param, perl, running
 from tests.integration.callers import SECONDS, TEXT, VOCABULARY, article_caller, server
@@ -71,9 +71,13 @@ async def test_an_article_arrives_whole_and_the_answer_is_the_same(peer: str, te
 
 async def test_its_answer_is_read_by_patterns(peer: str) -> None:
     attempt, answer = await asked(peer, TEXT)
-    body = re.sub(rb"<!\[CDATA\[.*?\]\]>", b"x", unpack(attempt.raw))  # Node's, for letters
+    body = re.sub(rb"<!\[CDATA\[(.*?)\]\]>", _escaped, unpack(attempt.raw))  # Node's, for letters
     tasks = list(answered_tasks().values())
     assert usual_answer(body, tasks, VOCABULARY, Limits()) == answer
+
+
+def _escaped(section: re.Match[bytes]) -> bytes:
+    return escape_text(section[1].decode())
 
 
 async def test_letters_beyond_the_first_plane_arrive_or_are_a_fault(peer: str) -> None:

@@ -43,7 +43,7 @@ def answer_for(text: str) -> Answer:
             for rank, accession in enumerate(found, 1)
         ],
         "pairs": [
-            {"dbid_a": a, "dbid_b": b, "rank": rank, "confidence": 0.5}
+            {"dbid_a": a, "dbid_b": b, "rank": rank, "confidence": 0.5, "evidence": f"{a}\n{b}"}
             for rank, (a, b) in enumerate(zip(found[::2], found[1::2], strict=False), 1)
         ],
     }

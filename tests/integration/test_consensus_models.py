@@ -47,9 +47,10 @@ def annotator(name: str) -> Callable[[str, Context], Awaitable[Answer]]:
         found = list(dict.fromkeys([*right, *rng.sample(ACCESSIONS, 3)]))
         return {
             "normalizations": [
-                {"dbid": one, "rank": rank, "confidence": 1 / rank}
+                {"dbid": one, "rank": rank, "confidence": 1 / rank, "evidence": f"{name} {one}"}
                 for rank, one in enumerate(found, 1)
-            ]
+            ],
+            "mentions": [{"offset": 3, "mention": "p53", "dbid": found[0]}],
         }
 
     return annotate
@@ -166,7 +167,20 @@ async def test_stored_answers_are_combined_for_those_who_may_read_them(tmp_path:
                 "consensus.get-consensus", caller, **{"article": "sample01"} | values
             )
             assert (found.article, found.phase) == ("sample01", "test")
+            named = {(one.item, name) for each in found.consensus for one in each.candidates
+                     for name in one.servers}  # fmt: skip
+            assert {(one.item, one.server) for one in found.evidence} == named
+            assert all(one.evidence == f"{one.server} {one.item[0]}" for one in found.evidence)
+            assert len(found.evidence) == len(named)
             return list(found.consensus)
+
+        async def told(caller: Caller) -> set[str]:
+            found = await running.do("annotations.get-annotations", caller, article="sample01")
+            for one in found:
+                hits, [mention] = one.answer["normalizations"], one.answer["mentions"]
+                assert mention == {"offset": 3, "mention": "p53", "dbid": hits[0]["dbid"]}
+                assert all(hit["evidence"] == f"{one.server} {hit['dbid']}" for hit in hits)
+            return {one.server for one in found}
 
         async def refused(caller: Caller, **values: Any) -> Refusal:
             with pytest.raises(RefusedError) as caught:
@@ -176,11 +190,13 @@ async def test_stored_answers_are_combined_for_those_who_may_read_them(tmp_path:
         assert await refused(fair) is Refusal.UNKNOWN  # it is frozen, not closed
         await running.do("phases.close", phase="test")
         assert await combined(anybody) == []
+        assert (await told(fair), await told(anybody)) == ({"fair"}, set())
         [own] = await combined(fair)
         assert (own.task, own.method, own.servers) == ("INT", "rrf1", ("fair",))
         assert await refused(fair, servers=("good",)) is Refusal.UNKNOWN
         await running.do("phases.update", phase="test", visibility="public")
         [all_] = await combined(anybody)
+        assert await told(anybody) == set(NAMES)
         assert all_.servers == tuple(sorted(NAMES))
         first = all_.candidates[0]
         assert first.probability is None

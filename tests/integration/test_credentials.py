@@ -15,12 +15,13 @@ from aiohttp import web
 
 from metaserver.base.compression import unpack
 from metaserver.base.errors import HubError, InputError, PeerError, Refusal
-from metaserver.base.records import Access, AuthKind
+from metaserver.base.records import Access, AuthKind, TaskName
 from metaserver.base.states import Outcome
 from metaserver.cli.doctor import examine
 from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import KEY_FILE, Keyring
+from metaserver.exchange.wire.xmlrpc import encode_response
 from metaserver.store.copies import copy_store, sealed_secrets
 from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.web_peer import web_peer
@@ -81,6 +82,21 @@ async def test_what_a_server_sends_back_of_a_secret_is_not_kept() -> None:
         assert secret not in ended.message
         assert secret not in kept
     assert kept.endswith("Basic *** ***")
+
+
+async def test_what_a_server_says_of_a_secret_in_evidence_is_not_kept() -> None:
+    hit = {"dbid": "P04637", "rank": 1, "confidence": 0.5, "evidence": f"as {SECRET} says"}
+    usual = {"normalizations": [hit]}
+    for sent in (usual, usual | {"mentions": [{"offset": 0, "mention": SECRET}]}):
+        async with peer(answering(encode_response(sent))) as there, article_caller() as caller:
+            keyring = caller._client.keyring
+            given = access(keyring, "bearer", "")
+            asked = server(there.url, access=given, tasks=(TaskName("INT"),))
+            _, checked = await caller.call(asked, 0, 1)
+        assert checked is not None
+        assert checked.asides is not None
+        assert checked.asides.hits == {"INT": [("as *** says", None)]}
+        assert [words for _, words, *_ in checked.asides.mentions] == ["***"] * (sent is not usual)
 
 
 async def test_a_secret_is_not_kept_however_an_answer_writes_it() -> None:

@@ -116,6 +116,13 @@ async def test_it_has_the_frozen_numbers_and_the_evaluator_finds_them_again(
                 again = card.get(name, card.get("macro", {}).get(name))
                 assert row[name] == ("" if value is None else str(value)) == str(again or value)
                 assert value == again
+    assert [name for name in files if name.startswith("evidence/")] == ["evidence/IPT/blue-1.tsv"]
+    run, evidence = (
+        [line.split("\t") for line in files[f"{place}/IPT/blue-1.tsv"].decode().splitlines()]
+        for place in ("runs", "evidence")
+    )
+    assert [row[:4] for row in evidence] == [row[:4] for row in run]
+    assert all(set(words.split(" ")) == {a, b} for _, a, b, _, words in evidence)
 
 
 @pytest.mark.slow
@@ -165,8 +172,9 @@ def kept_rows(board: bytes) -> list[dict[str, Any]]:
 
 async def test_the_gold_cannot_be_read_out_of_the_files(frozen: Running, tmp_path: Path) -> None:
     files = await made(frozen, tmp_path / "package")
-    runs = b"\n".join(content for name, content in files.items() if name.startswith("runs/"))
-    others = {name: content for name, content in files.items() if not name.startswith("runs/")}
+    answers = {name for name in files if name.startswith(("runs/", "evidence/"))}
+    runs = b"\n".join(files[name] for name in answers)
+    others = {name: content for name, content in files.items() if name not in answers}
     golds = [line.split("\t") for text in GOLD_FILES.values() for line in text.splitlines()]
     accessions = {one.encode() for line in golds for one in line[1:]}
     assert any(one in runs for one in accessions)

@@ -35,15 +35,15 @@ async def stored_basis(
             message="",
             hits=0,
             payloads=pack_json(
-                {task: payload for task, payload in payloads.items() if task in tasks}
+                {task: payload for task, payload in stored.payloads.items() if task in tasks}
             ),
-            asides=None,
+            asides=stored.asides,
             raw=None,
             version=0,
             late=False,
         )
         for name, registered in running.servers.items()
-        if (payloads := await hub.store.answer(running.key(registered), position)) is not None
+        if (stored := await hub.store.answer(running.key(registered), position)) is not None
     ]
     article = running.corpus.ids[position]
     request = StoredRequest(
@@ -71,7 +71,8 @@ async def proposals(
     """Return the servers of a phase that proposed each item of a task (INT, IPT)."""
     by_item: dict[tuple[str, ...], list[ServerName]] = {}
     for name, registered in running.servers.items():
-        payloads = await hub.store.answer(running.key(registered), position) or {}
+        stored = await hub.store.answer(running.key(registered), position)
+        payloads = {} if stored is None else stored.payloads
         for *item, _rank, _confidence in payloads.get(TaskName(task), ()):
             by_item.setdefault(tuple(sorted(item)), []).append(name)
     return by_item

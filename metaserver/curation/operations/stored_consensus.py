@@ -5,13 +5,14 @@ The names of the operations are those of BC-VisCon (Leitner et al. 2008).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.lanes import Asides
 from metaserver.base.records import ArticleId
 from metaserver.base.states import PhaseState, Role
 from metaserver.curation.candidates import AUTO, FUSED, RANKED, check_method
@@ -23,6 +24,10 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Cutoff, ServerField, Threshold
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.runtime import RunningPhase
+from metaserver.store.reader import StoredAnswer
+
+MOST_EVIDENCE = 1_000_000
+"""The maximum number of characters of evidence in a result."""
 
 MethodName = Annotated[str, Meta(max_length=32, description="A method (docs/consensus.md)")]
 
@@ -59,12 +64,25 @@ class ConsensusQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     cutoff: Cutoff = 30
 
 
+class ItemEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """The words that a server gave as evidence of a candidate: an accession or two."""
+
+    task: str
+    item: tuple[str, ...]
+    server: str
+    evidence: str
+
+
 class StoredConsensus(msgspec.Struct, frozen=True, kw_only=True):
-    """The consensus of the answers to an article in a closed phase, by task and method."""
+    """The consensus of the answers to an article in a closed phase, by task and method.
+
+    `evidence` is that of the candidates, at most a million characters, the first candidates' first.
+    """
 
     article: str
     phase: str
     consensus: tuple[Combination, ...]
+    evidence: tuple[ItemEvidence, ...]
 
 
 @operation("Consensus.getConsensusMethods", "GET /consensus/methods", None)
@@ -97,20 +115,51 @@ async def get_consensus(
     """
     methods = [_allowed(hub, caller, request, method) for method in request.methods or (AUTO,)]
     running = _phase(hub, caller, request.article)
-    payloads = await _payloads(hub, caller, running, request)
-    combined = await caller.aside(
-        lambda: tuple(
+    answers = await _answers(hub, caller, running, request)
+    models = hub.part(CurationParts).models
+
+    def combine() -> StoredConsensus:
+        combined = tuple(
             combinations(
-                payloads,
+                {
+                    server: {str(task): payload for task, payload in answer.payloads.items()}
+                    for server, answer in answers.items()
+                },
                 methods,
-                hub.part(CurationParts).models,
+                models,
                 weights=request.weights,
                 threshold=request.threshold,
                 cutoff=request.cutoff,
             )
         )
-    )
-    return StoredConsensus(article=request.article, phase=running.name, consensus=combined)
+        return StoredConsensus(
+            article=request.article,
+            phase=running.name,
+            consensus=combined,
+            evidence=tuple(_evidence(combined, answers)),
+        )
+
+    return await caller.aside(combine)
+
+
+def _evidence(
+    combined: Sequence[Combination], answers: Mapping[str, StoredAnswer]
+) -> Iterator[ItemEvidence]:
+    """Yield the evidence of the candidates by rank, each once."""
+    found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
+    for server, answer in answers.items():
+        for task, hits in Asides.unpacked(answer.asides).hits.items():
+            for hit, (evidence, _) in zip(answer.payloads[task], hits, strict=False):
+                if evidence:
+                    found.setdefault((str(task), tuple(hit[:-2])), {})[server] = evidence
+    room = MOST_EVIDENCE
+    ranked = [(one.task, candidate) for one in combined for candidate in one.candidates]
+    for name, candidate in sorted(ranked, key=lambda each: each[1].rank):
+        for server, evidence in found.pop((name, candidate.item), {}).items():
+            room -= len(evidence)
+            if room < 0:
+                return
+            yield ItemEvidence(task=name, item=candidate.item, server=server, evidence=evidence)
 
 
 def _method(hub: HubContext, name: str) -> ConsensusMethod:
@@ -158,10 +207,10 @@ def _phase(hub: HubContext, caller: Caller, article: str) -> RunningPhase:
     return newest
 
 
-async def _payloads(
+async def _answers(
     hub: HubContext, caller: Caller, running: RunningPhase, request: ConsensusQuery
-) -> Mapping[str, Mapping[str, Any]]:
-    """Return the answers of the servers that the caller may read, by server and task."""
+) -> Mapping[str, StoredAnswer]:
+    """Return the answers of the servers that the caller may read, by server."""
     may_read = {
         str(registered.server.name): registered
         for phase, registered in readable(hub, caller)
@@ -172,10 +221,10 @@ async def _payloads(
             if name not in may_read:
                 message = f"there is no server {name!r} in phase {running.name} to read"
                 raise RefusedError(Refusal.UNKNOWN, message, field=field)
-    by_server: dict[str, Mapping[str, Any]] = {}
+    by_server: dict[str, StoredAnswer] = {}
     position = running.positions[ArticleId(request.article)]
     for name in request.servers or may_read:
-        payloads = await hub.store.answer(running.key(may_read[name]), position)
-        if payloads is not None:
-            by_server[name] = {str(task): payload for task, payload in payloads.items()}
+        answer = await hub.store.answer(running.key(may_read[name]), position)
+        if answer is not None:
+            by_server[name] = answer
     return by_server

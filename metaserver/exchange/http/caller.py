@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
+
 from metaserver.base.errors import PeerError
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import ArticleId, Attempt, Problem, Server, ServerName, ServerReport
@@ -49,10 +51,9 @@ class ArticleCaller:
 
     `time_limit` bounds an article's request and answer together, in seconds; servers are sent
     `announced`. The wait for a server slot, taken for `use`, comes before; None: the slot is held
-    already. With `asides` answers also have their unscored part, which the reader for usual answers
-    leaves out. `completion` is for servers older than the contract. A restarted hub resumes the
-    attempts with the same `scope` that servers answer by callbacks. `open_channel` replaces the
-    client's own channels.
+    already. `completion` is for servers older than the contract. A restarted hub resumes the
+    attempts with the same `scope` that servers answer by callbacks. `open_channel`
+    replaces the client's own channels.
     """
 
     def __init__(
@@ -66,7 +67,6 @@ class ArticleCaller:
         completion: Completion | None = None,
         clock: Callable[[], float] = time.time,
         use: SlotUse | None = SlotUse.LANE,
-        asides: bool = False,
         announced: float | None = None,
         scope: str = "",
         open_channel: Callable[[Server, Exchange, float], HttpChannel] | None = None,
@@ -79,7 +79,6 @@ class ArticleCaller:
         self._completion = completion
         self._clock = clock
         self._use = use
-        self._asides = asides
         self._announced = time_limit if announced is None else announced
         self._scope = scope
         self._open_channel = open_channel or client.channel
@@ -124,6 +123,9 @@ class ArticleCaller:
                 Problem(path=channel.hide(problem.path), message=channel.hide(problem.message))
                 for problem in problems
             )
+            if checked is not None and checked.asides is not None:
+                asides = checked.asides.changed(channel.hide)
+                checked = msgspec.structs.replace(checked, asides=asides)
         attempt = Attempt(
             server=server.name,
             article=self._articles.ids[position],
@@ -175,7 +177,7 @@ class ArticleCaller:
     def _check(self, value: Value, tasks: Sequence[Part], report: Report) -> CheckedAnswer:
         if self._completion is not None:
             value = self._completion.completed(value, report)
-        return check(value, tasks, self._vocabulary, report, asides=self._asides)
+        return check(value, tasks, self._vocabulary, report)
 
     def _call(self, server: Server, position: int, number: int) -> ArticleCall:
         articles = self._articles
@@ -184,7 +186,6 @@ class ArticleCaller:
             article=articles.ids[position],
             number=number,
             time_limit=self._announced,
-            usual=not self._asides,
             tasks=self.tasks_of(server),
             vocabulary=self._vocabulary,
             text=PhaseText(articles.texts, position, articles.wire_bytes[position]),

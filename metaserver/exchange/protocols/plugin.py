@@ -172,8 +172,7 @@ class ArticleText(Protocol):
 class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt for an article; `tasks` are those requested from the server.
 
-    `time_limit` is the limit sent to the server. Unless `usual`, the unscored part is needed too,
-    so the answer must be decoded as a whole. `scope` is as in `communications.Exchanged`.
+    `time_limit` is the limit sent to the server. `scope` is as in `communications.Exchanged`.
     """
 
     server: Server
@@ -183,7 +182,6 @@ class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
     tasks: Sequence[Part]
     vocabulary: Vocabulary
     text: ArticleText
-    usual: bool = True
     scope: str = ""
 
 

@@ -82,11 +82,8 @@ class XmlRpc:
         body: RenderedBody | bytes = rendered
         if call.server.encoding == ASCII:  # its size is known only with the text
             body = ascii_body(await rendered.render())
-        limits, usual = channel.limits, None
-        if call.usual:
-            usual = partial(
-                usual_answer, parts=call.tasks, vocabulary=call.vocabulary, limits=limits
-            )
+        limits = channel.limits
+        usual = partial(usual_answer, parts=call.tasks, vocabulary=call.vocabulary, limits=limits)
         response = await channel.send(
             Request(body, CONTENT_TYPE), partial(ValueReader, limits, usual)
         )

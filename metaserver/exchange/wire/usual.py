@@ -13,12 +13,13 @@ CDATA section, comment or attribute, and every `<member>` is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import unescape
 from typing import Any, Final, Protocol
 
-from metaserver.base.lanes import CheckedAnswer
+from metaserver.base.lanes import Asides, CheckedAnswer, HitAside
 from metaserver.base.records import TaskName
 from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.validation import Part, Vocabulary, checked_answer
@@ -28,7 +29,7 @@ SPACE: Final = r"[ \t\r\n]*+"
 _DEPTH: Final = 3  # struct, array, struct
 _CHARACTERS: Final = r"[^\x00-\x08\x0b\x0c\x0e-\x1f<>&\ud800-\udfff\ufffe\uffff]*+"
 _REFERENCE: Final = r"&(?:amp|lt|gt|quot|apos|#3[2-9]|#[4-9][0-9]);"
-_WORDS: Final = f"{_CHARACTERS}(?:{_REFERENCE}{_CHARACTERS})*"  # of a string that is not kept
+_WORDS: Final = f"{_CHARACTERS}(?:{_REFERENCE}{_CHARACTERS})*"
 _END: Final = "</data>"
 
 _DECLARATION: Final = (
@@ -55,11 +56,14 @@ class UsualPart(Part, Protocol):
     A task without `check_usual` is left to the decoder, and so is any answer with its member.
     """
 
-    def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> Any | None:
-        """Return a usually formed array's payload; None declines it.
+    def check_usual(
+        self, array: str, report: Report, vocabulary: Vocabulary
+    ) -> tuple[Any, Sequence[HitAside]] | None:
+        """Return a usually formed array's payload and asides; None declines it.
 
         `array` is the text between `<data>` and `</data>`. What is returned and reported must be
-        what `check` returns and reports for the array's values; a report is dropped with a None.
+        what `check` (or `check_with_asides`) returns and reports for the array's values; a report
+        is dropped with a None.
         """
 
 
@@ -80,18 +84,21 @@ def usual_answer(
         return None
     report = Report()
     payloads: dict[TaskName, Any] = {}
+    beside: dict[TaskName, Sequence[HitAside]] = {}
     hits_kept = 0
     for part in parts:
         array = arrays.pop(part.key, None)
         if array is None:
             continue
         check = getattr(part, "check_usual", None)  # of a `UsualPart`
-        payload = check and check(array, report, vocabulary)
-        if payload is None:
+        checked = check and check(array, report, vocabulary)
+        if checked is None or checked[0] is None:
             return None
-        payloads[part.name] = payload
-        hits_kept += part.count(payload)
-    return None if arrays else checked_answer(report, payloads, hits_kept)
+        payloads[part.name], asides = checked
+        if asides:
+            beside[part.name] = asides
+        hits_kept += part.count(payloads[part.name])
+    return None if arrays else checked_answer(report, payloads, hits_kept, Asides(hits=beside))
 
 
 def _arrays(text: str) -> dict[str, str] | None:
@@ -133,30 +140,29 @@ CONFIDENCE: Final = (
 )
 """A confidence: a double in any notation, in group 1, or 1 as an int, in group 2."""
 
-_IGNORED: Final[Mapping[type, str]] = {
-    str: _string(_WORDS),
-    int: _INTEGER.replace("([-+]", "(?:[-+]"),
-}
+_OPTIONAL: Final[Mapping[type, str]] = {str: _string(f"({_WORDS})"), int: _INTEGER}
 
 
 @dataclass(frozen=True, slots=True)
 class HitColumns:
     """The values in an array's hits: `names` per field, `ranks` None if no hit has a rank.
 
-    `integers` are the places of `confidences` sent as an int.
+    `integers` are the places of `confidences` sent as an int. `optional` has the columns that any
+    hit has a value in, by name.
     """
 
     names: Sequence[Sequence[str]]
     ranks: Sequence[int] | None
     confidences: Sequence[float]
     integers: Sequence[int]
+    optional: Mapping[str, Sequence[str | int | None]]
 
 
 @dataclass(frozen=True)
 class HitPattern:
     """The pattern for an array of hits, each a struct with its members in any order.
 
-    `fields` have accessions; the `optional` members are matched by their types and dropped.
+    `fields` have accessions; the `optional` members are strings and integers.
     """
 
     fields: Sequence[str]
@@ -164,16 +170,12 @@ class HitPattern:
 
     @cached_property
     def _hit(self) -> re.Pattern[str]:
-        """A hit's pattern; groups: fields, rank, two for the confidence, optional names."""
+        """A hit's pattern; groups: fields, rank, two for the confidence, optional members."""
         members = [
             *((re.escape(name), _ACCESSION) for name in self.fields),
             ("rank", _INTEGER),
             ("confidence", CONFIDENCE),
-            *(
-                (f"({re.escape(name)})", _IGNORED[kind])
-                for name, kind in self.optional.items()
-                if kind in _IGNORED
-            ),
+            *((re.escape(name), _OPTIONAL[kind]) for name, kind in self.optional.items()),
         ]
         member = "|".join(rf"{name}</name>{SPACE}{value}" for name, value in members)
         return re.compile(
@@ -190,14 +192,14 @@ class HitPattern:
         """
         between, *columns = _columns(self._hit, array)
         width = len(self.fields)
-        names, (ranks, doubles, ones), dropped = (
+        names, (ranks, doubles, ones), others = (
             columns[:width],
             columns[width : width + 3],
             columns[width + 3 :],
         )
         size = len(doubles)
         unranked = ranks.count(None)
-        members = size * (width + 2) - unranked + sum(size - each.count(None) for each in dropped)
+        members = size * (width + 2) - unranked + sum(size - each.count(None) for each in others)
         if (
             any(between)
             or any(None in each for each in names)
@@ -217,7 +219,22 @@ class HitPattern:
             if integers
             else list(map(float, doubles)),
             integers=integers,
+            optional={
+                name: [text if text is None else _READ[kind](text) for text in column]
+                for (name, kind), column in zip(self.optional.items(), others, strict=True)
+                if column.count(None) < size
+            },
         )
+
+
+def _words(text: str) -> str:
+    """Return a string as an XML parser does: its line ends and references."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return unescape(text) if "&" in text else text
+
+
+_READ: Final[Mapping[type, Callable[[str], str | int]]] = {str: _words, int: int}
 
 
 def _columns(pattern: re.Pattern[str], text: str) -> list[list[Any]]:

@@ -8,11 +8,11 @@ dropped, and the rest kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import msgspec
 
-from metaserver.base.lanes import Asides, CheckedAnswer
+from metaserver.base.lanes import Asides, CheckedAnswer, HitAside
 from metaserver.base.records import TaskName
 from metaserver.base.states import ANSWERED, Outcome
 from metaserver.exchange.wire.contract import (
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 MOST_MENTIONS, WORDS = 5_000, 500
-"""The maximum number of mentions, and characters in each, kept for curators."""
+"""The maximum number of mentions, and characters in each, that are kept."""
 
 
 class Vocabulary(Protocol):
@@ -69,17 +69,16 @@ class Part(Protocol):
         """Return the number of hits in the valid part."""
 
 
-@runtime_checkable
 class PartWithAsides(Part, Protocol):
     """The port to a task whose hits have more than what is scored: evidence, a taxon."""
 
     def check_with_asides(
         self, value: object, report: Report, vocabulary: Vocabulary
-    ) -> tuple[Any | None, Any]:
-        """Return what `check` returns, and the kept hits for `asides`."""
+    ) -> tuple[Any | None, Sequence[HitAside]]:
+        """Return what `check` returns, and the first hits' asides, in the payload's order.
 
-    def asides(self, value: Any) -> Sequence[tuple[str, int | None]]:
-        """Return the evidence and taxon of each kept hit, in the payload's order."""
+        Without any it is an empty sequence.
+        """
 
 
 def check(
@@ -87,19 +86,17 @@ def check(
     parts: Collection[Part],
     vocabulary: Vocabulary,
     report: Report | None = None,
-    *,
-    asides: bool = False,
 ) -> CheckedAnswer:
     """Check a decoded answer for the tasks its server is registered for.
 
     Other tasks' members and unknown members are ignored; `mentions` that no task reads are checked
     for display only, and so is `meta`. An empty struct, empty arrays and nil are answers without
     hits; so is an empty array, which PHP writes for an empty struct. `report` has the decoder's
-    notes. With `asides` the answer also has its unscored part (`Asides`).
+    notes.
     """
     report = report or Report()
     payloads: dict[TaskName, Any] = {}
-    beside: dict[TaskName, Sequence[tuple[str, int | None]]] = {}
+    beside: dict[TaskName, Sequence[HitAside]] = {}
     mentions: Sequence[Mapping[str, object]] = ()
     usage = None
     hits_kept = 0
@@ -108,11 +105,13 @@ def check(
             member = value.get(part.key)
             if member is None:
                 continue
-            if asides and isinstance(part, PartWithAsides):
-                payload, hits = part.check_with_asides(member, report, vocabulary)
-                beside[part.name] = part.asides(hits)
-            else:
+            checked = getattr(part, "check_with_asides", None)  # of a `PartWithAsides`
+            if checked is None:
                 payload = part.check(member, report, vocabulary)
+            else:
+                payload, asides = checked(member, report, vocabulary)
+                if asides:
+                    beside[part.name] = asides
             if payload is not None:
                 payloads[part.name] = payload
                 hits_kept += part.count(payload)
@@ -122,14 +121,10 @@ def check(
             usage = read_usage(value[META], report)
     elif value is not None and value != []:
         report.shape("", f"expected struct, got {described(value)}")
-    answer = checked_answer(report, payloads, hits_kept)
-    if usage is not None:
-        answer = msgspec.structs.replace(answer, usage=usage)
-    if not asides or answer.outcome not in ANSWERED:
-        return answer
-    hits_of = {task: beside[task] for task in answer.payloads if task in beside}
-    shown_mentions = [_mention(mention) for mention in mentions[:MOST_MENTIONS]]
-    return msgspec.structs.replace(answer, asides=Asides(hits=hits_of, mentions=shown_mentions))
+    shown_mentions = tuple(map(_mention, mentions[:MOST_MENTIONS]))
+    found = Asides(hits=beside, mentions=shown_mentions)
+    answer = checked_answer(report, payloads, hits_kept, found)
+    return answer if usage is None else msgspec.structs.replace(answer, usage=usage)
 
 
 def _mention(mention: Mapping[str, object]) -> tuple[int, str, str, str]:
@@ -139,7 +134,7 @@ def _mention(mention: Mapping[str, object]) -> tuple[int, str, str, str]:
 
 
 def checked_answer(
-    report: Report, payloads: Mapping[TaskName, Any], hits_kept: int
+    report: Report, payloads: Mapping[TaskName, Any], hits_kept: int, asides: Asides
 ) -> CheckedAnswer:
     """Return a report's checked answer, with the payloads by task and the number of hits."""
     if not report.problem_count and hits_kept == report.hits_sent:  # nearly always
@@ -151,6 +146,7 @@ def checked_answer(
             problem_count=0,
             hits_kept=hits_kept,
             hits_dropped=0,
+            asides=asides or None,
         )
     outcome = _outcome(report, hits_kept)
     if outcome not in ANSWERED:
@@ -164,6 +160,7 @@ def checked_answer(
         problem_count=report.problem_count,
         hits_kept=hits_kept,
         hits_dropped=dropped,
+        asides=asides if asides and outcome in ANSWERED else None,
     )
 
 

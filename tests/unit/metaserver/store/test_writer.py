@@ -18,7 +18,7 @@ from msgspec.structs import fields, replace
 
 from metaserver.base.compression import pack, unpack_json
 from metaserver.base.errors import HubError, StaleLaneError
-from metaserver.base.lanes import AttemptRecord, CheckedAnswer, LaneKey
+from metaserver.base.lanes import Asides, AttemptRecord, CheckedAnswer, LaneKey
 from metaserver.base.plans import PhasePlan
 from metaserver.base.records import (
     Article,
@@ -190,7 +190,7 @@ async def test_all_of_an_attempt_is_kept(store: Store, key: LaneKey) -> None:
     payloads = {TaskName("INT"): [["P1", 1, 0.5]]}
     answer = CheckedAnswer(
         outcome=Outcome.PARTIAL, message="", payloads=payloads, problems=(), problem_count=0,
-        hits_kept=5, hits_dropped=6,
+        hits_kept=5, hits_dropped=6, asides=Asides(hits={TaskName("INT"): [("words", 9606)]}),
     )  # fmt: skip
     await store.record(
         replace(record(key, 2), attempt=replace(attempt, raw=pack(b"<raw/>")), answer=answer)
@@ -202,6 +202,11 @@ async def test_all_of_an_attempt_is_kept(store: Store, key: LaneKey) -> None:
     assert await store.raw_answer(key, 1, 3) is None
     [packed] = await store.packed_answers(key, after=-1, limit=2)
     assert (packed.position, unpack_json(packed.payloads)) == (2, {"INT": [["P1", 1, 0.5]]})
+    found = await store.answer(key, 2)
+    assert found is not None
+    assert Asides.unpacked(found.asides).hits == {"INT": [("words", 9606)]}
+    assert await store.packed_asides(key, after=-1, limit=2) == [(*packed, found.asides)]
+    assert await store.packed_asides(key, after=2, limit=2) == []
     assert await store.hits_kept(key) == {2: 5}
     async with store.reading() as connection:
         kept = await connection.execute(sa.text("SELECT number, hits_dropped FROM answers"))

@@ -1,4 +1,4 @@
-"""What an answer says beside what is scored: kept where it is asked for, nowhere else."""
+"""What an answer says beside what is scored."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def test_asides_stand_in_the_order_of_the_hits() -> None:
             {"dbid_a": "P32917", "dbid_b": "P04637", "confidence": 1.0, "evidence": "e" * 9_000}
         ],
     }  # fmt: skip
-    answer = check(value, PARTS, FormatVocabulary(), asides=True)
+    answer = check(value, PARTS, FormatVocabulary())
     assert answer.outcome is Outcome.PARTIAL
     hits = answer.payloads[TaskName("INT")]
     assert [name for name, _, _ in hits] == ["P00533", "Q9Y6K9", "P04637"]
@@ -35,18 +35,14 @@ def test_asides_stand_in_the_order_of_the_hits() -> None:
     assert answer.asides.hits[TaskName("IPT")] == [("e" * 2_000, None)]
 
 
-def test_what_is_scored_is_the_same_with_asides() -> None:
+def test_an_answer_that_says_nothing_else_or_failed_has_none() -> None:
     for value in (
-        None, [], {}, {"normalizations": 3}, {"normalizations": [hit("nothing", 1, evidence="e")]},
-        {"interaction": [True, 0.5]}, {"normalizations": [hit("P04637", 1, evidence="e")]},
+        None, [], {}, {"interaction": [True, 0.5]}, {"normalizations": [hit("P04637", 1)]},
+        {"normalizations": [hit("nothing", 1, evidence="e")]},
+        {"normalizations": [hit("P04637", 1, evidence="e")], "pairs": 3},
+        {"normalizations": [hit("P04637", 1, evidence="", taxid=-1)]},
     ):  # fmt: skip
-        without = check(value, PARTS, FormatVocabulary())
-        having = check(value, PARTS, FormatVocabulary(), asides=True)
-        assert without.asides is None
-        for name in ("outcome", "message", "payloads", "problems", "hits_kept", "hits_dropped"):
-            assert getattr(having, name) == getattr(without, name)
-        accepted = without.outcome in (Outcome.OK, Outcome.PARTIAL)
-        assert (having.asides is not None) == accepted
+        assert check(value, PARTS, FormatVocabulary()).asides is None
 
 
 def test_mentions_that_no_task_reads_are_kept() -> None:
@@ -58,5 +54,5 @@ def test_mentions_that_no_task_reads_are_kept() -> None:
             {"mention": "no place"},
         ]
     }
-    answer = check(value, PARTS, FormatVocabulary(), asides=True)
-    assert answer.asides.mentions == [(12, "EGFR", "GENE", "P00533"), (3, "53", "", "")]
+    answer = check(value, PARTS, FormatVocabulary())
+    assert answer.asides.mentions == ((12, "EGFR", "GENE", "P00533"), (3, "53", "", ""))
