@@ -28,6 +28,8 @@ KIND = "servers.try"
 MOST_TITLE = 1_000
 MOST_TEXT = 80_000
 """The maximum characters of a text: as a form, in any script, less than a request's 1 MiB."""
+SHOWN_ANSWER = 20_000
+"""The maximum characters shown of an answer."""
 
 
 class TriedArticle(ServerTest, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,6 +118,7 @@ async def _trial(
         conditions.vocabulary,
         f"{title}\n{request.text}" if title else request.text,
         time_limit=conditions.terms.timeout,
+        shown=SHOWN_ANSWER,
         completion=conditions.completion,
     )
     return Trial(

@@ -31,8 +31,6 @@ SHOWN_LINES: Final = 200
 """The maximum lines shown of a task's answer."""
 SHOWN_REASONS: Final = 5
 """The maximum problems shown of a line."""
-SHOWN_ANSWER: Final = 20_000
-"""The maximum characters shown of an answer."""
 _LONGEST, _LONGEST_VALUE, _MEMBERS = 300, 80, 20
 """The maximum characters shown of a line, and of a value in it; the maximum values."""
 _INDEX: Final = re.compile(r"\[(\d{1,9})\]")
@@ -93,9 +91,13 @@ async def trial(
     text: str,
     *,
     time_limit: float,
+    shown: int,
     completion: Completion | None = None,
 ) -> Tried:
-    """Send a text once, the way the hub sends articles; a server's failures raise nothing."""
+    """Send a text once, the way the hub sends articles; a server's failures raise nothing.
+
+    At most `shown` characters of its answer are returned.
+    """
 
     async def load(_positions: range) -> Sequence[str]:
         return [text]
@@ -132,7 +134,7 @@ async def trial(
         attempt=attempt,
         request=request,
         requests=len(requests),
-        raw=beginning(attempt.raw, SHOWN_ANSWER),
+        raw=beginning(attempt.raw, shown),
         tasks=[part.tried(hide, answered=answered) for part in noted],
         problems=[each for each in attempt.problems if (each.path, each.message) not in told],
     )

@@ -10,10 +10,9 @@ from aiohttp import web
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import JobState
-from metaserver.exchange.conformance.trial import SHOWN_ANSWER
 from metaserver.operations import jobs, trials
 from metaserver.operations.jobs import JobDetail, JobQuery
-from metaserver.operations.trials import MOST_TEXT, Trial, TriedArticle
+from metaserver.operations.trials import MOST_TEXT, SHOWN_ANSWER, Trial, TriedArticle
 from metaserver.web.team.attempts import MARKS, length, time_bar, time_parts
 from metaserver.web.team.view import Card, one_card, scope_of
 from metaserver.web.ui.console import ConsoleContext, posted
