@@ -27,7 +27,7 @@ import asyncpg
 import pytest
 
 from metaserver.store.opening import making
-from metaserver.store.place import PostgresUrl, StorePlace, read_url
+from metaserver.store.place import STORE_FILE, PostgresUrl, StorePlace, read_url
 
 T = TypeVar("T")
 
@@ -228,9 +228,24 @@ def server() -> PostgresServer:
     return started
 
 
-async def _make(url: PostgresUrl) -> None:
-    async with making(url):
+async def _make(place: StorePlace) -> None:
+    async with making(place):
         pass
+
+
+@cache
+def _file() -> Path:
+    """Return the session's file of the newest schema, to copy: making its tables takes longer."""
+    folder = Path(mkdtemp(prefix="metaserver-store-"))
+    atexit.register(shutil.rmtree, folder)
+    _elsewhere(_make(folder / STORE_FILE))
+    return folder / STORE_FILE
+
+
+def _file_at(path: Path) -> None:
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copy(_file(), path)
 
 
 def _elsewhere(work: Coroutine[Any, Any, T]) -> T:
@@ -261,13 +276,19 @@ def drop_below(folder: Path) -> None:
 
 
 def place_of(path: Path, kind: str = "") -> StorePlace:
-    """Return where the store of a test is: a file, or the database that stands for it."""
-    return path if (kind or chosen[0]) == SQLITE else database_of(path)
+    """Return where the empty store of a test is: a file, or the database that stands for it."""
+    if (kind or chosen[0]) != SQLITE:
+        return database_of(path)
+    _file_at(path)
+    return path
 
 
-def setting_of(path: Path) -> Mapping[str, str]:
-    """Return the settings of a hub for its store: none for a file in its folder."""
-    return {} if chosen[0] == SQLITE else {"store": database_of(path).secret}
+def setting_of(folder: Path) -> Mapping[str, str]:
+    """Return the settings of a hub for its store: none for a file in its folder, which is made."""
+    if chosen[0] != SQLITE:
+        return {"store": database_of(folder).secret}
+    _file_at(folder / STORE_FILE)
+    return {}
 
 
 @contextmanager

@@ -49,7 +49,7 @@ async def worked(folder: Path) -> tuple[Settings, Any]:
     given = await settings(folder)
     if stores.chosen[0] == stores.SQLITE and _made:
         [(kept, shown)] = _made
-        shutil.copytree(kept, given.folder)
+        shutil.copytree(kept, given.folder, dirs_exist_ok=True)
         return given, shown
     async with asked_server() as server, at_work(given) as running:
         await plan_phase(running, teams=["blue"], visibility="public")

@@ -20,6 +20,7 @@ from metaserver.web.public.open_pages import health_app
 from metaserver.web.server import serve_app
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.inside import at_work, settings
+from tests.hubs.release import release_at
 
 ARTICLES = str(DEMO / "articles")
 
@@ -74,7 +75,7 @@ async def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
 
 
 async def test_the_doctor_says_what_is_wrong_where(tmp_path: Path) -> None:
-    await settings(tmp_path)
+    release_at(tmp_path / "releases" / "test")
     path = tmp_path / "config.yaml"
     good = f"""
 folder: {tmp_path}/hub

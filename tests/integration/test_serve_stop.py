@@ -183,6 +183,7 @@ async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         config = await write_config(tmp_path, web={"port": port})
+        (tmp_path / "hub" / "metaserver.sqlite").unlink(missing_ok=True)
         ended = await metaserver("serve", "--config", config)
     assert ended.status == 2
     [line] = ended.stderr.splitlines()

@@ -1,6 +1,7 @@
 """The documentation as pages: links, anchors, parts that scroll."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,11 @@ from metaserver.web.manual.rendering import doors, render
 from tests.shared import ROOT
 
 KNOWN = library()
-ANCHORS = {url: set(re.findall(r' id="([^"]+)"', render(KNOWN, url).body)) for url in KNOWN.pages}
+
+
+@cache
+def anchors(url: str) -> set[str]:
+    return set(re.findall(r' id="([^"]+)"', render(KNOWN, url).body))
 
 
 def small(folder: Path, **pages: str) -> Library:
@@ -37,7 +42,7 @@ def test_every_link_of_a_page_leads_to_a_page_a_file_or_another_site(url: str) -
         page, _, anchor = link.partition("#")
         if "://" not in link:
             assert page in ("", *KNOWN.pages, *KNOWN.files), link
-            assert not anchor or anchor in ANCHORS[page or url], link
+            assert not anchor or anchor in anchors(page or url), link
 
 
 def test_every_page_is_reached_from_the_front() -> None:
@@ -98,5 +103,5 @@ def test_each_page_of_the_hub_is_explained() -> None:
             places.append(place)
     for url in [*map(address_of, places), help_of_fault(-1), help_of_fault(404)]:
         page, _, anchor = url.partition("#")
-        assert not anchor or anchor in ANCHORS[page], url
+        assert not anchor or anchor in anchors(page), url
         assert page in KNOWN.pages, url
