@@ -159,10 +159,14 @@ class RequestDesk:
             return await requests.version_of(connection, key)
 
     async def news(self, live: LiveRequest, since: int) -> LiveRequest:
-        """Return a request when it has a later version, even if another process works on it."""
-        if live.key in self._live:
-            await live.changed.wait()
-            return live
+        """Return a request when it has a later version, even if another process works on it.
+
+        `live` may have been read from the store before this process took the request up.
+        """
+        if (own := self._live.get(live.key)) is not None:
+            if own.version <= since:
+                await own.changed.wait()
+            return own
         while not self.closed:
             await asyncio.sleep(NEWS_SECONDS)
             if await self.version(live.key) > since:

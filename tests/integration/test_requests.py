@@ -38,6 +38,7 @@ from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import ACCESSIONS
 from tests.integration.curating import TEXT, asked_hub, curator, register, scripted, settled, states
+from tests.waiting import patience
 
 MARK = re.compile(rb"mark:[0-9a-f]{16}")
 ARTICLE = DEMO / "articles" / "sample01.txt"
@@ -345,6 +346,20 @@ async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:
         assert caught.refusal is Refusal.UNKNOWN
 
 
+async def test_a_request_that_was_read_before_it_was_taken_up_is_followed(tmp_path: Path) -> None:
+    async with asked_hub(tmp_path, ["a"]) as (running, servers):
+        servers["a"].open.clear()
+        asked = await running.do("consensus.ask", await curator(running), text=TEXT)
+        desk = running.service.part(CurationParts).requests
+        taken_up = desk._live.pop(asked.request)
+        read = await desk.get(asked.request)
+        desk._live[asked.request] = taken_up
+        assert read not in (None, taken_up)
+        servers["a"].open.set()
+        async with patience():
+            assert await desk.news(read, taken_up.version) is taken_up
+
+
 async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
     async with asked_hub(tmp_path, ["a"]) as (running, _):
         ana, bob = await curator(running), await curator(running, "bob")
@@ -363,7 +378,6 @@ async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
                 assert rows.scalar() == 0
 
 
-@pytest.mark.slow
 async def test_a_server_that_refuses_the_hub_is_asked_once(tmp_path: Path) -> None:
     """More requests with wrong credentials could lock an account, also after a restart."""
     refused: list[int] = []
