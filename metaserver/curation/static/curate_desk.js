@@ -153,7 +153,7 @@ function draw(row) {
   article.show([...new Set(itemOf(row))], first.map(placeOf));
   const detail = byId("detail");
   detail.hidden = false;
-  const heading = document.createElement("h3");
+  const heading = document.createElement("h2");
   heading.textContent = `${nameOf(row)} `;
   const more = candidates.more.get(row);
   const now = document.createElement("p");
