@@ -69,7 +69,7 @@ class LaneController:
                 await self._set(connection, running, registered, Control.RUNNING, due=True)
                 await note(connection)
             await running.reload(Part.SERVERS, registered.server.name)
-            await self._carry_out_orders()
+            await self.carry_out_orders()
 
     async def start_next(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
@@ -80,7 +80,7 @@ class LaneController:
         """
         key = running.key(registered)
         async with self.lock:
-            await self._carry_out_orders()  # a lane that has just ended is released
+            await self.carry_out_orders()  # a lane that has just ended is released
             async with self._store.writing() as connection:
                 control = await self._require_open(connection, running, registered)
                 await stored_servers.set_control(connection, key, control.control, control.note)
@@ -89,7 +89,7 @@ class LaneController:
                 await leases.order(connection, key, due=True, allowance=1)
                 await note(connection)
             await running.reload(Part.SERVERS, registered.server.name)
-            await self._carry_out_orders()
+            await self.carry_out_orders()
 
     async def pause(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
@@ -108,7 +108,7 @@ class LaneController:
                 )
                 await note(connection)
             await running.reload(Part.SERVERS, registered.server.name)
-            await self._carry_out_orders()
+            await self.carry_out_orders()
 
     async def resume(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
@@ -123,7 +123,7 @@ class LaneController:
                 await self._set(connection, running, registered, Control.RUNNING, due=is_open)
                 await note(connection)
             await running.reload(Part.SERVERS, registered.server.name)
-            await self._carry_out_orders()
+            await self.carry_out_orders()
 
     async def cancel(
         self, running: RunningPhase, registered: RegisteredServer, by: str, note: AuditWriter
@@ -163,7 +163,7 @@ class LaneController:
                 )
                 await note(connection)
             await running.reload(Part.SERVERS, registered.server.name)
-            await self._carry_out_orders()
+            await self.carry_out_orders()
         return number
 
     async def requeue(
@@ -190,7 +190,7 @@ class LaneController:
             finally:  # also where nobody knows whether it was committed
                 running.revise(registered.server.name)
             await self._read_again(running, registered.server.name)
-            await self._carry_out_orders()
+            await self.carry_out_orders()
         return count
 
     async def _read_again(self, running: RunningPhase, name: ServerName) -> None:
@@ -270,15 +270,12 @@ class LaneController:
 
     async def carry_out_orders(self) -> None:
         """Carry out the stored orders; if that fails, the holder does it later."""
-        await self._carry_out_orders()
-
-    # -- helpers ---------------------------------------------------------------------------------
-
-    async def _carry_out_orders(self) -> None:
         try:
             await self.holder.carry_out_orders()
         except UnavailableError:
             self.holder.wake()
+
+    # -- helpers ---------------------------------------------------------------------------------
 
     async def _require_open(
         self, connection: AsyncConnection, running: RunningPhase, registered: RegisteredServer
