@@ -21,7 +21,7 @@ from metaserver.operations.fields import LONG
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import operation
 from metaserver.phases.conformance import Conditions
-from metaserver.phases.jobs import Progress
+from metaserver.phases.jobs import Job, Progress
 from metaserver.store.jobs import StoredJob
 
 KIND = "servers.try"
@@ -83,7 +83,7 @@ async def try_(hub: HubContext, caller: Caller, request: TriedArticle) -> JobDet
         await audit_log(connection, caller, KIND, request.server, **detail)
     name, team = registered.server.name, registered.team or ""
 
-    def is_of_server(job: StoredJob) -> bool:
+    def is_of_server(job: Job | StoredJob) -> bool:
         return (job.kind, job.subject) == (KIND, name)
 
     async def work(progress: Progress) -> Trial:
@@ -91,7 +91,7 @@ async def try_(hub: HubContext, caller: Caller, request: TriedArticle) -> JobDet
         return await _trial(hub, registered, conditions, request)
 
     elsewhere = await hub.jobs.board.elsewhere(team, is_of_server)
-    here = [job for job in hub.jobs.own.list_all(team) if (job.kind, job.subject) == (KIND, name)]
+    here = [job for job in hub.jobs.own.list_all(team) if is_of_server(job)]
     if elsewhere is not None or any(job.state is JobState.RUNNING for job in here):
         raise _busy()
     job = hub.jobs.own.begin(KIND, name, caller.name, work, team=team)
@@ -121,15 +121,12 @@ async def _trial(
         shown=SHOWN_ANSWER,
         completion=conditions.completion,
     )
-    return Trial(
+    return convert(
+        tried,
+        Trial,
         server=registered.server.name,
         title=title,
         text=request.text,
         terms=conditions.terms,
         attempt=convert(tried.attempt, AttemptDetail, final=True),
-        request=tried.request,
-        requests=tried.requests,
-        raw=tried.raw,
-        tasks=tuple(tried.tasks),
-        problems=tuple(tried.problems),
     )

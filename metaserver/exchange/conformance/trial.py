@@ -79,8 +79,8 @@ class Tried:
     request: str
     requests: int
     raw: str
-    tasks: Sequence[TriedTask]
-    problems: Sequence[Problem]
+    tasks: tuple[TriedTask, ...]
+    problems: tuple[Problem, ...]
 
 
 async def trial(
@@ -135,8 +135,8 @@ async def trial(
         request=request,
         requests=len(requests),
         raw=beginning(attempt.raw, shown),
-        tasks=[part.tried(hide, answered=answered) for part in noted],
-        problems=[each for each in attempt.problems if (each.path, each.message) not in told],
+        tasks=tuple(part.tried(hide, answered=answered) for part in noted),
+        problems=tuple(each for each in attempt.problems if (each.path, each.message) not in told),
     )
 
 
