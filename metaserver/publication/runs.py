@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from metaserver.base.boards import PUBLIC, RAW
-from metaserver.base.compression import unpack_json
 from metaserver.base.lanes import Asides, LaneKey
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.phases.jobs import RowCounter
@@ -16,7 +15,7 @@ from metaserver.phases.restore import stored_answers
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.source import PhaseSource
 from metaserver.store import runs
-from metaserver.store.reader import PackedAsides, ReadStore
+from metaserver.store.reader import ReadStore
 from metaserver.store.runs import OfflineRun
 from metaserver.tasks.plugin import Payload, answered_tasks, offline_tasks
 from metaserver.uniprot import Release
@@ -41,9 +40,10 @@ async def write_runs(
     """Write the boards' runs as result files; return the accessions in each task's runs."""
     articles: dict[TaskName, set[str]] = {task: set() for task in source.frozen}
     for server, key in source.lanes.items():
-        for task, answered in (await _answers(store, source, server, key, counted)).items():
+        answers = await _answers(store, source, server, key, counted)
+        for task, answered in answers.items():
             articles[task] |= _write_run(folder, source, task, server, answered)
-        await _write_evidence(folder, store, source, server, key)
+        await _write_evidence(folder, store, source, server, key, answers)
     for run in source.offline:
         if run.task in offline_tasks():
             await _write_upload(folder, store, source, run)
@@ -89,31 +89,40 @@ def _write_run(
 
 
 async def _write_evidence(
-    folder: PackageFolder, store: ReadStore, source: PhaseSource, server: ServerName, key: LaneKey
+    folder: PackageFolder,
+    store: ReadStore,
+    source: PhaseSource,
+    server: ServerName,
+    key: LaneKey,
+    answers: Mapping[TaskName, Answers],
 ) -> None:
     """Write what a server gave as evidence of its hits; a file for each task that has any."""
+    payloads = {task: dict(answered) for task, answered in answers.items()}
     after = -1
-    while answers := await store.packed_asides(key, after=after, limit=FEW):
-        for answer in answers:
-            texts = await asyncio.to_thread(_evidence, source, answer)
+    while packed := await store.packed_asides(key, after=after, limit=FEW):
+        for after, asides in packed:
+            article = source.corpus.ids[after]
+            texts = await asyncio.to_thread(_evidence, article, payloads, asides)
             for task, lines in texts.items():
                 about = f"{task}: article, accessions, rank and evidence of the hits of {server}"
                 folder.append(f"evidence/{task}/{server}.tsv", lines, about)
-        after = answers[-1].position
 
 
-def _evidence(source: PhaseSource, answer: PackedAsides) -> Mapping[TaskName, str]:
+def _evidence(
+    article: ArticleId, payloads: Mapping[TaskName, Mapping[ArticleId, Payload]], packed: bytes
+) -> Mapping[TaskName, str]:
     """Return the lines of an answer by task; the ranks are those of the result file."""
-    article, payloads = source.corpus.ids[answer.position], unpack_json(answer.payloads)
     texts: dict[TaskName, str] = {}
-    for task, asides in Asides.unpacked(answer.asides).hits.items():
-        rows = enumerate(zip(payloads[task], asides, strict=False), start=1)
+    for task, asides in Asides.unpacked(packed).hits.items():
+        if task not in payloads:  # it has no board
+            continue
+        rows = enumerate(zip(payloads[task][article], asides, strict=False), start=1)
         lines = [
             "\t".join([article, *hit[:-2], str(rank), _CONTROLS.sub(" ", evidence)]) + "\n"
             for rank, (hit, (evidence, _)) in rows
             if evidence
         ]
-        if lines and task in source.frozen:
+        if lines:
             texts[task] = "".join(lines)
     return texts
 

@@ -37,10 +37,9 @@ class StoredAnswer(NamedTuple):
 
 
 class PackedAsides(NamedTuple):
-    """A lane's accepted answer with its unscored part, compressed as they are stored."""
+    """The unscored part of a lane's accepted answer, compressed as it is stored."""
 
     position: int
-    payloads: bytes
     asides: bytes
 
 
@@ -144,10 +143,10 @@ class ReadStore:
     async def packed_asides(
         self, key: LaneKey, *, after: int, limit: int
     ) -> Sequence[PackedAsides]:
-        """Return a lane's first `limit` answers with an unscored part after a position."""
+        """Return the first `limit` unscored parts of a lane's answers after a position."""
         table = t.answers
         query = (
-            sa.select(table.c.position, table.c.payloads, table.c.asides)
+            sa.select(table.c.position, table.c.asides)
             .where(of_lane(table, key), table.c.position > after, table.c.asides.is_not(None))
             .order_by(table.c.position)
             .limit(limit)
