@@ -52,8 +52,8 @@ class ArticleCaller:
     `time_limit` bounds an article's request and answer together, in seconds; servers are sent
     `announced`. The wait for a server slot, taken for `use`, comes before; None: the slot is held
     already. `completion` is for servers older than the contract. A restarted hub resumes the
-    attempts with the same `scope` that servers answer by callbacks. `open_channel`
-    replaces the client's own channels.
+    attempts with the same `scope` that servers answer by callbacks. `open_channel` replaces the
+    client's own channels.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class ArticleCaller:
                 for problem in problems
             )
             if checked is not None and checked.asides is not None:
-                asides = checked.asides.changed(channel.hide)
+                asides = await asyncio.to_thread(checked.asides.changed, channel.hide)
                 checked = msgspec.structs.replace(checked, asides=asides)
         attempt = Attempt(
             server=server.name,
