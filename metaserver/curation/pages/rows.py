@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from annotators.baselines.sentences import INTERACTION, sentences
 from metaserver.curation.basis import ShownCandidate
 from metaserver.curation.exports.finished import CuratedProtein
+from metaserver.curation.mentions import CandidateSpan
 from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
 from metaserver.curation.pages.marking import MarkedParagraph, MarkedPlace, paragraphs
-from metaserver.curation.pages.together import Together
 from metaserver.web.ui.formatting import element_id
 from scoring import Task
 
@@ -18,6 +20,10 @@ UNLIKELY = 0.05
 """The probability below which a pair without a decision is folded."""
 SHOWN_WORDS = 60
 """The most characters of a name as the article has it."""
+MOST_SENTENCES, LONGEST_SENTENCE = 5, 1_000
+"""The most sentences offered for a pair, and characters in each; a longer one is a table."""
+
+Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,9 +176,7 @@ def rejected_proteins(detail: CurationDetail) -> frozenset[str]:
     )
 
 
-def _with_sentences(
-    text: str, quotes: Sequence[Quote], places: Sequence[tuple[int, int]]
-) -> Sequence[Quote]:
+def _with_sentences(text: str, quotes: Sequence[Quote], places: Sequence[Place]) -> Sequence[Quote]:
     """Return a pair's evidence with the sentences that name both, but for those quoted already."""
     given = [quote.place for quote in quotes if quote.place]
     sentences = [
@@ -233,3 +237,44 @@ def _unplaced(
     for vote in candidate.votes:
         if vote.evidence and vote.server not in there:
             yield Quote(words=vote.evidence, servers=(vote.server,), place=None)
+
+
+# -- sentences that name both proteins of a pair: offered as its evidence -------------------------
+
+
+class Together:
+    """The sentences of a text, by the accessions that they name."""
+
+    def __init__(self, text: str, spans: Iterable[CandidateSpan]) -> None:
+        self._text = text
+        self._known: dict[str, dict[Place, Place]] = {}
+        """By accession and sentence: the end of its first mention, the start of its last."""
+        places = [one for one in sentences(text) if one[1] - one[0] <= LONGEST_SENTENCE]
+        number = 0
+        for span in sorted(spans, key=lambda one: (one.start, one.end)):
+            while number < len(places) and places[number][1] <= span.start:
+                number += 1
+            if number == len(places):
+                break
+            sentence = places[number]
+            if sentence[0] <= span.start and span.end <= sentence[1]:
+                known = self._known.setdefault(span.accession, {})
+                end, _ = known.get(sentence, (span.end, 0))
+                known[sentence] = (min(end, span.end), span.start)
+
+    def of(self, item: Sequence[str]) -> Sequence[Place]:
+        """Return the sentences in which both stand at places of their own, at most five.
+
+        Those with a word for an interaction come first, then those earlier in the text.
+        """
+        one, other = (self._of(accession) for accession in item)
+        shared = [
+            sentence
+            for sentence in one.keys() & other.keys()
+            if one[sentence][0] <= other[sentence][1] or other[sentence][0] <= one[sentence][1]
+        ]
+        shared.sort(key=lambda place: (INTERACTION.search(self._text, *place) is None, place))
+        return shared[:MOST_SENTENCES]
+
+    def _of(self, accession: str) -> Mapping[Place, Place]:
+        return self._known.get(accession, {})

@@ -14,8 +14,7 @@ from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.mentions import CandidateSpan, EvidenceSpan
 from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
 from metaserver.curation.pages.acts import event_of
-from metaserver.curation.pages.rows import marked_text, rows_of
-from metaserver.curation.pages.together import Together
+from metaserver.curation.pages.rows import Together, marked_text, rows_of
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates
 
