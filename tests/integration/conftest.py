@@ -11,6 +11,7 @@ import pytest
 from tests.hubs.command import DEMO, GOLD_FILES
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.process import challenge, write_config
+from tests.hubs.sites import Visitor, signed_in
 
 
 @pytest.fixture
@@ -19,6 +20,13 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
     async with at_work(await settings(tmp_path)) as running:
         await plan_phase(running, teams=["blue"])
         yield running
+
+
+@pytest.fixture
+async def blue(running: Running) -> AsyncIterator[Visitor]:
+    """A browser of team blue."""
+    async with signed_in(running, "blue") as visitor:
+        yield visitor
 
 
 @pytest.fixture

@@ -36,13 +36,6 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         yield running
 
 
-@pytest.fixture
-async def blue(running: Running) -> AsyncIterator[Visitor]:
-    """A browser of team blue."""
-    async with signed_in(running, "blue") as visitor:
-        yield visitor
-
-
 async def register(blue: Visitor, url: str, name: str = "blue-1", **fields: str) -> None:
     page = await blue.post("/team/register", {"server": name, "url": url} | fields)
     assert (page.status, page.path) == (200, f"/team/servers/{name}"), page.said

@@ -39,12 +39,6 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         yield running
 
 
-@pytest.fixture
-async def blue(running: Running) -> AsyncIterator[Visitor]:
-    async with signed_in(running, "blue") as visitor:
-        yield visitor
-
-
 async def register(running: Running, url: str, server: str = "blue-1", **values: str) -> None:
     await running.do("servers.register", running.team("blue"), server=server, url=url, **values)
 
