@@ -20,6 +20,21 @@ settings.register_profile("whole", deadline=None)
 settings.register_profile("part", deadline=None, max_examples=25)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without looking for garbage, of which there is none: a fifth of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return four on a small machine: half of the time of a test is spent waiting."""
+    return max(4, os.cpu_count() or 1)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--store",

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 
 from scoring import pages
 from scoring.charts import Chart, Panel, Scale, Series
 
 
+@pytest.mark.slow
 def test_a_page_draws_itself_without_network(chromium: Browser, tmp_path: Path) -> None:
     panel = Panel(
         x=Scale(label="minutes", low=0.1, high=20.0, logarithmic=True),

@@ -119,6 +119,7 @@ async def test_a_server_that_is_there_is_found(peer: str) -> None:
         assert await caller.probe(server(peer)) is None
 
 
+@pytest.mark.slow
 async def test_perl_sends_a_length_and_chunks_above_a_mebibyte(tmp_path: Path) -> None:
     with running(perl, tmp_path) as url:
         async with article_caller("large " + LINE * 40_000, "small") as caller:

@@ -61,6 +61,7 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert seen.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_server_takes_its_names_from_a_release(tmp_path):
     head, *lines = SHIPPED_NAMES.read_text("utf-8").splitlines()
     table = tmp_path / "human.tsv"

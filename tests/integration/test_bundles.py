@@ -142,6 +142,7 @@ async def boards(running: Running) -> Any:
     }
 
 
+@pytest.mark.slow
 async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tmp_path):
     await running.do("challenges.make", sample="interactions")
     await running.do("challenges.edit", challenge="interactions", rules="Be *fair*.")
@@ -168,6 +169,7 @@ async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tm
         assert again.content == exported.content
 
 
+@pytest.mark.slow
 async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) -> None:
     async with signed_in(running) as ana:
         page = await ana.send("/organise/bundle", {"content": ("b.zip", bundle(**plan("a: 1")))})

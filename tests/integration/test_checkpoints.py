@@ -201,6 +201,7 @@ BROKEN: dict[str, tuple[Breakage, str]] = {
 }
 
 
+@pytest.mark.slow
 async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(tmp_path, caplog):
     given, shown = await worked(tmp_path)
     for name, (broken, reason) in BROKEN.items():

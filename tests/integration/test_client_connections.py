@@ -225,6 +225,7 @@ async def test_user_and_password_of_a_url_are_sent_as_the_header(login: str, hea
     assert request.line == "POST /RPC2 HTTP/1.1"
 
 
+@pytest.mark.slow
 async def test_proxies_of_the_environment_are_not_used() -> None:
     async with peer(answering(b"proxied")) as proxy, peer(answering(GOOD)) as there:
         said = await call_in_another_process(there.url, HTTP_PROXY=proxy.url, http_proxy=proxy.url)

@@ -74,6 +74,7 @@ async def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
         assert told.value.place == place
 
 
+@pytest.mark.slow
 async def test_the_doctor_says_what_is_wrong_where(tmp_path: Path) -> None:
     release_at(tmp_path / "releases" / "test")
     path = tmp_path / "config.yaml"
@@ -166,6 +167,7 @@ async def test_the_doctor_knows_a_hub_from_others_at_its_address(tmp_path: Path)
     assert message.startswith("cannot be served at: Address already in use")
 
 
+@pytest.mark.slow
 async def test_the_doctor_needs_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ended = await metaserver("doctor", fresh=True)

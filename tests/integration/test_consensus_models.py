@@ -158,6 +158,7 @@ async def test_a_model_is_learned_from_a_closed_phase_and_used(tmp_path: Path) -
         assert "INT" not in running.service.part(CurationParts).models
 
 
+@pytest.mark.slow
 async def test_stored_answers_are_combined_for_those_who_may_read_them(tmp_path: Path) -> None:
     async with answered(tmp_path) as running:
         anybody, fair = Caller(), running.team("fair")

@@ -163,6 +163,7 @@ async def test_a_blind_set_says_nothing_of_another(running: Running) -> None:
     assert reopened.state == "open"
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_two_curators_make_the_next_gold(running: Running) -> None:
     curators = await three(running)

@@ -82,6 +82,7 @@ def accepted(found: CurationDetail, task: str) -> set[tuple[str, ...]]:
     return {one.item for one in found.decisions if (one.task, one.decision) == (task, "accepted")}
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _), client_of(running) as client:
@@ -219,6 +220,7 @@ async def test_files_have_their_type_and_name(tmp_path: Path) -> None:
         assert b"physically interacts" in content
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_all_submitted_articles_are_one_file(tmp_path: Path) -> None:
     now = 1_795_780_800.0  # 2026-11-27 12:00 UTC
@@ -284,6 +286,7 @@ async def test_curations_belong_to_their_token(tmp_path: Path) -> None:
         assert (await running.refused("curation.list", team)).refusal is Refusal.NOT_YOURS
 
 
+@pytest.mark.slow
 async def test_the_publication_is_kept_mended_and_exported(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, _, _servers):
         for field in ("pmid", "pmcid", "doi"):
@@ -316,6 +319,7 @@ async def test_the_publication_is_kept_mended_and_exported(tmp_path: Path) -> No
         assert line["Publication 1st author(s)"] == [("", "Smith et al.", "2006")]
 
 
+@pytest.mark.slow
 async def test_the_article_of_an_open_phase_is_refused_by_a_pmid_beside_it(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, _, _servers):
         store = running.service.store
@@ -341,6 +345,7 @@ async def test_terms_of_psi_mi_are_looked_up(tmp_path: Path) -> None:
             assert (refused.refusal, refused.field) == (Refusal.INVALID, field)
 
 
+@pytest.mark.slow
 async def test_a_curation_outlives_its_request(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)
@@ -437,6 +442,7 @@ async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
         assert (await running.do("curation.get", ana, curation=opened.curation)).seen == 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
     """Tabs that append at once: each takes in what it lacks, and sends its own again."""
@@ -478,6 +484,7 @@ async def test_two_tabs_never_lose_an_event(tmp_path: Path) -> None:
         assert len(small._known) == 1
 
 
+@pytest.mark.slow
 async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from tests.fakes.pdf import image_alone, pdf
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, signed_in, visiting
@@ -108,6 +110,7 @@ async def test_what_is_wrong_is_said_in_the_form(tmp_path: Path) -> None:
         assert forged.status == 403
 
 
+@pytest.mark.slow
 async def test_decisions_by_forms(tmp_path: Path) -> None:
     async with curating(tmp_path) as (_, curator, _servers):
         page = await desk(curator, title="An article")
@@ -166,6 +169,7 @@ async def test_the_publication_is_given_mended_and_asked_for_by_forms(tmp_path: 
         assert "Smith et al. · PMID 13" in (await curator.get(path)).said
 
 
+@pytest.mark.slow
 async def test_the_list_is_searched_and_names_what_was_asked_before(tmp_path: Path) -> None:
     async with curating(tmp_path) as (running, curator, _):
         first = await desk(curator, pmid="12")
@@ -185,6 +189,7 @@ async def test_the_list_is_searched_and_names_what_was_asked_before(tmp_path: Pa
         assert [bool(one.same_as) for one in asked] == [True, False]
 
 
+@pytest.mark.slow
 async def test_experiments_by_forms(tmp_path: Path) -> None:
     async with curating(tmp_path) as (running, curator, _):
         page = await desk(curator)

@@ -86,6 +86,7 @@ async def packed(running: Running, out: Path) -> list[str]:
     return sorted(row["run"] for row in csv.DictReader(io.StringIO(table)))
 
 
+@pytest.mark.slow
 async def test_an_upload_after_the_freeze_supersedes_the_board(running, tmp_path):
     [first] = await frozen(running, 1)
     await upload(running, "red-run", team="red")

@@ -98,6 +98,7 @@ async def test_the_reading_of_files_that_are_refused_is_charged(tmp_path, monkey
     assert len(read) <= BURST / EACH + PLACES
 
 
+@pytest.mark.slow
 async def test_searches_of_the_documentation_are_charged_to_their_address(tmp_path, monkeypatch):
     searched: list[str] = []
 

@@ -77,6 +77,7 @@ async def look(running: Running, job: JobDetail, **values: Any) -> JobDetail:
     return found
 
 
+@pytest.mark.slow
 async def test_another_process_tells_how_a_job_stands_and_ends(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         gated = Gated()

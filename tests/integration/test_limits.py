@@ -241,6 +241,7 @@ async def test_the_pages_list_every_operation(address: str, path: str) -> None:
     assert not [one.rpc for one in OPERATIONS.values() if one.rpc not in text]
 
 
+@pytest.mark.slow
 async def test_a_wrong_token_in_a_call_is_throttled(address: str) -> None:
     """As in a header: a client that guesses has to wait, and gets a fault that says so."""
     codes = set()

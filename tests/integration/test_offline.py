@@ -159,6 +159,7 @@ async def test_only_phases_of_uploads_need_no_corpus_and_no_release(running: Run
     assert (await running.do("phases.update", **changed)).articles > 0
 
 
+@pytest.mark.slow
 async def test_pages_say_what_the_phase_takes(running: Running) -> None:
     blue = running.team("blue")
     for name, content in (("r0", HALF), ("r1", WHOLE)):

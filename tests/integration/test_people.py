@@ -314,6 +314,7 @@ async def test_last_owner_stays_until_another_is_owner(lobby: Lobby) -> None:
         assert [one.email for one in members] == [BOB]
 
 
+@pytest.mark.slow
 async def test_owner_of_one_team_changes_nothing_of_another(lobby: Lobby) -> None:
     await lobby.owned("green", ADA)
     await lobby.owned("red", BOB)

@@ -93,6 +93,7 @@ async def announced(pages: Pages) -> str:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_after_a_hand_every_page_announces_what_the_clock_then_does(pages, clock):
     running = pages.running
@@ -118,6 +119,7 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(pages,
     assert await announced(pages) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(pages, clock, seed):
     running, rng = pages.running, random.Random(seed)

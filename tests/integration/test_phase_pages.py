@@ -126,6 +126,7 @@ async def test_phases_have_pages_of_their_own_and_short_addresses_lead_to_the_op
         assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-summary"]
 
 
+@pytest.mark.slow
 async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None:
     running = pages.running
     await plan_phase(running, is_open=True, visibility="hidden")

@@ -41,6 +41,7 @@ def serving(name: str) -> Iterator[str]:
             process.terminate()
 
 
+@pytest.mark.slow
 async def test_the_steps_of_a_server_that_is_not_there_and_status_1() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -126,6 +127,7 @@ async def test_bad_input_is_told_and_ends_with_2(arguments: list[str], says: str
     assert says in ended.stderr
 
 
+@pytest.mark.slow
 async def test_the_transcript_for_teams_is_what_is_printed() -> None:
     text = (ROOT / "docs" / "teams.md").read_text("utf-8")
     written = re.search(r"\$ metaserver probe \S+ --concurrency 2\n(.*?)```", text, re.DOTALL)

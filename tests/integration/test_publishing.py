@@ -37,6 +37,7 @@ async def ana(running: Running) -> AsyncIterator[Visitor]:
         yield visitor
 
 
+@pytest.mark.slow
 async def test_results_are_published_in_one_act(running: Running, ana: Visitor) -> None:
     page = await ana.get("/organise/phases/test/freeze")
     assert "Nothing: no server has an article left" in page.said

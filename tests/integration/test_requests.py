@@ -429,6 +429,7 @@ async def test_a_team_withdraws_at_any_time(tmp_path: Path) -> None:
         assert (found.state, found.message) == (RequestState.FAILED, "no server serves curators")
 
 
+@pytest.mark.slow
 async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path) -> None:
     async with asked_hub(tmp_path, ["a", "b"]) as (running, served_):
         for one in served_.values():
@@ -656,6 +657,7 @@ async def _boards(folder: Path, count: int) -> list[bytes]:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [8, pytest.param(200, marks=pytest.mark.slow)])
 async def test_boards_are_the_same_with_requests_and_without(tmp_path: Path, count: int) -> None:
     without = await _boards(tmp_path / "without", 0)

@@ -62,6 +62,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "frozen_act.json"
 """The board of `frozen` in ACT, as a version without `precision_at_full_recall` froze it."""
 
 
+@pytest.mark.slow
 async def test_a_later_version_makes_the_package_of_a_board_that_lacks_its_columns(
     frozen: Running, tmp_path: Path
 ) -> None:
@@ -90,6 +91,7 @@ def rows(content: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(content.decode()), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_it_has_the_frozen_numbers_and_the_evaluator_finds_them_again(
     frozen: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -170,6 +172,7 @@ def kept_rows(board: bytes) -> list[dict[str, Any]]:
     return [row for view in views for row in view["rows"]]
 
 
+@pytest.mark.slow
 async def test_the_gold_cannot_be_read_out_of_the_files(frozen: Running, tmp_path: Path) -> None:
     files = await made(frozen, tmp_path / "package")
     answers = {name for name in files if name.startswith(("runs/", "evidence/"))}

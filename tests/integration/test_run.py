@@ -28,6 +28,7 @@ def given(release: Path, out: Path, **servers: str) -> list[object]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_a_run_leaves_its_results_and_started_again_asks_for_nothing(release, tmp_path):
     out = tmp_path / "out"
     async with asked_server() as one, asked_server() as two:

@@ -83,6 +83,7 @@ async def test_hidden_names_lead_to_no_run(running: Running) -> None:
         assert "poor" not in (await visitor.get(f"/c/bc/test/runs/{other.run}")).text
 
 
+@pytest.mark.slow
 async def test_boards_lead_to_runs_teams_and_comparisons(running: Running) -> None:
     await running.do("teams.update", team="red", host=True)
     refused = await running.refused("teams.update", running.team("red"), team="red", host=False)

@@ -102,6 +102,7 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
     assert file.content == INT_GOLD
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) -> None:
     async def slowly(text: str, _context: Context) -> Answer:
@@ -257,6 +258,7 @@ async def test_a_preview_names_the_accessions_that_no_answer_can_have(running: R
     assert fits.unanswerable == {}
 
 
+@pytest.mark.slow
 async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     async with at_work(given) as running:

@@ -55,6 +55,7 @@ async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -
         await running.done()
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_given_up_articles_are_queued_again(running, monkeypatch):
     blue, failing = running.team("blue"), False
@@ -96,6 +97,7 @@ async def test_given_up_articles_are_queued_again(running, monkeypatch):
         assert running.status().given_up == 0
 
 
+@pytest.mark.slow
 async def test_what_a_phase_allows_a_team_holds_when_it_starts(tmp_path: Path) -> None:
     async with at_work(await settings(tmp_path)) as running, served(Kit(annotate)) as url:
         await plan_phase(running, teams=["blue", "red"], is_open=True)

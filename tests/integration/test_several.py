@@ -56,6 +56,7 @@ def gold_without(count: int) -> bytes:
     return b"".join(INT_GOLD.splitlines(keepends=True)[:-count])
 
 
+@pytest.mark.slow
 async def test_a_phase_is_deleted_while_a_change_is_taken_in(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         for name in ("test", "other"):

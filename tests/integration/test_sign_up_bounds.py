@@ -137,6 +137,7 @@ async def test_sign_ups_whose_link_is_over_are_deleted(tmp_path: Path) -> None:
         assert [one.team for one in await door.known()] == ["new", "handed"]
 
 
+@pytest.mark.slow
 async def test_teams_come_in_by_themselves_a_few_a_day_and_organisers_are_told(door: Door) -> None:
     running, states = door.running, []
     for number in range(AUTOMATIC_A_DAY + 1):
@@ -249,6 +250,7 @@ async def test_a_link_does_not_tell_which_teams_there_are(door: Door) -> None:
     assert progress.team == "free"
 
 
+@pytest.mark.slow
 async def test_mail_is_tried_again_ever_later_whatever_others_ask_for(tmp_path: Path) -> None:
     closed = await sent_to(tmp_path, Mailbox(port=9))  # nobody listens there
     async with opened(closed, sign_up="approve") as door:

@@ -144,6 +144,7 @@ async def test_a_server_that_is_left_half_way_is_scored_on_all_articles(tmp_path
         assert row.counted < row.articles_in_gold
 
 
+@pytest.mark.slow
 async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path: Path) -> None:
     async with asked_server() as good, served(Kit(fail)) as bad:
         known, phase = await given(tmp_path, good=good.url, bad=bad)
@@ -199,6 +200,7 @@ async def test_the_metrics_of_a_run_are_for_whom_the_setting_names(
                 assert ("metaserver_attempts_total" in await answer.text()) is (status == 200)
 
 
+@pytest.mark.slow
 async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(tmp_path):
     known, phase = await given(tmp_path, one=NOBODY)
     async with begun(known, phase):

@@ -45,6 +45,7 @@ async def upload(running: Running, run: str, content: str = GOOD, team: str = "b
     await running.do("runs.upload", running.team(team), **given)
 
 
+@pytest.mark.slow
 async def test_a_preview_names_each_problem_by_its_line_and_counts_nothing(running):
     good = await preview(running, GOOD)
     assert (good.accepted, good.articles, good.problem_count) == (True, len(dict(GOLD)), 0)

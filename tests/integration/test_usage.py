@@ -127,6 +127,7 @@ async def test_pages_say_who_declares_it(given: Settings) -> None:
             assert "0.5 USD" in (await visitor.get("/c/bc/test/board/INT")).text
 
 
+@pytest.mark.slow
 async def test_packages_have_what_may_be_seen(given: Settings, tmp_path: Path) -> None:
     async with at_work(given) as running:
         await running.do("phases.freeze", phase="test")
@@ -142,6 +143,7 @@ async def test_packages_have_what_may_be_seen(given: Settings, tmp_path: Path) -
     assert json.loads(shown["boards/INT.json"])["views"]["raw"]["rows"][0].keys() >= {"usage"}
 
 
+@pytest.mark.slow
 async def test_a_frozen_board_keeps_it_and_hides_it_as_the_plan_says(given: Settings) -> None:
     async with at_work(given) as running:
         await running.do("phases.freeze", phase="test")

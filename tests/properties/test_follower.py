@@ -308,6 +308,7 @@ def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
         asyncio.run(play(Path(name), script, seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "examples", [pytest.param(2), pytest.param(60, marks=pytest.mark.nightly)], ids=["few", "many"]
 )

@@ -171,6 +171,7 @@ def drawn(gold: ItemGold) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 def test_the_order_of_the_gold_counts_nowhere() -> None:
     expected = drawn(GOLD)
     for seed in range(3):

@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score, f1_score
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from scoring.agreement import agree, masi
 from scoring.cli import main
@@ -33,6 +31,9 @@ def close(found: float | None, expected: float) -> bool:
 
 @given(annotators=st.lists(_ACT, min_size=2, max_size=4))
 def test_act_agrees_with_statsmodels_scikit_learn_and_krippendorff(annotators):
+    from sklearn.metrics import cohen_kappa_score, f1_score
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     named = {str(place): one for place, one in enumerate(annotators)}
     found = agree(named, resamples=0)
     for pair in found.pairs:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
 
 from scoring.alignment import Span, best_pairing, length, lexical_pairing, overlaps, span
 
@@ -53,6 +52,8 @@ def test_overlaps_are_those_of_the_character_sets(left, right):
 
 @given(data=st.data(), rows=st.integers(1, 7), columns=st.integers(1, 7))
 def test_the_pairing_is_optimal_and_has_most_pairs(data, rows, columns):
+    from scipy.optimize import linear_sum_assignment
+
     steps = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])  # few values, so that sums tie
     row = st.lists(steps, min_size=columns, max_size=columns)
     matrix = np.array(data.draw(st.lists(row, min_size=rows, max_size=rows)))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring.bounds import Bias, IntervalKind, bias_of, bounds
 from scoring.resampling import leave_one_out, resampled, weighted_means
@@ -22,6 +21,8 @@ def test_percentile_intervals_are_numpys_quantiles() -> None:
 
 
 def test_bca_intervals_are_scipys() -> None:
+    from scipy import stats
+
     left_out = np.concatenate(
         [weighted_means(VALUES, weights) for weights in leave_one_out(len(VALUES))]
     )
@@ -45,6 +46,8 @@ def test_a_bca_interval_without_bias_is_the_percentile_interval() -> None:
 
 def test_expanded_intervals_of_normal_means_are_students() -> None:
     """Resamples of a normal sample are normal, with its population deviation over root n."""
+    from scipy import stats
+
     deviation = 2.0
     places = (np.arange(200_000) + 0.5) / 200_000
     resamples = stats.norm.ppf(places)[:, None] * deviation / np.sqrt(10)

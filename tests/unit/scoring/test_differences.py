@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring import Classification, OptionError, compare
 from scoring.bootstrap_tests import bootstrap_tests
@@ -29,6 +28,8 @@ def values_of(card: Scorecard) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["expanded", "percentile", "bca"])
 def test_an_interval_of_a_difference_is_that_of_the_articles_differences(kind):
+    from scipy import stats
+
     pair = pair_of([GOOD, BAD], resamples=4000, interval=kind)
     differences = values_of(GOOD) - values_of(BAD)
     assert pair.difference == pytest.approx(differences.mean())
@@ -74,6 +75,8 @@ def test_runs_without_a_common_article_have_no_difference() -> None:
 
 def test_power_is_that_of_the_t_test_for_normal_differences() -> None:
     """The sign-flip test of normal differences is Student's, nearly; so is its power."""
+    from scipy import stats
+
     differences = np.random.default_rng(1).normal(0, 1, 4000)
     differences += 0.4 * differences.std() - differences.mean()
     for articles in (30, 60):
@@ -87,6 +90,7 @@ def test_power_is_that_of_the_t_test_for_normal_differences() -> None:
     assert articles_needed_of(0.4, strays, 100) == pytest.approx(50, abs=3)  # z test: 49.1
 
 
+@pytest.mark.slow
 def test_articles_that_no_campaign_has() -> None:
     noise = np.random.default_rng(1).normal(0, 1, 200)
     assert articles_needed(noise - noise.mean()) is None

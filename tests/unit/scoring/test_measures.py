@@ -8,7 +8,6 @@ import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score, fbeta_score, matthews_corrcoef, roc_auc_score
 
 from scoring import ActGold, Classification, Hit, ItemGold, OptionError, RunScorer, mean_of, ranking
 from scoring.confusion import Confusion
@@ -89,6 +88,8 @@ def test_agrees_with_ir_measures(matches: Matches) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
 def test_confusion_agrees_with_scikit_learn(pairs: list[tuple[bool, bool]]) -> None:
+    from sklearn.metrics import f1_score, fbeta_score, matthews_corrcoef
+
     truth, called = [one for one, _ in pairs], [one for _, one in pairs]
     tp, fp, fn, tn = (pairs.count(pair) for pair in ((1, 1), (0, 1), (1, 0), (0, 0)))
     counts = Confusion(tp, fp, fn, tn)
@@ -102,6 +103,8 @@ def test_confusion_agrees_with_scikit_learn(pairs: list[tuple[bool, bool]]) -> N
 
 @given(st.lists(st.booleans(), min_size=2))
 def test_roc_agrees_with_scikit_learn(labels: list[bool]) -> None:
+    from sklearn.metrics import roc_auc_score
+
     ranks = tuple(rank for rank, label in enumerate(labels, start=1) if label)
     found = ranking.roc_auc(Matches(ranks, len(labels), len(ranks)))
     if len(set(labels)) < 2:

@@ -130,6 +130,7 @@ def test_best_cutoff_of_the_ideal_system(sizes: list[int], beta: float) -> None:
     assert expected[cutoff - 1] == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_ideal_system_needs_no_run_and_has_every_beta(folder, capsys):
     words = ["usefulness", "--task", "INT", "--gold", "gold.tsv", "--cutoffs", "1-3"]
     words += ["--beta", "1,10", "--resamples", "0", "--out", "ideal.svg"]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from scoring import figures
 from scoring.cli import main
@@ -21,6 +20,8 @@ _PAIRS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_s
 
 @given(pairs=_PAIRS)
 def test_areas_agree_with_scikit_learn_and_keep_their_ranges(pairs: list[tuple[bool, int]]) -> None:
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     labels, confidences = [label for label, _ in pairs], [float(value) for _, value in pairs]
     assume(len(set(labels)) == 2)
     found = evaluate(labels, confidences)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from scoring import (
     ActGold,
@@ -99,6 +98,8 @@ def test_unanswered_articles_of_a_stratum() -> None:
 
 
 def test_unpaired_differences_are_welchs() -> None:
+    from scipy import stats
+
     found = {one.run: one for one in stratum_differences(GOLD, CARDS, STRATA, resamples=20_000)}
     values = {card.run: card for card in CARDS}
     sides = STRATA["part"].values()
@@ -132,6 +133,8 @@ def test_a_run_without_answers_in_a_stratum_is_not_compared_there() -> None:
 
 
 def test_intervals_of_strata_rest_on_the_articles_that_a_run_answered() -> None:
+    from scipy import stats
+
     few = run("few", [1, 2, 3, *[0] * 22, *[1, 2, 3, 4, 5] * 7])
     (found,) = stratum_differences(GOLD, [few], STRATA, resamples=20_000)
     assert (found.articles_a, found.articles_b) == (3, 35)

@@ -21,6 +21,7 @@ def built() -> None:
     outlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_help_of_every_command_loads_no_library_of_the_hub(step: int) -> None:
     lines = [[*words, "--help"] for words in commands(build_parser())]

@@ -67,6 +67,7 @@ def test_entries_that_share_their_bytes_are_refused_by_the_directory(tmp_path: P
     assert "more than 1,100 times its size" in refused(path)
 
 
+@pytest.mark.slow
 def test_the_most_compressible_content_is_read(tmp_path: Path) -> None:
     content = b" " * (2**27 - 1) + b"\n"
     path = written(tmp_path / "x.zip", {"a": content})

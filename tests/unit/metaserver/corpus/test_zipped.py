@@ -124,6 +124,7 @@ def test_files_that_share_their_bytes_are_refused() -> None:
         files(made.getvalue())
 
 
+@pytest.mark.slow
 def test_garbled_zips_are_refused_or_read_and_nothing_else() -> None:
     content = zipped(*((f"{number}.txt", b"some text " * 50) for number in range(4)))
     rng, messages = random.Random(1), []

@@ -1,6 +1,7 @@
 """The basis of a curation: later answers come in, names are replaced, what was seen stays."""
 
 import msgspec
+import pytest
 
 from metaserver.base.compression import pack, pack_json
 from metaserver.base.curations import RequestOptions
@@ -120,6 +121,7 @@ def test_undecided_are_candidates_and_a_class_that_servers_gave() -> None:
     assert "ACT" not in {one.task for one in undecided(voted, decided)}
 
 
+@pytest.mark.slow
 def test_a_hostile_answer_does_not_make_it_large(tmp_path) -> None:
     """Much evidence and many mentions: what is kept is bounded, the first come first."""
     hits = [[f"P{number:05}", number + 1, 0.5] for number in range(30)]

@@ -309,6 +309,7 @@ async def test_a_start_waits_for_a_server_that_is_away(caplog):
             await wait_for_server(read_url(server.url("unknown"), "store"))
 
 
+@pytest.mark.slow
 async def test_reading_says_that_the_database_is_away() -> None:
     with stores.own_server() as server:
         server.ask("CREATE DATABASE hub")

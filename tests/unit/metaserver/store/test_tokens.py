@@ -4,6 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
 from metaserver.base.records import TeamName
@@ -172,6 +173,7 @@ async def test_all_that_a_token_made_can_be_revoked_with_it(store: Store) -> Non
     assert await found(store, secret) is None
 
 
+@pytest.mark.slow
 async def test_a_long_line_of_tokens_is_revoked_at_once(store: Store) -> None:
     made = None
     async with store.writing() as connection:

@@ -96,6 +96,7 @@ def test_an_xml_entry_is_read_as_biopython_reads_it():
     assert entry.names == [*described, *record.annotations["alternativeName_fullName"]]
 
 
+@pytest.mark.slow
 def test_all_human_entries_of_swiss_prot_are_primary(tmp_path):
     table = shared("data/uniprot/human_reviewed.tsv")
     species = shared("data/uniprot/speclist.txt")

@@ -26,6 +26,7 @@ def contents(release: Release) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths if path.name != "META.json"}
 
 
+@pytest.mark.slow
 def test_the_order_of_the_sources_has_no_effect(tmp_path):
     paths = write_sources(tmp_path / "in", SOURCES)
     built = [

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from sklearn.linear_model import LogisticRegression
 
 from scoring.consensus import logistic, training
 from scoring.consensus.logistic import fit
@@ -16,6 +14,9 @@ from tests.unit.scoring.consensus.test_features import plain_panel
 
 @pytest.mark.parametrize("strength", [0.01, 0.5, 1.0, 100.0])
 def test_coefficients_are_those_of_scikit_learn(strength: float) -> None:
+    from scipy.sparse import csr_array
+    from sklearn.linear_model import LogisticRegression
+
     rng = np.random.default_rng(7)
     features = rng.normal(size=(400, 6)) * (rng.random((400, 6)) < 0.4)
     labels = rng.random(400) < logistic.logistic(features @ [2, -1, 0, 0.5, 3, 0] - 1)
@@ -27,6 +28,8 @@ def test_coefficients_are_those_of_scikit_learn(strength: float) -> None:
 
 
 def test_separable_labels_have_finite_coefficients() -> None:
+    from scipy.sparse import csr_array
+
     features = csr_array(np.array([[1.0], [2.0], [-1.0], [-2.0]]))
     found, bias = fit(features, np.array([True, True, False, False]), 1.0)
     assert 0 < found[0] < 10
@@ -39,6 +42,8 @@ def test_extreme_scores_do_not_overflow() -> None:
 
 def test_maxent_is_the_overviews_classifier() -> None:
     """Three features a run, each candidate of each article a row, by plain loops."""
+    from sklearn.linear_model import LogisticRegression
+
     gold, runs = campaign(articles=25)
     rows, labels = [], []
     for article, correct in gold.items.items():
@@ -62,6 +67,8 @@ def test_maxent_is_the_overviews_classifier() -> None:
 
 def test_feature_named_alone_is_weighted_voting() -> None:
     """The weights are those of a logistic regression over who names a candidate, and no other."""
+    from sklearn.linear_model import LogisticRegression
+
     gold, runs = campaign(articles=15)
     answers = {run.name: item_hits(run) for run in runs}
     votes = Votes.of(answers, list(gold.items), gold=gold.items)
@@ -77,6 +84,8 @@ def test_feature_named_alone_is_weighted_voting() -> None:
 
 def test_stacked_is_what_scikit_learn_fits_to_features_by_plain_loops() -> None:
     """Each candidate of each article and of its copies a row; members' features shrunk."""
+    from sklearn.linear_model import LogisticRegression
+
     gold, runs = campaign(systems=4, articles=12)
     answers = {run.name: item_hits(run) for run in runs}
     votes = Votes.of(answers, gold.articles, gold=gold.items)

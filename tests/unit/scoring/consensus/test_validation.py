@@ -221,6 +221,7 @@ def test_the_selection_cutoff_bounds_what_is_ranked() -> None:
     assert all(len(hits) <= len(runs) for hits in validated.values())
 
 
+@pytest.mark.slow
 def test_held_out_gold_has_no_part_in_what_is_trained() -> None:
     """A fold's weights and least probability stay whatever the gold of its articles says."""
     gold, runs = campaign(articles=18)
