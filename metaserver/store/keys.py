@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -13,15 +12,6 @@ from metaserver.store.tables import hub_keys
 
 DIGESTS = "digests"
 """The key's name for digests; the first migration makes it."""
-
-
-_KEY = re.compile("[0-9a-fA-F]{64}")
-
-
-async def keys_are_whole(connection: AsyncConnection) -> bool:
-    """Return whether the store has exactly the keys that a hub needs, each well formed."""
-    rows = (await connection.execute(sa.select(hub_keys.c.name, hub_keys.c.value))).all()
-    return [row.name for row in rows] == [DIGESTS] and bool(_KEY.fullmatch(rows[0].value))
 
 
 async def digest_key(connection: AsyncConnection) -> bytes:

@@ -83,25 +83,6 @@ async def new_rows(
     return (await connection.execute(_NEW, parameters)).all()
 
 
-async def are_whole(connection: AsyncConnection) -> bool:
-    """Return whether each lane's attempts are numbered from 1 to its serial, without gaps."""
-    last = sa.func.coalesce(sa.func.max(attempts.c.serial), 0)
-    first = sa.func.coalesce(sa.func.min(attempts.c.serial), 1)
-    counted = (
-        sa.select(lanes.c.serial)
-        .outerjoin(attempts, sa.and_(*(lanes.c[k] == attempts.c[k] for k in _KEY)))
-        .group_by(*(lanes.c[k] for k in _KEY), lanes.c.serial)
-        .having(
-            sa.or_(
-                lanes.c.serial != last,
-                last != sa.func.count(attempts.c.serial),  # they are unique within a lane
-                first != 1,
-            )
-        )
-    )
-    return (await connection.execute(counted.limit(1))).first() is None
-
-
 def decode(
     rows: Sequence[sa.Row[Any]], server: ServerName, corpus: Corpus
 ) -> Sequence[LoggedAttempt]:
