@@ -264,10 +264,14 @@ def _rate(occurrences: float, words: float) -> float | None:
 
 
 def read_texts(path: Path, articles: Iterable[str]) -> dict[str, str]:
-    """Read the articles' texts: a folder of `ARTICLE.txt`, or lines of `article<TAB>text`.
+    r"""Read the articles' texts: a folder of `ARTICLE.txt`, or lines of `article<TAB>text`.
 
     A slash in an article's id is an underscore in its file's name. Raises `FormatError` with every
     article that has no text, and every file that is not UTF-8.
+
+    >>> _ = Path("texts.tsv").write_text("10.1\tMDM2 binds p53.\n")
+    >>> read_texts(Path("texts.tsv"), ["10.1"])
+    {'10.1': 'MDM2 binds p53.'}
     """
     texts = _read_folder(path, articles) if path.is_dir() else _read_lines(path)
     missing = [article for article in articles if article not in texts]

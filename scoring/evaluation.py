@@ -30,11 +30,17 @@ def evaluate_files(
     lenient_ranks: bool = False,
     beta: float = 1.0,
 ) -> Scorecard:
-    """Score one result file; `gold` may be a file, or a gold standard that was read already.
+    r"""Score one result file; `gold` may be a file, or a gold standard that was read already.
 
     `articles` says which gold articles count (docs/scoring.md); `cutoff` keeps that many of the
     best ranks of each article; `beta` weighs recall against precision in F. Raises `FormatError`
     for files that cannot be read and `OptionError` for options that do not apply.
+
+    >>> _ = Path("gold.tsv").write_text("10.1\tP04637\n10.1\tQ00987\n")
+    >>> _ = Path("run.tsv").write_text("10.1\tQ00987\t1\t0.9\n10.1\tP53350\t2\t0.4\n")
+    >>> card = evaluate_files("INT", "gold.tsv", "run.tsv")
+    >>> card.macro.precision, card.macro.recall, card.macro.f_score
+    (0.5, 0.5, 0.5)
     """
     scorecards = evaluate_runs(
         task,

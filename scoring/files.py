@@ -64,10 +64,15 @@ def run_name(path: Source) -> str:
 
 
 def read_gold(task: Task | str, path: Path | str) -> Gold:
-    """Read a gold file: `article<TAB>class` (ACT), `article<TAB>accession[<TAB>accession]`.
+    r"""Read a gold file: `article<TAB>class` (ACT), `article<TAB>accession[<TAB>accession]`.
 
     Raises `FormatError` with every problem: columns, classes, duplicates (a pair in either order
     is the same), an empty file.
+
+    >>> _ = Path("gold.tsv").write_text("10.1\tP04637\n10.1\tQ00987\n10.2\tP04637\n")
+    >>> gold = read_gold("INT", "gold.tsv")
+    >>> {article: sorted(items) for article, items in gold.items.items()}
+    {'10.1': ['P04637', 'Q00987'], '10.2': ['P04637']}
     """
     task = Task(task)
     sheet = TabFile(Path(path), GOLD_COLUMNS[task])
@@ -117,11 +122,16 @@ def _are_column_names(fields: Sequence[str], columns: Sequence[str]) -> bool:
 
 
 def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = False) -> Run:
-    """Read a result file: the gold's columns, then rank and confidence.
+    r"""Read a result file: the gold's columns, then rank and confidence.
 
     Raises `FormatError` with every problem: columns, ranks that are not 1, 2, 3, ... within an
     article (ACT: within a class) unless `lenient_ranks`, confidences outside ]0, 1], an item or
     rank twice, an ACT article twice.
+
+    >>> _ = Path("run.tsv").write_text("10.1\tQ00987\t1\t0.9\n10.1\tP53350\t2\t0.4\n")
+    >>> run = read_run("INT", "run.tsv")
+    >>> [(hit.item, hit.rank, hit.confidence) for hit in run.answers["10.1"]]
+    [('Q00987', 1, 0.9), ('P53350', 2, 0.4)]
     """
     task = Task(task)
     path = rereadable(path)
@@ -187,7 +197,12 @@ def odd_lines(
 
 
 def gold_lines(gold: Gold) -> Iterator[str]:
-    """Yield a gold file line by line, with line ends: articles in gold order, items sorted."""
+    r"""Yield a gold file line by line, with line ends: articles in gold order, items sorted.
+
+    >>> gold = ItemGold(task=Task.INT, items={"10.1": frozenset({"Q00987", "P04637"})})
+    >>> list(gold_lines(gold))
+    ['10.1\tP04637\n', '10.1\tQ00987\n']
+    """
     if isinstance(gold, ActGold):
         yield from (f"{article}\t{relevant:d}\n" for article, relevant in gold.relevant.items())
         return
@@ -197,11 +212,14 @@ def gold_lines(gold: Gold) -> Iterator[str]:
 
 
 def result_lines(task: Task | str, answers: Iterable[tuple[str, Answer]]) -> Iterator[str]:
-    """Yield a run's result file in texts of whole lines, with line ends, ranks closed up from 1.
+    r"""Yield a run's result file in texts of whole lines, with line ends, ranks closed up from 1.
 
     ACT articles without a rank are ranked within their class by falling confidence, ties by
     article id: positives first, then negatives. Hits may be any triples of item, rank and
     confidence.
+
+    >>> "".join(result_lines("INT", [("10.1", [("P53350", 7, 0.4), ("Q00987", 3, 0.9)])]))
+    '10.1\tQ00987\t1\t0.9\n10.1\tP53350\t2\t0.4\n'
     """
     if Task(task) is Task.ACT:
         yield from _act_lines(answers)

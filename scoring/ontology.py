@@ -87,9 +87,13 @@ class Ontology:
 
 
 def read_ontology(path: Source | str) -> Ontology:
-    """Read `child<TAB>parent` lines or an OBO file, recognized by content; either may be gzip.
+    r"""Read `child<TAB>parent` lines or an OBO file, recognized by content; either may be gzip.
 
     Raises `FormatError` with every line that is neither.
+
+    >>> _ = Path("habitats.tsv").write_text("OBT:2\tOBT:1\nOBT:3\tOBT:2\n")
+    >>> round(read_ontology("habitats.tsv").similarity("OBT:3", "OBT:2"), 2)
+    0.73
     """
     lines = list(read_lines(rereadable(path)))
     if any(line.strip() == "[Term]" for line in lines):

@@ -20,9 +20,13 @@ _GOLD, _RUN = "pair<TAB>label, 0 or 1", "pair<TAB>confidence, a number"
 
 
 def read_labels(path: Path | str) -> dict[str, bool]:
-    """Return the label of each pair of a gold, sorted: lines of `pair<TAB>label`.
+    r"""Return the label of each pair of a gold, sorted: lines of `pair<TAB>label`.
 
     Raises `FormatError` with every problem.
+
+    >>> _ = Path("gold.tsv").write_text("P04637-Q00987\t1\nP04637-P53350\t0\n")
+    >>> read_labels("gold.tsv")
+    {'P04637-P53350': False, 'P04637-Q00987': True}
     """
     problems = Problems()
     labels: dict[str, bool] = {}
@@ -40,10 +44,14 @@ def read_labels(path: Path | str) -> dict[str, bool]:
 
 
 def read_confidences(path: Path | str, labels: Mapping[str, bool]) -> dict[str, float]:
-    """Return the confidence of each pair of a gold: `pair<TAB>confidence` lines, in any order.
+    r"""Return the confidence of each pair of a gold: `pair<TAB>confidence` lines, in any order.
 
     Raises `FormatError` with every problem: a confidence that is no number, a pair that comes
     twice, is not in the gold, or has no line.
+
+    >>> _ = Path("run.tsv").write_text("P04637-Q00987\t0.8\n")
+    >>> read_confidences("run.tsv", {"P04637-Q00987": True})
+    {'P04637-Q00987': 0.8}
     """
     problems = Problems()
     lines: dict[str, int] = {}

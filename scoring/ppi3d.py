@@ -221,7 +221,12 @@ def on_resamples(
 
 
 def read_scores(path: Path | str) -> tuple[list[bool], list[float]]:
-    """Read `label<TAB>confidence` lines (0 or 1, a finite number); raises `FormatError`."""
+    r"""Read `label<TAB>confidence` lines (0 or 1, a finite number); raises `FormatError`.
+
+    >>> _ = Path("scores.tsv").write_text("1\t0.9\n0\t-1.5\n")
+    >>> read_scores("scores.tsv")
+    ([True, False], [0.9, -1.5])
+    """
     labels: list[bool] = []
     confidences: list[float] = []
     problems = Problems()

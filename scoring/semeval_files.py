@@ -57,11 +57,15 @@ class _Row(NamedTuple):
 
 
 def read_ner_gold(path: Source | str) -> MentionCorpus:
-    """Read a corpus: a file, or all `.xml` files of a folder and the folders in it, sorted.
+    r"""Read a corpus: a file, or all `.xml` files of a folder and the folders in it, sorted.
 
     A file that is not XML is a table: `article<TAB>charOffset<TAB>text<TAB>type`, or `article`
     alone where it has no mention. Raises `FormatError` with every problem: XML, ids, columns,
     offsets, a text of another length, a mention that comes twice.
+
+    >>> _ = Path("gold.tsv").write_text("s1\t0-6\taspirin\tdrug\ns2\n")
+    >>> read_ner_gold("gold.tsv").mentions
+    (MentionSpan(place='s1', span=((0, 7),), type='drug'),)
     """
     path = rereadable(path)
     if not _is_xml(path):
@@ -83,12 +87,17 @@ def read_ner_gold(path: Source | str) -> MentionCorpus:
 def read_ner_run(
     path: Source | str, gold: MentionCorpus, warnings: list[FileProblem] | None = None
 ) -> list[MentionSpan]:
-    """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`, or XML as the corpus is.
+    r"""Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`, or XML as the corpus is.
 
     The text is not compared, and the organisers' own separator `|` is read too; XML is a file or a
     folder. Raises `FormatError` with every problem: columns, a sentence that is not in the gold,
     offsets, a type, a prediction that comes twice. Where the gold is a table, other sentences are
     left out, and a type that it does not name is wrong: `warnings` takes what may be misspelt.
+
+    >>> _ = Path("gold.tsv").write_text("s1\t0-6\taspirin\tdrug\n")
+    >>> _ = Path("run.tsv").write_text("s1\t0-6\taspirin\tbrand\n")
+    >>> read_ner_run("run.tsv", read_ner_gold("gold.tsv"))
+    [MentionSpan(place='s1', span=((0, 7),), type='brand')]
     """
     mentions = _mentions(_run_rows(rereadable(path), gold, warnings), "prediction")
     return [mention for mention in mentions if mention.place in gold.sentences]
@@ -202,7 +211,11 @@ def _mentions(rows: Iterable[_Row], what: str) -> list[MentionSpan]:
 
 
 def parse_offsets(text: str) -> Span:
-    """Return the span of inclusive offsets such as `12-15;21-25`; raises `ValueError`."""
+    """Return the span of inclusive offsets such as `12-15;21-25`; raises `ValueError`.
+
+    >>> parse_offsets("12-15;21-25")
+    ((12, 16), (21, 26))
+    """
     if not _OFFSETS.fullmatch(text):
         raise ValueError(f"offsets {text!r}; expected inclusive ones such as 12-15;21-25")
     ends = [tuple(map(int, fragment.split("-"))) for fragment in text.split(";")]

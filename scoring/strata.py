@@ -37,9 +37,15 @@ MOST_VALUES = 50
 
 
 def read_strata(path: Path, gold: Gold) -> tuple[Strata, int]:
-    """Read a file of strata; return those of gold articles, and how many lines are of others.
+    r"""Read a file of strata; return those of gold articles, and how many lines are of others.
 
     Articles of the gold without a value of a name have the value `NONE`. Raises `FormatError`.
+
+    >>> _ = Path("strata.tsv").write_text("10.1\tjournal\tEMBO J\n10.9\tjournal\tCell\n")
+    >>> from scoring import ItemGold, Task
+    >>> gold = ItemGold(task=Task.INT, items={"10.1": frozenset({"P04637"})})
+    >>> read_strata(Path("strata.tsv"), gold)
+    ({'journal': {'EMBO J': frozenset({'10.1'})}}, 1)
     """
     sheet = TabFile(path, COLUMNS)
     articles = set(_articles(gold))

@@ -50,5 +50,9 @@ by_rank: Callable[[Hit], int] = itemgetter(1)
 
 
 def pair(a: Accession, b: Accession) -> Pair:
-    """Return the unordered pair of two accessions in its one kept form: sorted."""
+    """Return the unordered pair of two accessions in its one kept form: sorted.
+
+    >>> pair("Q00987", "P04637")
+    ('P04637', 'Q00987')
+    """
     return (a, b) if a <= b else (b, a)

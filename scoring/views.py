@@ -136,7 +136,11 @@ RAW = View()
 
 
 def members(item: Item) -> tuple[Accession, ...]:
-    """Return the accessions of an item: one (INT) or two (IPT)."""
+    """Return the accessions of an item: one (INT) or two (IPT).
+
+    >>> members("P04637"), members(("P04637", "Q00987"))
+    (('P04637',), ('P04637', 'Q00987'))
+    """
     return (item,) if isinstance(item, str) else item
 
 
@@ -175,7 +179,12 @@ def select_views(
 
 
 def read_homologs(path: Source) -> dict[Accession, frozenset[Accession]]:
-    """Read a map file: `gold accession<TAB>accession,accession,...`, a gold accession once."""
+    r"""Read a map file: `gold accession<TAB>accession,accession,...`, a gold accession once.
+
+    >>> _ = Path("homologs.tsv").write_text("P04637\tP02340,P10361\n")
+    >>> {gold: sorted(others) for gold, others in read_homologs(Path("homologs.tsv")).items()}
+    {'P04637': ['P02340', 'P10361']}
+    """
     sheet = TabFile(path, ("gold accession", "accessions"))
     groups: dict[Accession, frozenset[Accession]] = {}
     for line, fields in sheet.rows():
@@ -192,7 +201,14 @@ def read_homologs(path: Source) -> dict[Accession, frozenset[Accession]]:
 
 
 def read_taxa(path: Source, gold: ItemGold) -> dict[Accession, str]:
-    """Read a taxon file: `accession<TAB>taxon`, an accession once, every gold accession in it."""
+    r"""Read a taxon file: `accession<TAB>taxon`, an accession once, every gold accession in it.
+
+    >>> _ = Path("taxa.tsv").write_text("P04637\t9606\nP02340\t10090\n")
+    >>> from scoring import ItemGold, Task
+    >>> gold = ItemGold(task=Task.INT, items={"10.1": frozenset({"P04637"})})
+    >>> read_taxa(Path("taxa.tsv"), gold)
+    {'P04637': '9606', 'P02340': '10090'}
+    """
     sheet = TabFile(path, ("accession", "taxon"))
     taxa: dict[Accession, str] = {}
     for line, fields in sheet.rows():

@@ -21,7 +21,12 @@ LISTING = ("article", "file", "title")
 
 
 def read_gold(path: Path) -> dict[str, bool]:
-    """Read an ACT gold file, `article<TAB>0|1` a line; `BadInputError` names the bad line."""
+    r"""Read an ACT gold file, `article<TAB>0|1` a line; `BadInputError` names the bad line.
+
+    >>> _ = Path("gold.tsv").write_text("10.1\t1\n10.2\t0\n")
+    >>> read_gold(Path("gold.tsv"))
+    {'10.1': True, '10.2': False}
+    """
     gold: dict[str, bool] = {}
     for number, line in enumerate(_lines(path), start=1):
         columns = line.split("\t")
@@ -33,10 +38,14 @@ def read_gold(path: Path) -> dict[str, bool]:
 
 
 def read_articles(paths: Iterable[Path]) -> dict[str, str]:
-    """Read article texts by id: the title's line, then the rest.
+    r"""Read article texts by id: the title's line, then the rest.
 
     A path is BioC JSON, a `.tsv` of `article<TAB>title<TAB>text` lines, a `.txt` file (its stem is
     the id, or what a data package's `articles.tsv` says), a folder of these, or a data package.
+
+    >>> _ = Path("10.1.txt").write_text("MDM2 binds p53.\nBoth bind DNA.\n")
+    >>> read_articles([Path("10.1.txt")])
+    {'10.1': 'MDM2 binds p53.\nBoth bind DNA.\n'}
     """
     texts: dict[str, str] = {}
     sources: dict[str, Path] = {}

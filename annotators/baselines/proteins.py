@@ -21,10 +21,15 @@ ENZYME_CODE = re.compile(r"EC \d[\d.\-n]*$")
 
 
 def read_proteins(path: Path) -> list[Protein]:
-    """Read a tab-separated UniProt table; columns are found by their headings.
+    r"""Read a tab-separated UniProt table; columns are found by their headings.
 
     Needs the columns Entry, Protein names and Gene names, in any order and case; `BadInputError`
     names what is missing, or the line that is short of a column.
+
+    >>> table = "Entry\tProtein names\tGene names\nP04637\tCellular tumor antigen p53\tTP53 P53\n"
+    >>> _ = Path("proteins.tsv").write_text(table)
+    >>> read_proteins(Path("proteins.tsv"))
+    [Protein(accession='P04637', names=('Cellular tumor antigen p53',), symbols=('TP53', 'P53'))]
     """
     try:
         with path.open(encoding="utf-8", newline="") as lines:

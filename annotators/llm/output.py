@@ -70,9 +70,12 @@ SCHEMA = _object(
 
 
 def read_output(content: str) -> Output:
-    """Read a model's text: JSON, alone or with prose or a fence around it.
+    r"""Read a model's text: JSON, alone or with prose or a fence around it.
 
     Raises `AnswerError` with the place of what is wrong. Slow for a long text: call it in a thread.
+
+    >>> read_output('```json\n{"relevant": true}\n```')
+    Output(relevant=True, relevance=0.5, proteins=(), pairs=())
     """
     if len(content) > MAX_CHARACTERS:
         raise AnswerError(f"above {MAX_CHARACTERS:,} characters")

@@ -52,6 +52,9 @@ def read_moment(text: str, zone: str) -> datetime:
 
     Raises `ValueError`, with the reason in words, for a text that is no date, a date out of range
     or a local time that does not exist, or comes twice.
+
+    >>> read_moment("2026-11-27 09:00", "Europe/Madrid").isoformat()
+    '2026-11-27T09:00:00+01:00'
     """
     try:
         moment = datetime.fromisoformat(text)

@@ -109,6 +109,10 @@ def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
     """Yield the documents in a BioC JSON collection, a list of collections, or a single document.
 
     Raises `InputError`, with the line if the JSON is malformed, else with the path in it.
+
+    >>> data = b'{"id": "1", "passages": [{"offset": 0, "text": "MDM2 binds p53."}]}'
+    >>> [draft.text for draft in read_bioc_json(Path("1.json"), data)]
+    ['MDM2 binds p53.']
     """
     for entry in _decode(path, data):
         if entry.documents is None and entry.passages is None:
@@ -423,10 +427,14 @@ PUBTATOR = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}[^\s|]{1,100}\|t\|")
 
 
 def read_pubtator(path: Path, data: bytes) -> Iterator[ArticleDraft]:
-    """Yield the articles of a file in PubTator's format; its annotations are skipped.
+    r"""Yield the articles of a file in PubTator's format; its annotations are skipped.
 
     An article's offsets are kept: the abstract begins one character after the title. Raises
     `InputError` with the line.
+
+    >>> data = b"1|t|MDM2 binds p53.\n1|a|Both bind DNA.\n"
+    >>> [draft.text for draft in read_pubtator(Path("1.txt"), data)]
+    ['MDM2 binds p53.\nBoth bind DNA.']
     """
     title, begun = ("", ""), 0
     for number, line in enumerate(utf8(path, data).split("\n"), start=1):

@@ -54,9 +54,13 @@ def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[
 
 
 def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
-    """Yield a file's articles; an article's id is "" if the file does not say it.
+    r"""Yield a file's articles; an article's id is "" if the file does not say it.
 
     The beginning shows the kind; a `.txt` is text or PubTator's. Raises `InputError`.
+
+    >>> _ = Path("two.txt").write_text("1|t|MDM2 binds p53.\n1|a|Both bind DNA.\n")
+    >>> [(draft.id, draft.text) for draft in read_drafts(Path("two.txt"))]
+    [('1', 'MDM2 binds p53.\nBoth bind DNA.')]
     """
     data = read_bytes(path, limit)
     if data.startswith(PDF):

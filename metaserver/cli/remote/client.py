@@ -102,7 +102,11 @@ class RemoteHub:
 
 
 def read_url(text: str) -> str:
-    """Return a hub's URL, or raise `InputError`."""
+    """Return a hub's URL, or raise `InputError`.
+
+    >>> read_url("https://hub.example.org/")
+    'https://hub.example.org'
+    """
     parts = urlsplit(text)
     if parts.scheme not in SCHEMES or not parts.hostname or parts.username or parts.query:
         raise InputError("--hub", f"{text!r}; expected http://HOST:PORT or https://...")

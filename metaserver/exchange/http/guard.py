@@ -55,7 +55,11 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 
 
 def read_network(text: str, setting: str) -> Network:
-    """Return a network written as `10.20.0.0/16`; raises `ValueError` that names the setting."""
+    """Return a network written as `10.20.0.0/16`; raises `ValueError` that names the setting.
+
+    >>> read_network("10.20.0.0/16", "servers.allow")
+    IPv4Network('10.20.0.0/16')
+    """
     try:
         return ip_network(text)
     except ValueError as error:

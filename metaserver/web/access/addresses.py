@@ -72,7 +72,11 @@ class Proxies:
 
 
 def read_address(text: str | None) -> Address | None:
-    """Read an IP address; an IPv4 address written as IPv6 is the IPv4 address."""
+    """Read an IP address; an IPv4 address written as IPv6 is the IPv4 address.
+
+    >>> read_address("::ffff:192.0.2.7"), read_address("hub.example.org")
+    (IPv4Address('192.0.2.7'), None)
+    """
     try:
         address = ip_address((text or "").partition("%")[0])
     except ValueError:
