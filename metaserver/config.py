@@ -121,7 +121,7 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Level and format of the log that `metaserver serve` writes to standard error."""
 
     level: LogLevel = LogLevel.INFO
-    format: LogFormat = LogFormat.JSON
+    format: LogFormat = LogFormat.AUTO
 
 
 class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

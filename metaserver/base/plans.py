@@ -271,6 +271,7 @@ class NoticePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class LogFormat(StrEnum):
     """The log's line format."""
 
+    AUTO = "auto"  # `console` on a terminal, else `json`
     JSON = "json"  # one object a line, for machines
     CONSOLE = "console"  # for a person at a terminal
 

@@ -158,6 +158,7 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
     Without `notices` neither these nor alerts are sent: people give their addresses, so that they
     need the guard.
     """
+    hub.servers.client.watchdog.begin_again()  # a start is no stall: nothing was requested yet
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(hub.phases.scheduler.run(), name="scheduler")

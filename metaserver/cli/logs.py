@@ -1,4 +1,4 @@
-"""Logs on standard error: JSON per line or text, with the request's id, without secrets.
+"""Logs on standard error: text on a terminal, else JSON per line; no secrets.
 
 Everything goes through it, libraries' logs too. Modules ask `logging.getLogger(__name__)`, or where
 an event has values (`log.info("lane taken", epoch=3)`) `structlog.stdlib.get_logger(__name__)`.
@@ -35,7 +35,7 @@ GIVEN = re.compile(
 
 def configure(
     *,
-    form: LogFormat = LogFormat.JSON,
+    form: LogFormat = LogFormat.AUTO,
     level: LogLevel = LogLevel.INFO,
     stream: TextIO | None = None,
 ) -> None:
@@ -54,6 +54,8 @@ def configure(
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(stream or sys.stderr)
+    if form is LogFormat.AUTO:
+        form = LogFormat.CONSOLE if handler.stream.isatty() else LogFormat.JSON
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=common,
@@ -81,6 +83,7 @@ _RENDERERS: Mapping[LogFormat, tuple[Processor, ...]] = {
         structlog.processors.JSONRenderer(sort_keys=True),
     ),
     LogFormat.CONSOLE: (
+        lambda _logger, _method, event: {name: _inert(name, event[name]) for name in event},
         structlog.dev.ConsoleRenderer(
             timestamp_key="at", colors=False, exception_formatter=structlog.dev.plain_traceback
         ),
@@ -107,6 +110,14 @@ def _shown(name: str, value: object) -> Any:
             return [_shown("", inner) for inner in value]
         case _:
             return hidden(value if isinstance(value, str) else repr(value))
+
+
+def _inert(name: str, value: Any) -> Any:
+    """Return a value whose text cannot steer a terminal or add lines; a traceback keeps its own."""
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    kept = "\n" if name in ("exception", "stack") else ""
+    return "".join(one if one.isprintable() or one in kept else repr(one)[1:-1] for one in value)
 
 
 def hidden(text: str) -> str:

@@ -71,6 +71,13 @@ class Watchdog:
         finally:
             self._beat = None
 
+    def begin_again(self) -> None:
+        """Forget the stalls until now, and the one under way."""
+        self._stalls.clear()
+        self.count, self.seconds = 0, 0.0
+        if self._beat is not None:
+            self._beat = self.clock()
+
     def stood_still(self, since: float) -> float:
         """Return the seconds that the loop stood still after a time of `clock`.
 

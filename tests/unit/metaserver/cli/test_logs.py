@@ -1,4 +1,4 @@
-"""The log: one JSON object a line, a request's id on each, and no secrets in any form."""
+"""The log: one JSON object per line, or text on a terminal; a request's id; no secrets."""
 
 import asyncio
 import io
@@ -47,6 +47,30 @@ def test_a_line_is_a_json_object_whoever_logs(stream: io.StringIO) -> None:
     assert datetime.fromisoformat(first["at"]).tzinfo is not None
     assert (second["message"], second["epoch"]) == ("lane taken", 3)
     assert third["logger"] == "alembic.runtime"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_log_on_a_terminal_is_text_that_cannot_steer_it(stream: io.StringIO) -> None:
+    terminal = Terminal()
+    configure(stream=terminal)
+    log.warning("the peer said %s", "\x1b[2Jyes\nno")
+    events.info("lane taken", server="a\rb")
+    try:
+        raise ValueError("\x1b[2J")
+    except ValueError:
+        log.exception("failed")
+    told = terminal.getvalue()
+    assert r"the peer said \x1b[2Jyes\nno" in told
+    assert r"server=a\rb" in told
+    assert "\nValueError: \\x1b[2J\n" in told
+    assert "\x1b" not in told
+    configure(form=LogFormat.JSON, stream=terminal)
+    log.warning("json")
+    assert json.loads(terminal.getvalue().splitlines()[-1])["message"] == "json"
 
 
 def test_a_start_does_not_begin_with_the_parts_of_a_library(stream: io.StringIO) -> None:

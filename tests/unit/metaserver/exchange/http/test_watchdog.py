@@ -33,6 +33,21 @@ async def test_a_loop_that_stood_still_is_noticed_and_logged(caplog):
     assert "stood still for 7.5 s" in caplog.text
 
 
+async def test_a_start_is_no_stall(caplog):
+    clock = FakeClock()
+    async with watching(Watchdog(clock=clock)) as watchdog:
+        for _ in range(2):  # one that was noticed, and one that is under way
+            await turns()
+            clock.now += 7.5
+            if not watchdog.count:
+                await turns()
+        assert watchdog.count == 1
+        watchdog.begin_again()
+        await turns()
+        assert (watchdog.count, watchdog.seconds, watchdog.stalls) == (0, 0.0, ())
+    assert len(caplog.records) == 1
+
+
 @pytest.mark.parametrize("into", [0.0, 0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize(("late", "count"), [(-1.01, 0), (0.01, 1), (0.99, 1)])
 async def test_where_in_a_beat_a_block_begins_changes_nothing(into, late, count):
