@@ -21,11 +21,11 @@ from typing import NamedTuple
 from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.files import FOLDER_MODE
+from metaserver.base.zips import CHECKSUMS
 from metaserver.cli.arguments import DEFAULT_URL, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, JobError, RemoteHub, followed, read_url
 from metaserver.cli.remote.commands import DONE, REFUSED, fetch, read_token
 from metaserver.cli.remote.tables import print_refusal
-from metaserver.publication.zips import CHECKSUMS
 
 CHUNK = 2**16
 MAX_DIRECTORY = 2**23
@@ -80,6 +80,7 @@ class ZipReader:
         try:
             self._zip = zipfile.ZipFile(self._file)
             self._require_plausible(place.stat().st_size)
+            self._top = self._only_folder()
             self._sums = self._read_checksums()
         except InputError:
             self.close()
@@ -112,7 +113,7 @@ class ZipReader:
 
     def _chunks(self, name: str) -> Iterator[bytes]:
         expected, sha, size = self._sum(name), hashlib.sha256(), 0
-        with self._reading(name), self._zip.open(name) as file:
+        with self._reading(name), self._zip.open(self._top + name) as file:
             while chunk := file.read(CHUNK):
                 sha.update(chunk)
                 size += len(chunk)
@@ -150,11 +151,18 @@ class ZipReader:
             message = f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO:,} times its size"
             raise InputError(self._place, message)
 
+    def _only_folder(self) -> str:
+        """Return the folder that a package consists of, with its slash."""
+        tops = {name.partition("/")[0] for name in self._zip.namelist()}
+        if len(tops) != 1:
+            raise InputError(self._place, "not a package of a hub: expected one folder in it")
+        return f"{tops.pop()}/"
+
     def _read_checksums(self) -> Mapping[str, Checksum]:
         try:
-            if self._zip.getinfo(CHECKSUMS).file_size > MAX_CHECKSUMS:
+            if self._zip.getinfo(self._top + CHECKSUMS).file_size > MAX_CHECKSUMS:
                 raise InputError(self._place, f"{CHECKSUMS} is too large")
-            with self._zip.open(CHECKSUMS) as file:
+            with self._zip.open(self._top + CHECKSUMS) as file:
                 rows = [line.rstrip("\n").split("\t") for line in io.TextIOWrapper(file, "utf-8")]
             return {name: Checksum(sha256, int(size)) for sha256, size, name in rows}
         except _BROKEN as error:

@@ -6,9 +6,7 @@ its file and line, before anything comes of it.
 
 from __future__ import annotations
 
-import io
 import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ from msgspec import Meta
 from metaserver.base.errors import InputError, RefusedError
 from metaserver.base.phases import SECTIONS, ChallengePage, SignUpMode
 from metaserver.base.records import ArticleId, TaskName
+from metaserver.base.zips import files_in, zip_of
 from metaserver.boards.gold import read_gold
 from metaserver.config import line_of, yaml_fault
 from metaserver.corpus.files import ZipLimits, article_files, unpack
@@ -44,7 +43,6 @@ MOST_DEPTH = 16
 MOST_PHASES = 50
 MOST_RUNS = 5_000
 MOST_FAULTS = 200
-_MOMENT = (1980, 1, 1, 0, 0, 0)  # of every entry: the same challenge makes the same bundle
 
 
 def _require_plain(text: str) -> None:
@@ -354,8 +352,7 @@ class _Reader:
             return None
         if path.is_file():
             return path.read_bytes()
-        files = sorted(one for one in path.rglob("*") if one.is_file())
-        return zip_of((one.relative_to(path).as_posix(), one.read_bytes()) for one in files)
+        return zip_of(files_in(path))
 
 
 def _said(error: msgspec.ValidationError) -> str:
@@ -363,15 +360,6 @@ def _said(error: msgspec.ValidationError) -> str:
     message, _, path = str(error).partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
     return f"{field}: {message}" if field else message
-
-
-def zip_of(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return a zip of files by name; equal files make an equal zip."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files:
-            archive.writestr(zipfile.ZipInfo(name, _MOMENT), content, zipfile.ZIP_DEFLATED)
-    return out.getvalue()
 
 
 @contextmanager
@@ -383,11 +371,7 @@ def unzipped_content(content: bytes) -> Iterator[Mapping[str, bytes] | None]:
     with tempfile.TemporaryDirectory(prefix="metaserver-bundle-") as place:
         folder = Path(place)
         unpack("the file", content, folder, LIMITS)
-        yield {
-            one.relative_to(folder).as_posix(): one.read_bytes()
-            for one in sorted(folder.rglob("*"))
-            if one.is_file()
-        }
+        yield {name: path.read_bytes() for name, path in files_in(folder)}
 
 
 def written_plan(head: Mapping[str, Any], phases: Sequence[Mapping[str, Any]]) -> bytes:

@@ -18,6 +18,7 @@ from metaserver.base.phases import SECTIONS, Challenge, SignUpMode
 from metaserver.base.plans import DATES, PhasePlan
 from metaserver.base.records import Article, ArticleId, TaskName, TeamName
 from metaserver.base.states import Role
+from metaserver.base.zips import files_in, zip_of
 from metaserver.boards.gold import no_accession, read_gold, unanswerable
 from metaserver.corpus.writing import bioc_collections
 from metaserver.operations.bundle_files import (
@@ -27,7 +28,6 @@ from metaserver.operations.bundle_files import (
     read_bundle,
     unzipped_content,
     written_plan,
-    zip_of,
 )
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import seen_challenge
@@ -198,9 +198,7 @@ async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, 
 
 def _shipped(sample: str) -> bytes:
     """Return a bundle that ships with the hub."""
-    folder = SAMPLES / sample
-    files = sorted(one for one in folder.rglob("*") if one.is_file())
-    return zip_of((one.relative_to(folder).as_posix(), one.read_bytes()) for one in files)
+    return zip_of(files_in(SAMPLES / sample))
 
 
 async def _check_phase(
@@ -374,7 +372,8 @@ async def _exported(
         if running.phase.challenge == challenge.name
     ]
     files = {PLAN: written_plan(head, plans)} | files
-    return await asyncio.to_thread(zip_of, files.items())
+    named = [(f"{challenge.name}/{name}", content) for name, content in files.items()]
+    return await asyncio.to_thread(zip_of, named)
 
 
 async def _phase(

@@ -83,7 +83,7 @@ def _make(
     try:
         writing = asyncio.run(_write(store, draft / "package", order, counted))
         counted.begin("packing")
-        zip_folder(draft / "package", draft / "package.zip")
+        zip_folder(draft / "package", draft / "package.zip", f"data-{order.phase}")
         with (draft / "package.zip").open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()

@@ -15,7 +15,7 @@ from typing import Any
 from metaserver.base import files
 from metaserver.base.errors import HubError
 from metaserver.base.files import FOLDER_MODE
-from metaserver.publication.zips import CHECKSUMS
+from metaserver.base.zips import CHECKSUMS
 from scoring.tables import Table, csv_table, latex_float, latex_table
 
 MOST_BYTES = 2**31

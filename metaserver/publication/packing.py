@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from metaserver.base.errors import HubError
-from metaserver.base.files import FOLDER_MODE
+from metaserver.base.files import FOLDER_MODE, create
+from metaserver.base.zips import files_in, write_zip
 from metaserver.config import Settings
 from metaserver.phases.jobs import OnProgress, Progress, in_process
 from metaserver.publication.making import PackageOrder, make_package
-from metaserver.publication.zips import CHECKSUMS, CHUNK, ZipWriter
 from metaserver.store.place import StorePlace
 
 FOLDER = "results"
@@ -71,7 +71,7 @@ def _make(
     files = asyncio.run(make_package(store, settings, order, draft / "package", on_progress))
     on_progress(Progress(step="packing"))
     try:
-        zip_folder(draft / "package", draft / "package.zip")
+        zip_folder(draft / "package", draft / "package.zip", f"results-{order.phase}")
         size = (draft / "package.zip").stat().st_size
         (draft / "package.zip").replace(out)
     except OSError as error:
@@ -79,17 +79,7 @@ def _make(
     return PackageReport(phase=order.phase, files=files, size=size, gold=order.gold)
 
 
-def zip_folder(folder: Path, out: Path) -> None:
-    """Write a package's folder as a zip, the same files as the same bytes."""
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
-    writer = ZipWriter(out)
-    try:
-        for name in names:
-            if name == CHECKSUMS or not (folder / name).is_file():
-                continue  # the writer makes the same one
-            with writer.entry(name) as entry, (folder / name).open("rb") as file:
-                while data := file.read(CHUNK):
-                    entry.write(data)
-        writer.finish()
-    finally:
-        writer.abandon()
+def zip_folder(folder: Path, out: Path, top: str) -> None:
+    """Write a package's folder as a zip of one folder, `top`."""
+    with create(out) as file:
+        write_zip(file, files_in(folder, top))

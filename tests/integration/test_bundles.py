@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.operations.bundle_files import read_bundle, zip_of
+from metaserver.base.zips import files_in, zip_of
+from metaserver.operations.bundle_files import read_bundle
 from metaserver.operations.bundles import SAMPLES
 from tests.hubs.inside import Running, at_work, settings
 from tests.hubs.sites import signed_in
@@ -29,12 +30,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 
 def bundle(**changes: str | bytes | None) -> bytes:
     """Return the sample of interactions with other files, by name: `__` stands for `/`."""
-    folder = SAMPLES / "interactions"
-    files = {
-        one.relative_to(folder).as_posix(): one.read_bytes()
-        for one in sorted(folder.rglob("*"))
-        if one.is_file()
-    }
+    files = {name: path.read_bytes() for name, path in files_in(SAMPLES / "interactions")}
     for name, content in changes.items():
         place = name.replace("__", "/") if "/" not in name else name
         files[place] = content.encode() if isinstance(content, str) else content or b""
@@ -100,7 +96,8 @@ def test_all_faults_are_said_at_once() -> None:
 
 
 def test_hostile_zips_are_refused_before_they_are_unpacked() -> None:
-    bomb = zip_of([("challenge.yaml", b"\0" * 2**24)])
+    assert not faults(zip_of(files_in(SAMPLES / "interactions", "any-folder")))
+    bomb = zip_of([("any-folder/challenge.yaml", b"\0" * 2**24)])
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("../challenge.yaml", PLAN)
@@ -157,6 +154,8 @@ async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tm
     assert any(before["INT"][0].values.values())
     alone = await running.do("challenges.export", challenge="interactions")
     assert b"runs/" not in alone.content
+    with zipfile.ZipFile(io.BytesIO(alone.content)) as archive:
+        assert {name.partition("/")[0] for name in archive.namelist()} == {"interactions"}
     async with at_work(await settings(tmp_path / "other")) as other:
         await other.do("challenges.make", content=exported.content)
         await other.caught_up()

@@ -61,7 +61,9 @@ def kept(running: Running) -> set[str]:
 
 def files_of(package: bytes) -> Mapping[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(package)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+        parts = {name: name.partition("/") for name in archive.namelist()}
+        assert {top for top, _, _ in parts.values()} == {"data-test"}
+        return {part[2]: archive.read(name) for name, part in parts.items()}
 
 
 @pytest.mark.slow
@@ -75,12 +77,12 @@ async def test_it_has_the_articles_and_the_gold_as_the_projects_readers_take_the
     made = await running.do("data-package.release", **given)
     package = await content(running)
     assert hashlib.sha256(package).hexdigest() == made.sha256
-    files = files_of(package)
-    zipfile.ZipFile(io.BytesIO(package)).extractall(tmp_path / "data")
+    files, data = files_of(package), tmp_path / "data-test"
+    zipfile.ZipFile(io.BytesIO(package)).extractall(tmp_path)
     expected = {one.id: one.text for one in read_articles([DEMO / "articles"])}
     assert made.articles == len(expected)
     for kind in ("text", "bioc"):
-        read = {one.id: one.text for one in read_articles([tmp_path / "data" / kind])}
+        read = {one.id: one.text for one in read_articles([data / kind])}
         assert read == expected
     guide = files["README.md"].decode()
     assert license_url in guide
@@ -89,9 +91,9 @@ async def test_it_has_the_articles_and_the_gold_as_the_projects_readers_take_the
         sha, size, name = line.split("\t")
         assert (hashlib.sha256(files[name]).hexdigest(), int(size)) == (sha, len(files[name]))
     run = tmp_path / "run.tsv"
-    gold = (tmp_path / "data/gold/INT.tsv").read_text()
+    gold = (data / "gold/INT.tsv").read_text()
     run.write_text("".join(f"{line}\t1\t0.9\n" for line in gold.splitlines()[:1]))
-    words = ["evaluate", "--task", "INT", "--gold", str(tmp_path / "data/gold/INT.tsv"), "--json"]
+    words = ["evaluate", "--task", "INT", "--gold", str(data / "gold/INT.tsv"), "--json"]
     assert await asyncio.to_thread(scoring_main, [*words, str(run)]) == 0
     [card] = json.loads(capsys.readouterr().out)
     assert card["tp"] == 1
@@ -122,7 +124,7 @@ async def test_the_recipe_of_the_documents_scores_articles_with_dois(
         await running.do("gold.set", phase="train", task=task, **gold)
     await running.do("data-package.release", phase="train")
     package = await content(running, phase="train")
-    zipfile.ZipFile(io.BytesIO(package)).extractall(tmp_path / "train")
+    zipfile.ZipFile(io.BytesIO(package)).extractall(tmp_path)
 
     text = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
     recipe = text.split("## `annotators score`", 1)[1].split("```", 2)[1]
@@ -132,7 +134,7 @@ async def test_the_recipe_of_the_documents_scores_articles_with_dois(
         for line in re.findall(r"^annotators (.*)$", recipe, re.MULTILINE):
             words = shlex.split(line.replace("http://127.0.0.1:8100/", url))
             assert await asyncio.to_thread(annotators_main, words) == 0
-    card = evaluate_files("INT", Path("train/gold/INT.tsv"), Path("runs/INT.tsv")).to_dict()
+    card = evaluate_files("INT", Path("data-train/gold/INT.tsv"), Path("runs/INT.tsv")).to_dict()
     assert card["articles_in_gold"] == 22
     assert 0.5 < card["macro"]["f_score"] < 0.95  # neither hopeless nor trivial
     assert capfd.readouterr().out.count("micro AUC") == 2

@@ -13,23 +13,23 @@ from pathlib import Path
 import pytest
 
 from metaserver.base.errors import InputError
+from metaserver.base.zips import CHECKSUMS
 from metaserver.cli import package
 from metaserver.cli.package import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
-from metaserver.publication.zips import CHECKSUMS
 
 MEMORY = 2**26  # bytes: no archive below may take more
 
 
 def written(path: Path, contents: Mapping[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> Path:
-    """Write a zip with correct checksums."""
+    """Write a zip of one folder with correct checksums."""
     sums = "".join(
         f"{hashlib.sha256(content).hexdigest()}\t{len(content)}\t{name}\n"
         for name, content in contents.items()
     )
     with zipfile.ZipFile(path, "w", kind) as archive:
         for name, content in contents.items():
-            archive.writestr(name, content)
-        archive.writestr(CHECKSUMS, sums)
+            archive.writestr(f"top/{name}", content)
+        archive.writestr(f"top/{CHECKSUMS}", sums)
     return path
 
 
@@ -126,8 +126,17 @@ def test_repeated_entries_and_other_kinds_are_refused(tmp_path: Path) -> None:
 def test_broken_checksums(tmp_path: Path, sums: bytes) -> None:
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(CHECKSUMS, sums)
+        archive.writestr(f"top/{CHECKSUMS}", sums)
     assert "checksums.tsv is missing or broken" in refused(path)
+
+
+@pytest.mark.parametrize("names", [[], [CHECKSUMS], ["a/a", f"b/{CHECKSUMS}"]])
+def test_another_zip_is_not_taken_for_a_package(tmp_path: Path, names: list[str]) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, "")
+    assert "not a package of a hub" in refused(path)
 
 
 def test_checksums_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,18 +6,11 @@ from pathlib import Path
 import pytest
 
 from metaserver.base.errors import HubError, InputError
+from metaserver.base.zips import CHECKSUMS
 from metaserver.cli.package import unpack
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.packing import zip_folder
-from metaserver.publication.zips import CHECKSUMS, ZipWriter
-
-
-def zipped(place: Path, **files: bytes) -> Path:
-    writer = ZipWriter(place)
-    for name, content in files.items():
-        writer.write(name, content)
-    writer.finish()
-    return place
+from tests.unit.metaserver.cli.test_unzipping import written
 
 
 def test_a_package_is_the_same_after_its_way(tmp_path: Path) -> None:
@@ -25,7 +18,9 @@ def test_a_package_is_the_same_after_its_way(tmp_path: Path) -> None:
     folder.table("tables/INT/raw", [["run", "F"], ["=a&b", 0.5], ["c_d", 0.25]], "INT: $ & %")
     folder.write("report.html", "<p>", "a page")
     folder.finish()
-    zip_folder(tmp_path / "made", tmp_path / "package.zip")
+    zip_folder(tmp_path / "made", tmp_path / "package.zip", "results-test")
+    with zipfile.ZipFile(tmp_path / "package.zip") as package:
+        assert {name.partition("/")[0] for name in package.namelist()} == {"results-test"}
     assert unpack(tmp_path / "package.zip", tmp_path / "out") == 4
     for path in (tmp_path / "made").rglob("*.*"):
         name = path.relative_to(tmp_path / "made")
@@ -38,19 +33,19 @@ def test_a_package_is_the_same_after_its_way(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../out.txt", "/etc/x", "a/../../b", ".hidden", "a\\b", "a b"])
 def test_no_file_is_written_beside_the_folder(tmp_path: Path, name: str) -> None:
-    place = zipped(tmp_path / "package.zip", **{"good.txt": b"1", name: b"2"})
+    place = written(tmp_path / "package.zip", {"good.txt": b"1", name: b"2"})
     with pytest.raises(InputError, match="nothing is written"):
         unpack(place, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_another_file_than_was_sent_is_refused(tmp_path: Path) -> None:
-    place = zipped(tmp_path / "package.zip", **{"a.txt": b"12345"})
-    with zipfile.ZipFile(place) as package:
-        sums = package.read(CHECKSUMS)
+    written(tmp_path / "package.zip", {"a.txt": b"12345"})
+    with zipfile.ZipFile(tmp_path / "package.zip") as package:
+        sums = package.read(f"top/{CHECKSUMS}")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
-        other.writestr("a.txt", b"54321")
-        other.writestr(CHECKSUMS, sums)
+        other.writestr("top/a.txt", b"54321")
+        other.writestr(f"top/{CHECKSUMS}", sums)
     with pytest.raises(InputError, match="checksum"):
         unpack(tmp_path / "other.zip", tmp_path / "out")
 
