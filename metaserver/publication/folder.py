@@ -109,7 +109,7 @@ _TYPES = {
 }
 
 NO_LICENCE = "No licence is given: ask the organisers before you use this for anything else."
-"""The licence of a package without one: RO-Crate demands that it is there."""
+"""Said of a package without a licence: RO-Crate demands `license`, and takes words too."""
 
 
 def write_crate(
@@ -144,7 +144,14 @@ def write_crate(
     }
     contexts: list[Mapping[str, Any]] = []
     if license_url:
-        contexts.append({"@id": license_url, "@type": "CreativeWork", "name": license_url})
+        contexts.append(
+            {
+                "@id": license_url,
+                "@type": "CreativeWork",
+                "name": license_url,
+                "description": "The licence that the organisers chose for this package.",
+            }
+        )
     software = {
         "@id": "#metaserver",
         "@type": "SoftwareApplication",

@@ -1,5 +1,6 @@
 """A package that a hub sent: verified, and written nowhere but into its folder."""
 
+import json
 import zipfile
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.zips import CHECKSUMS
 from metaserver.cli.package import unpack
-from metaserver.publication.folder import PackageFolder
+from metaserver.publication.folder import METADATA, NO_LICENCE, PackageFolder, write_crate
 from metaserver.publication.packing import zip_folder
 from tests.unit.metaserver.cli.test_unzipping import written
 
@@ -48,6 +49,26 @@ def test_another_file_than_was_sent_is_refused(tmp_path: Path) -> None:
         other.writestr(f"top/{CHECKSUMS}", sums)
     with pytest.raises(InputError, match="checksum"):
         unpack(tmp_path / "other.zip", tmp_path / "out")
+
+
+@pytest.mark.parametrize("url", ["https://creativecommons.org/licenses/by/4.0/", ""])
+def test_its_metadata_state_the_licence_that_was_chosen_and_no_other(
+    tmp_path: Path, url: str
+) -> None:
+    folder = PackageFolder(tmp_path / "made")
+    folder.write("tables/a.csv", "1\n", "a table")
+    write_crate(
+        folder, name="bc: Test", description="It.", published="2026-11-27", license_url=url,
+        keywords=[],
+    )  # fmt: skip
+    document = json.loads((folder.place / METADATA).read_bytes())
+    graph = {entity["@id"]: entity for entity in document["@graph"]}
+    root = graph[graph[METADATA]["about"]["@id"]]
+    assert root.keys() >= {"name", "description", "datePublished", "license"}  # RO-Crate's MUST
+    assert root["license"] == ({"@id": url} if url else NO_LICENCE)
+    licences = [one for one in graph.values() if one["@id"].startswith("http")]
+    assert [one["@id"] for one in licences] == [url] * bool(url)
+    assert all(one["name"] and one["description"] for one in licences)
 
 
 def test_a_package_is_bounded(tmp_path: Path) -> None:
