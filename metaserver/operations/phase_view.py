@@ -168,6 +168,11 @@ class PhaseView:
         return self._running.phase.challenge
 
     @property
+    def public(self) -> bool:
+        """True if everybody may see the phase's scores."""
+        return not self.embargoed and sees_all_scores(self._visibility, ANYBODY)
+
+    @property
     def _visibility(self) -> Visibility:
         return self._running.phase.plan.visibility
 

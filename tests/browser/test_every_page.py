@@ -309,6 +309,7 @@ MADE_UP = {
     "articles, none yet": ("/board/ACT/articles", []),
     "articles without levels": ("/board/NER/articles", None), "frozen": ("/b/k7Q2", None),
     "quality and cost": ("/board/INT?chart=all", None),
+    "board, embedded": ("/board/INT/embed?show=best", None),
 }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ from metaserver.web.access.posted import (
     first_text,
     unsent_form,
 )
-from metaserver.web.access.roles import role_for
+from metaserver.web.access.roles import is_for_strangers, role_for
 from metaserver.web.access.throttle import (
     Allowances,
     Buckets,
@@ -418,6 +418,8 @@ async def _recognised(request: web.Request, gate: Gate) -> Visitor:
         server = request[CALLING] = await gate.calling_server(key_of(request), origin)
         caller = Caller(name=f"server {server.name}", request_id=request.get(REQUEST_ID, ""))
         return Visitor(caller=caller, origin=origin, payer=("server", server.id), calls_back=True)
+    if is_for_strangers(request.match_info.handler):
+        return _stranger(request, origin)
     kind, _, secret = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
     path = request.path_qs if request.method == hdrs.METH_GET else "/"
     if kind:
@@ -429,9 +431,26 @@ async def _recognised(request: web.Request, gate: Gate) -> Visitor:
         return Visitor(caller=caller, origin=origin, path=path, payer=_payer(token))
     session = await gate.session(request, origin)
     if session is None:
-        caller = Caller(request_id=request.get(REQUEST_ID, ""), origin=origin.key)
-        return Visitor(caller=caller, origin=origin, path=path, ways=gate.ways)
+        return replace(_stranger(request, origin), path=path, ways=gate.ways)
     return visitor_of(session, request, origin, path)
+
+
+def _stranger(request: web.Request, origin: Origin) -> Visitor:
+    caller = Caller(request_id=request.get(REQUEST_ID, ""), origin=origin.key)
+    return Visitor(caller=caller, origin=origin)
+
+
+def address_for(request: web.Request) -> str:
+    """Return the hub's address without a slash at its end, or else the request's way to it.
+
+    The latter is for the answer to that request alone.
+    """
+    gate = request.config_dict.get(GATE)
+    if gate is None:
+        return site_of(request.host, secure=request.secure)
+    return gate.settings.url.rstrip("/") or site_of(
+        request.host, secure=gate.origin(request).secure
+    )
 
 
 def visitor_of(session: Session, request: web.Request, origin: Origin, path: str = "/") -> Visitor:

@@ -20,8 +20,10 @@ from metaserver.web.ui.templates import Templates
 log = logging.getLogger(__name__)
 
 OPEN_TO = "Cross-Origin-Resource-Policy"
+POLICY = "Content-Security-Policy"
+FRAMES = "X-Frame-Options"
 HEADERS = {
-    "Content-Security-Policy": (
+    POLICY: (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
         "frame-ancestors 'none'"
     ),
@@ -31,8 +33,14 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Server": "metaserver",  # aiohttp would name its own and Python's version
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
+    FRAMES: "DENY",
 }
+FRAMED = web.ResponseKey("FRAMED", bool)
+"""Set on a response that pages of other sites may frame: it runs nothing and sends no form."""
+FRAMED_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors *"
+)
 
 REASONS = {
     400: "The address asks for something that this page cannot show.",
@@ -62,6 +70,9 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     """Put the security headers on a response that is about to be sent."""
     open_to = response.headers.get(OPEN_TO)  # a picture says itself whose pages may show it
     response.headers.update(HEADERS if open_to is None else HEADERS | {OPEN_TO: open_to})
+    if response.get(FRAMED):
+        response.headers[POLICY] = FRAMED_POLICY
+        del response.headers[FRAMES]
 
 
 def error_pages(templates: Templates) -> Middleware:

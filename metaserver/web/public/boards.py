@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,6 +11,9 @@ from aiohttp import web
 from metaserver.base.boards import HEADINGS, BoardRow
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
+from metaserver.web.access.auth import address_for
+from metaserver.web.access.headers import FRAMED
+from metaserver.web.access.roles import for_strangers
 from metaserver.web.access.visitor import VIEWER
 from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice
@@ -37,6 +40,7 @@ class BoardPages:
             web.get("/board/{task}.csv", self.board_csv),
             web.get("/board/{task}.json", self.board_json),
             web.get("/board/{task}", self.board),
+            web.get("/board/{task}/embed", self.embedded),
             web.get("/board/{task}/articles.csv", self.articles_csv),
             web.get("/board/{task}/articles", self.articles),
         ]
@@ -46,6 +50,7 @@ class BoardPages:
         return [
             web.get("/b/{key}.csv", self.frozen_csv),
             web.get("/b/{key}.json", self.frozen_json),
+            web.get("/b/{key}/embed", self.frozen_embedded),
             web.get("/b/{key}", self.frozen),
         ]
 
@@ -75,6 +80,19 @@ class BoardPages:
         """Answer with a frozen board's table as JSON."""
         return web.json_response(to_dict(await self._frozen(request)))
 
+    @for_strangers
+    async def embedded(self, request: web.Request) -> web.Response:
+        """Answer with a public leaderboard's table, which pages of other sites may frame."""
+        board = self._leaderboard(request, request.match_info["task"])
+        if board.board.hidden:
+            raise web.HTTPNotFound(text="The scores of this phase are not public.")
+        return self._embedded_page(request, board)
+
+    @for_strangers
+    async def frozen_embedded(self, request: web.Request) -> web.Response:
+        """Answer with the same of a frozen board."""
+        return self._embedded_page(request, await self._frozen(request))
+
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with how hard a task's articles are; the query chooses: view, sort."""
         articles = self._articles(request)
@@ -100,13 +118,26 @@ class BoardPages:
 
     def _board_page(self, request: web.Request, board: Leaderboard) -> web.Response:
         site = site_of(request)
-        counts = site.source.counts(viewer_of(request))
-        rows = [self._row(site, board, row) for row in board.shown_rows()]
-        return page(
-            self.templates.page(
-                "leaderboard.html", b=board, counts=counts, rows=rows, headings=HEADINGS
-            )
+        opened_again = board.frozen is not None and site.source.is_rounded(ANYBODY)
+        is_public = site.source.public and not opened_again
+        text = self.templates.page(
+            "leaderboard.html",
+            b=board,
+            counts=site.source.counts(viewer_of(request)),
+            rows=self._rows(site, board),
+            headings=HEADINGS,
+            embedded=address_for(request) + board.address("/embed") if is_public else "",
         )
+        return page(text)
+
+    def _embedded_page(self, request: web.Request, board: Leaderboard) -> web.Response:
+        rows = self._rows(site_of(request), board)
+        response = page(self.templates.page("embedded.html", b=board, rows=rows))
+        response[FRAMED] = True
+        return response
+
+    def _rows(self, site: Site, board: Leaderboard) -> Sequence[str]:
+        return [self._row(site, board, row) for row in board.shown_rows()]
 
     def _leaderboard(self, request: web.Request, name: str) -> Leaderboard:
         site = site_of(request)

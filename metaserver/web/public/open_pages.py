@@ -18,6 +18,7 @@ from metaserver.operations.monitoring import is_ready, metrics_for
 from metaserver.web.access.addresses import read_address
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages, without_slash
+from metaserver.web.access.roles import is_for_strangers
 from metaserver.web.access.visitor import VIEWER, VISITOR, caller_of
 from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.challenge_page import ChallengeDoor
@@ -122,7 +123,8 @@ def make_pages_app(hub: HubContext, slices: Sequence[Slice] = ()) -> web.Applica
 
 @web.middleware
 async def _read_by_owner(request: web.Request, handler: Handler) -> web.StreamResponse:
-    request[VIEWER] = OWNER
+    if not is_for_strangers(request.match_info.handler):
+        request[VIEWER] = OWNER
     return await handler(request)
 
 

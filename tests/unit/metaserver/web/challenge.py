@@ -187,6 +187,13 @@ class Challenge:
             await self._news.wait_for(lambda: self._version != since)
             return self._version
 
+    @property
+    def public(self) -> bool:
+        return not self.hidden
+
+    def is_rounded(self, _viewer: Viewer) -> bool:
+        return False
+
     def tasks(self) -> Sequence[TaskPlugin]:
         return TASKS
 
