@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 
 from scoring.columns import ByteColumn, Places, Truths, Words, split_columns
 from scoring.ranking import Matches
-from scoring.rows import MARKS, RESULT_COLUMNS, ResultLine, TabFile, check_rows, result_rows
+from scoring.rows import (
+    ALL_COLUMNS,
+    MARKS,
+    RESULT_COLUMNS,
+    ResultLine,
+    TabFile,
+    check_rows,
+    result_rows,
+)
 from scoring.tasks import Hit, Item, Task, pair
 from scoring.text import Source, decoded_lines, line_blocks
 
@@ -118,7 +126,7 @@ class GoldIndex:
 class MatchedFile:
     """A result file's articles, each with its matches, and what is odd in the file.
 
-    `wide` is the first line with more columns, if any; `rising` are (line, rank) of confidences
+    `wide` is the first line with unknown columns, if any; `rising` are (line, rank) of confidences
     that rise; `confidences` are the mean of each article's hits; `marked` are the accessions with a
     sign of `rows.MARKS`, counted.
     """
@@ -260,7 +268,7 @@ class _Parts:
         accessions: Mapping[bytes, int],
     ) -> None:
         self._sheet, self._task = TabFile(path, RESULT_COLUMNS[task]), task
-        self._width = 4 if task is Task.INT else 5
+        self._width, self._known = len(RESULT_COLUMNS[task]), len(ALL_COLUMNS[task])
         self.accession_numbers = dict(accessions)
         self.article_numbers = dict(articles)
         self.articles: list[Numbers] = []
@@ -321,7 +329,7 @@ class _Parts:
 
     def _add(self, block: bytes) -> int:
         """Add one block and return its number of lines; 0 where any of them is malformed."""
-        split = split_columns(block, self._width, self._width - 2)
+        split = split_columns(block, self._width, self._width - 2, self._known)
         if split is None:
             return 0
         article, *accessions, rank, confidence = split.columns

@@ -215,19 +215,19 @@ def _floats(column: ByteColumn) -> NDArray[np.float64]:
 
 
 class Split(NamedTuple):
-    """The columns of a block of lines; `wide` is the first line with more, from 0, or None."""
+    """The columns of a block of lines; `wide` is the first with unknown ones, from 0, or None."""
 
     columns: list[ByteColumn]
     lines: int
     wide: int | None
 
 
-def split_columns(block: bytes, width: int, names: int) -> Split | None:
+def split_columns(block: bytes, width: int, names: int, known: int) -> Split | None:
     """Return the first `width` columns of a block of lines; None where any line is malformed.
 
     Well-formed is UTF-8 without control and invisible characters, every line of `width` fields or
     more, none of these empty, no line a comment or longer than `MOST_LINE`, and no space around the
-    fields of the first `names` columns.
+    fields of the first `names` columns. A line of more than `known` fields is wide.
     """
     padded = block + bytes(24 - len(block) % 8)
     array = np.frombuffer(padded, dtype=np.uint8, count=len(block))
@@ -235,7 +235,7 @@ def split_columns(block: bytes, width: int, names: int) -> Split | None:
     if _DELETE in block or (not ascii_only and not _is_plain_utf8(block, array)):
         return None
     separators = np.flatnonzero(array <= _SPACE)
-    found = _regular(array, separators, width) or _irregular(array, separators, width)
+    found = _regular(array, separators, width) or _irregular(array, separators, width, known)
     if found is None:
         return None
     ends, line_ends, wide, spaces = found
@@ -272,7 +272,7 @@ def _regular(array: Bytes, separators: Places, width: int) -> _Ends | None:
     return _Ends(ends, ends[-1])
 
 
-def _irregular(array: Bytes, separators: Places, width: int) -> _Ends | None:
+def _irregular(array: Bytes, separators: Places, width: int, known: int) -> _Ends | None:
     """Return the ends where lines have more fields, or spaces in them; None where fewer."""
     kinds = array[separators]
     blanks = kinds == _SPACE
@@ -286,7 +286,7 @@ def _irregular(array: Bytes, separators: Places, width: int) -> _Ends | None:
     counts = lasts - firsts + 1
     if (counts < width).any():
         return None
-    wide = np.flatnonzero(counts > width)
+    wide = np.flatnonzero(counts > known)
     return _Ends(
         np.stack([separators[firsts + column] for column in range(width)]),
         separators[lasts],

@@ -17,6 +17,7 @@ from scoring.bulk import read_hits
 from scoring.errors import FileProblem, OptionError
 from scoring.gold import ActGold, Gold, ItemGold
 from scoring.rows import (
+    ALL_COLUMNS,
     GOLD_COLUMNS,
     RESULT_COLUMNS,
     ResultLine,
@@ -124,6 +125,8 @@ def _are_column_names(fields: Sequence[str], columns: Sequence[str]) -> bool:
 def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = False) -> Run:
     r"""Read a result file: the gold's columns, then rank and confidence.
 
+    INT and IPT may have a last column of evidence, which is passed over.
+
     Raises `FormatError` with every problem: columns, ranks that are not 1, 2, 3, ... within an
     article (ACT: within a class) unless `lenient_ranks`, confidences outside ]0, 1], an item or
     rank twice, an ACT article twice.
@@ -192,7 +195,7 @@ def odd_lines(
     path: Source, task: Task, wide: int | None, rising: Iterable[tuple[int, int]]
 ) -> tuple[FileProblem, ...]:
     """Return the warnings of a file that was read in bulk (`bulk.MatchedFile`)."""
-    widened = [] if wide is None else [extra_columns(path, RESULT_COLUMNS[task], wide)]
+    widened = [] if wide is None else [extra_columns(path, ALL_COLUMNS[task], wide)]
     return (*widened, *(rising_confidence(path, task, line, rank) for line, rank in rising))
 
 

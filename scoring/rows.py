@@ -22,6 +22,11 @@ GOLD_COLUMNS = {
     Task.IPT: ("article", "accession", "accession"),
 }
 RESULT_COLUMNS = {task: (*columns, "rank", "confidence") for task, columns in GOLD_COLUMNS.items()}
+ALL_COLUMNS = {
+    task: columns if task is Task.ACT else (*columns, "evidence")
+    for task, columns in RESULT_COLUMNS.items()
+}
+"""The columns of a result file with the optional one, whose words are not scored."""
 
 
 class ResultLine(NamedTuple):
@@ -61,12 +66,13 @@ class TabFile:
         self.problems.finish(by_line=True)
 
     def rows(
-        self, lines: Iterable[tuple[int, str]] | None = None, *, extra: bool = False
+        self, lines: Iterable[tuple[int, str]] | None = None, *, known: Sequence[str] = ()
     ) -> Iterator[tuple[int, list[str]]]:
         """Yield (line number, fields) of the lines that have the right number of columns.
 
-        They are those of the file, or some `lines` of it with their numbers. With `extra`, columns
-        beyond the last are dropped with one warning, as the official program did with result files.
+        They are those of the file, or some `lines` of it with their numbers. With the `known`
+        columns of a result file, those beyond the last are dropped, as the official program did;
+        if there are more than these, with one warning.
         """
         names = ", ".join(self.columns)
         count = len(self.columns)
@@ -79,10 +85,10 @@ class TabFile:
                 yield number, fields
             elif line.strip() == "":
                 self.problem(number, 0, f"blank line; expected {names}")
-            elif len(fields) > count and extra:
-                if not widened:
-                    self.warnings.append(extra_columns(self.path, self.columns, number))
-                widened = True
+            elif len(fields) > count and known:
+                if len(fields) > len(known) and not widened:
+                    self.warnings.append(extra_columns(self.path, known, number))
+                    widened = True
                 yield number, fields[:count]
             else:
                 expected = f"expected {count} separated by tabs: {names}"
@@ -213,7 +219,7 @@ def result_rows(
     `lines` are those of `TabFile.rows`.
     """
     width = len(sheet.columns)
-    for line, fields in sheet.rows(lines, extra=True):
+    for line, fields in sheet.rows(lines, known=ALL_COLUMNS[task]):
         if task is Task.ACT:
             named = sheet.names(line, fields[:1])
             key: Item | bool | None = sheet.relevance(line, fields[1])

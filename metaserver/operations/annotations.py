@@ -1,12 +1,12 @@
-"""An article's annotations, and the servers that produced them.
+"""An article's annotations, and the servers and uploaded runs that produced them.
 
-Organisers may read all answers in a phase, a team its own servers' answers, everybody those in a
-closed phase with public scores.
+Organisers may read all answers in a phase, a team those of its own servers and runs, everybody
+those in a closed phase with public scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -14,14 +14,16 @@ from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.lanes import Asides
-from metaserver.base.records import ArticleId, RegisteredServer, ServerName
+from metaserver.base.records import ArticleId, RegisteredServer, ServerName, TaskName
 from metaserver.exchange.wire.contract import MENTIONS
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import OneServer, ServerField
+from metaserver.operations.fields import OneServer
 from metaserver.operations.table import operation
 from metaserver.operations.visibility import may_read_answers
 from metaserver.phases.runtime import RunningPhase
+from metaserver.store import runs
+from metaserver.store.runs import OfflineRun
 from metaserver.tasks.plugin import answered_tasks
 
 Article = Annotated[str, Meta(description="The article's id: PubMed id, PMCID, DOI, ...")]
@@ -34,17 +36,19 @@ class OneArticle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ArticleOfServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An article by id, and a server by name."""
+    """An article by id, and a server or an uploaded run by name."""
 
     article: Article
-    server: ServerField
+    server: Annotated[
+        str, Meta(max_length=200, description="The server's name, or that of an uploaded run")
+    ]
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     """The accepted part of a server's answer for an article, in the structure it was sent in.
 
     It has the evidence and the taxon of the hits, and mentions that are not scored, as far as they
-    are kept.
+    are kept. The answer of an uploaded run has the same structure; `server` is the run's name.
     """
 
     article: str
@@ -65,30 +69,22 @@ class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
 async def get_annotations(
     hub: HubContext, caller: Caller, request: OneArticle
 ) -> Sequence[Annotation]:
-    """Return the servers' annotations for an article that the caller may read."""
-    return [
-        annotation
-        for running, registered in readable(hub, caller)
-        if (annotation := await _annotation(hub, caller, running, registered, request.article))
-        is not None
-    ]
+    """Return an article's annotations, of servers and uploaded runs, that the caller may read."""
+    return [annotation async for annotation in _annotations(hub, caller, request.article)]
 
 
 @operation("Annotations.getAnnotation", "GET /annotations/{article}/{server}", None)
 async def get_annotation(hub: HubContext, caller: Caller, request: ArticleOfServer) -> Annotation:
-    """Return what a server answered for an article."""
-    for running, registered in readable(hub, caller):
-        if registered.server.name == request.server:
-            annotation = await _annotation(hub, caller, running, registered, request.article)
-            if annotation is not None:
-                return annotation
+    """Return what a server, or the uploaded run of that name, answered for an article."""
+    async for annotation in _annotations(hub, caller, request.article, request.server):
+        return annotation
     message = f"there is no annotation of article {request.article!r} by {request.server!r} to read"
     raise RefusedError(Refusal.UNKNOWN, message, field="article")
 
 
 @operation("Annotations.getAnnotationServerList", "GET /annotations/{article}/servers", None)
 async def get_server_list(hub: HubContext, caller: Caller, request: OneArticle) -> Sequence[str]:
-    """Return the names of the servers that have annotated an article."""
+    """Return the names of the servers and uploaded runs that have annotated an article."""
     return [annotation.server for annotation in await get_annotations(hub, caller, request)]
 
 
@@ -114,6 +110,32 @@ def readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, Re
                 yield running, registered
 
 
+def _readable_runs(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, OfflineRun]]:
+    """Yield the uploaded runs whose answers the caller may read, newest phase first."""
+    for running in reversed(hub.seen_phases(caller)):
+        visibility = running.phase.plan.visibility
+        for run in list(running.offline.values()):
+            may_read = may_read_answers(running.state, visibility, run.team, caller.viewer)
+            if may_read and run.task in answered_tasks():
+                yield running, run
+
+
+async def _annotations(
+    hub: HubContext, caller: Caller, article: str, server: str | None = None
+) -> AsyncIterator[Annotation]:
+    """Yield the annotations for an article that the caller may read, or those of one name."""
+    for running, registered in readable(hub, caller):
+        if server in (None, registered.server.name):
+            annotation = await _annotation(hub, caller, running, registered, article)
+            if annotation is not None:
+                yield annotation
+    for running, run in _readable_runs(hub, caller):
+        if server in (None, run.name) and article in running.positions:
+            annotation = await _annotation_of_run(hub, caller, running, run, ArticleId(article))
+            if annotation is not None:
+                yield annotation
+
+
 async def _annotation(
     hub: HubContext,
     caller: Caller,
@@ -130,20 +152,39 @@ async def _annotation(
     asides = Asides()
     if stored.asides is not None:
         asides = await caller.aside(Asides.unpacked, stored.asides)
+    return _shown(article, ServerName(registered.server.name), running, stored.payloads, asides)
+
+
+async def _annotation_of_run(
+    hub: HubContext, caller: Caller, running: RunningPhase, run: OfflineRun, article: ArticleId
+) -> Annotation | None:
+    async with hub.store.reading() as connection:
+        packed = await runs.packed_payloads(connection, run)
+        packed_asides = await runs.packed_asides(connection, run)
+    payload = await caller.aside(runs.unpack_one, packed, article)
+    if payload is None:
+        return None
+    hits = await caller.aside(runs.unpack_one, packed_asides, article)
+    asides = Asides(hits={run.task: hits or ()})
+    return _shown(article, run.name, running, {run.task: payload}, asides)
+
+
+def _shown(
+    article: str,
+    server: ServerName,
+    running: RunningPhase,
+    payloads: Mapping[TaskName, Any],
+    asides: Asides,
+) -> Annotation:
     answer: dict[str, Any] = {}
     for name, plugin in answered_tasks().items():
-        if name in stored.payloads:
-            member = answer[plugin.key] = plugin.member(stored.payloads[name])
+        if name in payloads:
+            member = answer[plugin.key] = plugin.member(payloads[name])
             for hit, (evidence, taxon) in zip(member, asides.hits.get(name, ()), strict=False):
                 hit |= _filled(evidence=evidence, taxid=taxon)
     if asides.mentions:
         answer[MENTIONS] = [_mention(*each) for each in asides.mentions]
-    return Annotation(
-        article=article,
-        server=ServerName(registered.server.name),
-        phase=running.name,
-        answer=answer,
-    )
+    return Annotation(article=article, server=server, phase=running.name, answer=answer)
 
 
 def _mention(offset: int, words: str, kind: str, accession: str) -> Mapping[str, Any]:

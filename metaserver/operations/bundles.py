@@ -333,6 +333,7 @@ async def _made(
                     run.run,
                     content=unpacked(content),
                     payloads=found.payloads,
+                    asides=found.asides,
                     problems=found.problems,
                     at=now,
                 )

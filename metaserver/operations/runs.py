@@ -147,6 +147,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
                 request.run,
                 content=content,
                 payloads=result.payloads,
+                asides=result.asides,
                 problems=result.problems,
                 at=now,
             )

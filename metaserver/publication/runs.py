@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from metaserver.base.boards import PUBLIC, RAW
-from metaserver.base.lanes import Asides, LaneKey
+from metaserver.base.lanes import Asides, HitAside, LaneKey
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import stored_answers
@@ -50,10 +50,16 @@ async def write_runs(
         elif run.task in articles:
             async with store.reading() as connection:
                 packed = await runs.packed_payloads(connection, run)
+                packed_asides = await runs.packed_asides(connection, run)
             unpacked = await asyncio.to_thread(runs.unpack_payloads, packed)
             articles[run.task] |= _write_run(
                 folder, source, run.task, run.name, [*unpacked.items()]
             )
+            if packed_asides is not None:
+                asides = await asyncio.to_thread(runs.unpack_asides, packed_asides)
+                lines = (_evidence_lines(one, unpacked[one], hits) for one, hits in asides.items())
+                name, about = _evidence_file(run.task, run.name)
+                folder.write(name, lines, about)
     return articles
 
 
@@ -104,27 +110,36 @@ async def _write_evidence(
             article = source.corpus.ids[after]
             texts = await asyncio.to_thread(_evidence, article, payloads, asides)
             for task, lines in texts.items():
-                about = f"{task}: article, accessions, rank and evidence of the hits of {server}"
-                folder.append(f"evidence/{task}/{server}.tsv", lines, about)
+                name, about = _evidence_file(task, server)
+                folder.append(name, lines, about)
+
+
+def _evidence_file(task: TaskName, run: ServerName) -> tuple[str, str]:
+    """Return the name of a run's file of evidence, and what it has."""
+    about = f"{task}: article, accessions, rank and evidence of the hits of {run}"
+    return f"evidence/{task}/{run}.tsv", about
 
 
 def _evidence(
     article: ArticleId, payloads: Mapping[TaskName, Mapping[ArticleId, Payload]], packed: bytes
 ) -> Mapping[TaskName, str]:
-    """Return the lines of an answer by task; the ranks are those of the result file."""
-    texts: dict[TaskName, str] = {}
-    for task, asides in Asides.unpacked(packed).hits.items():
-        if task not in payloads:  # it has no board
-            continue
-        rows = enumerate(zip(payloads[task][article], asides, strict=False), start=1)
-        lines = [
-            "\t".join([article, *hit[:-2], str(rank), _CONTROLS.sub(" ", evidence)]) + "\n"
-            for rank, (hit, (evidence, _)) in rows
-            if evidence
-        ]
-        if lines:
-            texts[task] = "".join(lines)
-    return texts
+    """Return the lines of an answer by task, where it has any."""
+    texts = {
+        task: _evidence_lines(article, payloads[task][article], hits)
+        for task, hits in Asides.unpacked(packed).hits.items()
+        if task in payloads  # others have no board
+    }
+    return {task: text for task, text in texts.items() if text}
+
+
+def _evidence_lines(article: ArticleId, payload: Payload, hits: Sequence[HitAside]) -> str:
+    """Return the lines of an article's hits; the ranks are those of the result file."""
+    rows = enumerate(zip(payload, hits, strict=False), start=1)
+    return "".join(
+        "\t".join([article, *hit[:-2], str(rank), _CONTROLS.sub(" ", evidence)]) + "\n"
+        for rank, (hit, (evidence, _)) in rows
+        if evidence
+    )
 
 
 async def _write_upload(

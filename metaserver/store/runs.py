@@ -9,10 +9,12 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Raw
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.boards import MethodDescription
 from metaserver.base.compression import pack, pack_json, unpack, unpack_json
+from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, Problem, ServerName, TaskName, TeamName, count_stated
 from metaserver.store.database import read_row
 from metaserver.store.tables import methods, offline_runs, servers, teams
@@ -77,6 +79,7 @@ async def put(
     *,
     content: bytes,
     payloads: Mapping[ArticleId, Any],
+    asides: Mapping[ArticleId, Sequence[HitAside]],
     problems: Sequence[Problem],
     at: float,
 ) -> None:
@@ -95,6 +98,7 @@ async def put(
             own_name=own_name,
             content=pack(content),
             payloads=pack_json(payloads),
+            asides=pack_json(asides) if asides else None,
             problems=msgspec.json.encode(rows) if rows else None,
             created_at=at,
         )
@@ -128,6 +132,24 @@ async def packed_payloads(connection: AsyncConnection, run: OfflineRun) -> bytes
 def unpack_payloads(packed: bytes | None) -> Mapping[ArticleId, Any]:
     """Return the valid part of each article's answer. Slow for a large run: call it in a thread."""
     return {} if packed is None else unpack_json(packed)
+
+
+async def packed_asides(connection: AsyncConnection, run: OfflineRun) -> bytes | None:
+    """Return what a run says of its hits, compressed; None if it says nothing."""
+    query = sa.select(offline_runs.c.asides).where(offline_runs.c.id == run.id)
+    packed: bytes | None = (await connection.execute(query)).scalar_one_or_none()
+    return packed
+
+
+def unpack_asides(packed: bytes) -> Mapping[ArticleId, Sequence[HitAside]]:
+    """Return what is said of each article's hits, as `unpack_payloads` does the answers."""
+    return msgspec.json.decode(unpack(packed), type=dict[ArticleId, list[HitAside]])
+
+
+def unpack_one(packed: bytes | None, article: ArticleId) -> Any:
+    """Return one article's part of packed payloads or asides; None if it has none."""
+    parts = {} if packed is None else msgspec.json.decode(unpack(packed), type=dict[str, Raw])
+    return msgspec.json.decode(parts[article]) if article in parts else None
 
 
 async def content(connection: AsyncConnection, phase_id: int, name: ServerName) -> bytes | None:

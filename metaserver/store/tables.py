@@ -506,6 +506,7 @@ offline_runs = sa.Table(
     sa.Column("own_name", sa.String, nullable=False),  # that its team uses for it, in this task
     sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of the file as uploaded
     sa.Column("payloads", sa.LargeBinary, nullable=False),  # zstd of JSON: {article id: payload}
+    sa.Column("asides", sa.LargeBinary),  # zstd of JSON: {article id: [[evidence, taxon], ...]}
     sa.Column("problems", sa.LargeBinary),  # JSON: [[place, message], ...]
     sa.Column("created_at", sa.Double, nullable=False),
     sa.UniqueConstraint("phase_id", "name"),

@@ -109,8 +109,8 @@ class ArticleClassification:
         return 1 if payload else 0
 
     def member(self, payload: ActPayload) -> ActPayload:
-        """Return the classification unchanged: relevant or not, and the confidence."""
-        return payload
+        """Return the classification: relevant or not, and the confidence."""
+        return payload[:2]
 
     def read_gold(self, path: Path) -> Gold:
         """Read a gold file; raises `InputError` that names file and line."""
@@ -149,10 +149,12 @@ class ArticleClassification:
     ) -> RunFile:
         """Read a result file in BC II.5 format; its ranks are kept, since they order the run."""
 
-        def check(answer: Answer, report: Report) -> ActPayload | None:
+        def check(
+            answer: Answer, _evidence: Mapping[int, str], report: Report
+        ) -> tuple[ActPayload | None, Sequence[HitAside]]:
             assert isinstance(answer, Classification)
             payload = self.check([answer.relevant, answer.confidence], report, vocabulary)
-            return [*payload, answer.rank] if payload else payload
+            return [*payload, answer.rank] if payload else payload, ()
 
         return read_result_file(Task.ACT, path, articles, check)
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaserver.base.boards import ArticleLevel, Column, PairedRuns, RunIntervals, Score
+from metaserver.base.lanes import HitAside
 from metaserver.base.records import (
     OFFLINE_GROUP,
     TASK_GROUP,
@@ -206,9 +207,11 @@ class RunFile:
 
     `faults` are format errors, which make the file unusable. Otherwise `payloads` has each
     article's valid answer part, and `problems` report the parts left out, as for a server's answer.
+    `asides` has the evidence of an article's first hits in its payload's order, if there is any.
     """
 
     payloads: Mapping[ArticleId, Payload] = field(default_factory=dict)
+    asides: Mapping[ArticleId, Sequence[HitAside]] = field(default_factory=dict)
     problems: Sequence[Problem] = ()
     faults: Sequence[Problem] = ()
 

@@ -21,7 +21,7 @@ from metaserver.exchange.wire.usual import HitColumns, HitPattern
 from metaserver.exchange.wire.validation import Report, Ruling, Vocabulary
 from metaserver.tasks import scores
 from metaserver.tasks.plugin import RunFile
-from metaserver.tasks.result_files import read_result_file
+from metaserver.tasks.result_files import EVIDENCE, read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.uniprot import Release
 from metaserver.uniprot.views import gold_species
@@ -125,8 +125,8 @@ class ViewScorer(ItemScorer):
 
 RankedPayload: TypeAlias = list[list[Any]]
 
-EVIDENCE, MOST_ASIDES = 2_000, 1_000
-"""The maximum number of characters in a hit's evidence, and of hits with asides, that are kept."""
+MOST_ASIDES = 1_000
+"""The maximum number of an article's hits whose evidence and taxon are kept."""
 
 COLUMNS = (
     Column(key="tp", heading="TP", count=True, help="Hits that are in the gold"),
@@ -297,14 +297,18 @@ class RankedTask:
     ) -> RunFile:
         """Read a result file in BC II.5 format and check its hits like those of an answer."""
 
-        def check(answer: Answer, report: Report) -> RankedPayload | None:
+        def check(
+            answer: Answer, evidence: Mapping[int, str], report: Report
+        ) -> tuple[RankedPayload | None, Sequence[HitAside]]:
             assert not isinstance(answer, Classification)
-            items = [
+            items: list[dict[str, Any]] = [
                 dict(zip(self.fields, members(hit.item), strict=True))
                 | {"rank": hit.rank, "confidence": hit.confidence}
                 for hit in answer
             ]
-            return self.check(items, report, vocabulary)
+            for place, words in evidence.items():
+                items[place]["evidence"] = words
+            return self.check_with_asides(items, report, vocabulary)
 
         return read_result_file(Task(self.name), path, articles, check, empty=[])
 

@@ -19,16 +19,21 @@ from numpy.typing import NDArray
 import scoring
 from metaserver.base.boards import ArticleLevel, RunIntervals, Score
 from metaserver.base.errors import InputError
+from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, Problem
 from metaserver.corpus.files import ZipLimits, unpack
 from metaserver.exchange.wire.validation import Report
 from metaserver.tasks.plugin import Payload, RunFile
 from scoring import Answer, FileProblem, FormatError, Task
 from scoring.intervals import LEVEL, bounds_of
+from scoring.rows import RESULT_COLUMNS
 from scoring.text import read_lines
 
 MAX_PROBLEMS = 1_000
 MAX_ID_SHOWN = 200  # characters of an article's id
+
+EVIDENCE = 2_000
+"""The maximum number of characters in a hit's evidence that are kept."""
 
 _HIT = re.compile(r"\[(\d+)\]")
 
@@ -37,10 +42,12 @@ def read_result_file(
     task: Task,
     path: Path,
     articles: Collection[ArticleId],
-    check: Callable[[Answer, Report], Payload | None],
+    check: Callable[[Answer, Mapping[int, str], Report], tuple[Payload | None, Sequence[HitAside]]],
     empty: Payload | None = None,
 ) -> RunFile:
-    """Read a result file; `check` returns the valid part of an article's answer.
+    """Read a result file; `check` returns the valid part of an article's answer, and its asides.
+
+    It is given the answer and the evidence of its hits, by their places in the file's order.
 
     `empty` is the answer for an article without a valid line, if an empty list is an answer: a list
     run answers all articles, some with nothing. None: an article without a valid line has no
@@ -52,8 +59,9 @@ def read_result_file(
         run = scoring.read_run(task, path)
     except FormatError as error:
         return RunFile(faults=[_fault(problem) for problem in error.problems[:MAX_PROBLEMS]])
-    lines = _lines(path)
+    lines, evidence = _lines(path, len(RESULT_COLUMNS[task]))
     payloads: dict[ArticleId, Payload] = {}
+    asides: dict[ArticleId, Sequence[HitAside]] = {}
     problems = [_fault(warning) for warning in run.warnings[:MAX_PROBLEMS]]
     known_articles = frozenset(articles)
     for name, answer in run.answers.items():
@@ -66,22 +74,34 @@ def read_result_file(
             problems.append(Problem(path=f"line {at[0]}", message=message))
             continue
         report = Report()
-        payload = check(answer, report)
+        payload, beside = check(answer, evidence.get(name, {}), report)
         if len(problems) < MAX_PROBLEMS:
             problems += [_at_line(problem, at) for problem in report.problems]
         if payload:
             payloads[article] = payload
+        if beside:
+            asides[article] = beside
     if payloads and empty is not None:
         payloads = {article: payloads.get(article, empty) for article in articles}
-    return RunFile(payloads=payloads, problems=list(islice(problems, MAX_PROBLEMS)))
+    return RunFile(payloads=payloads, asides=asides, problems=list(islice(problems, MAX_PROBLEMS)))
 
 
-def _lines(path: Path) -> Mapping[str, Sequence[int]]:
-    """Return each article's lines, in order."""
+def _lines(
+    path: Path, width: int
+) -> tuple[Mapping[str, Sequence[int]], Mapping[str, Mapping[int, str]]]:
+    """Return each article's lines, in order, and the evidence of those that have any, by place.
+
+    Evidence is the column after the first `width`.
+    """
     lines: dict[str, list[int]] = {}
+    evidence: dict[str, dict[int, str]] = {}
     for number, line in enumerate(read_lines(path), start=1):
-        lines.setdefault(line.partition("\t")[0], []).append(number)
-    return lines
+        article = line.partition("\t")[0]
+        own = lines.setdefault(article, [])
+        own.append(number)
+        if line.count("\t") >= width and (words := line.split("\t", width + 1)[width].strip()):
+            evidence.setdefault(article, {})[len(own) - 1] = words[:EVIDENCE]
+    return lines, evidence
 
 
 def _fault(problem: scoring.FileProblem) -> Problem:

@@ -26,7 +26,8 @@ async def filled(running: Running) -> None:
     async with served(Kit(annotate)) as url:
         await run_to_end(running, url.replace("http://", f"http://blue:{SECRET}@"))
     given = {"phase": "test", "task": "INT"}
-    await running.do("runs.upload", running.team("blue"), **given, run="file", content=run_file())
+    content = run_file().replace(b"\t0.5\n", b"\t0.5\twas \x0cpulled down\n")
+    await running.do("runs.upload", running.team("blue"), **given, run="file", content=content)
     changed = (DEMO / "gold_int.tsv").read_bytes() + b"sample01\tP99999\n"
     await running.do("gold.set", **given, content=changed, source="late.tsv")
     await running.do("phases.create", challenge="bc", phase="next", corpus="demo", release="test")

@@ -24,6 +24,7 @@ from metaserver.store.tables import frozen_boards
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.release import ACCESSIONS
 from tests.hubs.sites import site_of
 from tests.integration.test_backup import SECRET, filled
 
@@ -118,7 +119,11 @@ async def test_it_has_the_frozen_numbers_and_the_evaluator_finds_them_again(
                 again = card.get(name, card.get("macro", {}).get(name))
                 assert row[name] == ("" if value is None else str(value)) == str(again or value)
                 assert value == again
-    assert [name for name in files if name.startswith("evidence/")] == ["evidence/IPT/blue-1.tsv"]
+    assert {name for name in files if name.startswith("evidence/")} == {
+        "evidence/INT/file.tsv", "evidence/IPT/blue-1.tsv",
+    }  # fmt: skip
+    [first, _] = files["evidence/INT/file.tsv"].decode().splitlines()
+    assert first.split("\t") == ["sample01", ACCESSIONS[1], "2", "was pulled down"]
     run, evidence = (
         [line.split("\t") for line in files[f"{place}/IPT/blue-1.tsv"].decode().splitlines()]
         for place in ("runs", "evidence")

@@ -373,7 +373,8 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
         )
         assert "line 4, column 4: confidence '1.5'" in refused.message
         unknown = b"sample01\tP00000\t3\t0.1\nelsewhere\tP04637\t1\t0.5\n"
-        content = gzip.compress(run_file() + unknown)
+        with_evidence = run_file().replace(b"\t0.5\n", b"\t0.5\twas  pulled down\n", 1)
+        content = gzip.compress(with_evidence + unknown)
         done = await running.do("runs.upload", blue, **upload, content=content)
         assert done.articles == 2
         assert {problem.path for problem in done.problems} == {"line 5", "line 6"}
@@ -381,6 +382,18 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
         assert [(row.run, row.team, row.offline) for row in board.rows] == [
             ("blue-file", "blue", True)
         ]
+        one = {"article": "sample01", "server": "blue-file"}
+        shown = await running.do("annotations.get-annotation", blue, **one)
+        assert [hit.get("evidence") for hit in shown.answer["normalizations"]] == [
+            None, "was  pulled down",
+        ]  # fmt: skip
+        named = await running.do("annotations.get-annotation-server-list", blue, article="sample01")
+        assert named == ["blue-file"]
+        other = running.team("red")  # it may not read this in an open phase
+        assert not await running.do("annotations.get-annotations", other, article="sample01")
+        assert (
+            await running.refused("annotations.get-annotation", other, **one)
+        ).field == "article"
         act = ("sample01\t1\t2\t0.2\nsample02\t1\t1\t0.1\n" + "sample03\t0\t1\t0.9\n").encode()
         await running.do("runs.upload", blue, **upload | {"task": "ACT", "run": "act"}, content=act)
     async with at_work(given) as running:  # they are there again
@@ -389,6 +402,7 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
         async with running.service.store.reading() as connection:
             run = running.service.phase("test").offline[ServerName("act")]
             packed = await kept_runs.packed_payloads(connection, run)
+            assert await kept_runs.packed_asides(connection, run) is None
         stored = kept_runs.unpack_payloads(packed)
         assert "".join(task.result_lines(stored.items())).splitlines()[0] == "sample02\t1\t1\t0.1"
         file = await running.do("runs.get", running.team("blue"), phase="test", run="act")

@@ -17,7 +17,7 @@ from scoring.bulk import match_file
 from scoring.columns import _SPACE_BEGINS, _SPACE_ENDS, split_columns
 from scoring.files import read_run_by_line, rising_confidence
 from scoring.gold import ItemGold
-from scoring.rows import RESULT_COLUMNS, extra_columns
+from scoring.rows import ALL_COLUMNS, extra_columns
 from scoring.tasks import Classification, Task, pair
 from tests.effort import examples
 
@@ -138,7 +138,7 @@ def test_both_readers_agree(file: tuple[Task, bytes], lenient: bool, tmp_path: P
     assert bulk.matches == matches
     odd = [rising_confidence(path, task, *where) for where in bulk.rising]
     if bulk.wide is not None:
-        odd.append(extra_columns(path, RESULT_COLUMNS[task], bulk.wide))
+        odd.append(extra_columns(path, ALL_COLUMNS[task], bulk.wide))
     assert sorted(odd) == sorted(warnings)
 
 
@@ -190,14 +190,14 @@ def line_by_line(task, path, lenient):
 @example(texts=["0.5", "0.30000000000000004", "0.9007199254740993", "0.99999999999999994449"])
 @example(texts=["0.500000000000000055511", "0.0000000000000000000001", "0.999999999999999999"])
 def test_numbers_are_those_of_float(texts: list[str]) -> None:
-    split = split_columns("".join(f"{text}\n" for text in texts).encode(), 1, 0)
+    split = split_columns("".join(f"{text}\n" for text in texts).encode(), 1, 0, 1)
     assert split.columns[0].numbers().tolist() == list(map(float, texts))
 
 
 @given(names=st.lists(st.sampled_from(NAMES) | st.from_regex(r"[a-c]{1,20}", fullmatch=True)))
 def test_equal_fields_get_one_number(names: list[str]) -> None:
     names = [*names, "a"]
-    split = split_columns("".join(f"{name}\n" for name in names).encode(), 1, 1)
+    split = split_columns("".join(f"{name}\n" for name in names).encode(), 1, 1, 1)
     rows, which = split.columns[0].distinct()
     assert [names[row] for row in rows[which]] == names
     assert len(rows) == len(set(names))

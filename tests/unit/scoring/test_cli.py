@@ -213,7 +213,7 @@ def test_many_warnings_are_counted(folder: Path, capsys: pytest.CaptureFixture[s
     lines = ["a\tP1\t1\t1\n"]
     lines += [f"d{n}\tP1\t1\t0.1\nd{n}\tP2\t2\t0.9\n" for n in range(9)]
     (folder / "rising.tsv").write_text("".join(lines))
-    (folder / "extra.tsv").write_text("a\tP1\t1\t0.9\tx\na\tP2\t2\t0.8\ty\n")
+    (folder / "extra.tsv").write_text("a\tP1\t1\t0.9\tx\t\na\tP2\t2\t0.8\ty\t\n")
     assert run(folder, "evaluate", *INT, "rising.tsv", "extra.tsv") == 0
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 5 + 1 + 1

@@ -280,10 +280,12 @@ def test_bad_gold(task: str, text: str, expected: str, tmp_path: Path) -> None:
 def test_oddities_only_warn(tmp_path: Path) -> None:
     gold = write(tmp_path, GOLD, "gold.tsv")
     rising = write(tmp_path, "a\tP1\t1\t0.4\na\tP2\t2\t0.8\na\tX\t3\t0.9\n", "rising.tsv")
-    extra = write(tmp_path, "a\tP1\t1\t0.4\tbecause\n", "extra.tsv")
+    evidence = write(tmp_path, "a\tP1\t1\t0.4\tbecause\n", "evidence.tsv")
+    extra = write(tmp_path, "a\tP1\t1\t0.4\tbecause\t9606\n", "extra.tsv")
     found = [str(one).split(":", 1)[1] for one in evaluate_files("INT", gold, rising).warnings]
     assert found == ["2:column 4: confidence rises with rank 2; expected it to fall"]
     assert evaluate_files("INT", gold, rising).warnings == read_run("INT", rising).warnings
+    assert not evaluate_files("INT", gold, evidence).warnings
     assert evaluate_files("INT", gold, extra).to_dict()["tp"] == 1
     assert "extra columns ignored" in str(evaluate_files("INT", gold, extra).warnings[0])
 

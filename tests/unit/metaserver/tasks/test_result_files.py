@@ -62,6 +62,16 @@ def test_pairs_are_unordered(tmp_path: Path) -> None:
     assert messages(found) == ["line 2: X2: no"]
 
 
+def test_evidence_follows_the_hits_that_are_kept(tmp_path: Path) -> None:
+    lines = ["1\tP1\t2\t0.8\t binds\tmore", "1\tX1\t1\t0.9\tlost", "1\tP2\t3\t0.7\t"]
+    lines += [f"2\tP{rank}\t{rank}\t0.9\t{'é' * 2_001}" for rank in range(1, 1_002)]
+    found = read(INT, tmp_path, *lines)
+    assert found.asides == {"1": [("binds", None), ("", None)], "2": [("é" * 2_000, None)] * 1_000}
+    assert messages(found)[0].startswith("line 1, column 6: extra columns ignored")
+    assert not read(IPT, tmp_path, "1\tP2\tP1\t1\t0.9").asides
+    assert read(IPT, tmp_path, "1\tP2\tP1\t1\t0.9\tx").asides == {"1": [("x", None)]}
+
+
 def test_act_keeps_its_ranks(tmp_path: Path) -> None:
     found = read(ACT, tmp_path, "1\t1\t2\t0.5", "2\t1\t1\t0.4")
     assert found.payloads == {"1": [True, 0.5, 2], "2": [True, 0.4, 1]}
