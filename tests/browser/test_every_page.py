@@ -58,7 +58,10 @@ TEAM = {
 }  # fmt: skip
 ORGANISER = {
     "overview": "/organise", "challenge": "/organise/new-challenge",
-    "new phase": "/organise/new-phase", "phase": "/organise/phases/test",
+    "new phase": "/organise/new-phase", "data of a phase": "/organise/new-phase?step=2",
+    "dates of a phase": "/organise/new-phase?step=3",
+    "launch check": "/organise/new-phase?step=4&phase=new&corpus=demo@1&release=test",
+    "phase": "/organise/phases/test",
     "control room": "/organise/phases/test/watch", "extended": "/organise/phases/test/extend",
     "changed": "/organise/phases/test/edit", "closed": "/organise/phases/test/close",
     "published": "/organise/phases/over/publish",

@@ -29,6 +29,7 @@ from tests.waiting import patience
 MARKUP = '<img src=x onerror="alert(1)">'
 GOLD = (DEMO / "gold_act.tsv").read_bytes()
 PHASE = "/organise/phases/test"
+NEW_PHASE = "/organise/new-phase"
 
 
 @pytest.fixture
@@ -74,6 +75,12 @@ def zipped(**files: str) -> bytes:
         for name, text in files.items():
             archive.writestr(f"{name}.txt", text)
     return out.getvalue()
+
+
+def unseen(page: Page) -> dict[str, str]:
+    """Return what a page's form sends unseen."""
+    found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text)
+    return {name: html.unescape(value) for name, value in found}
 
 
 def links(page: Page) -> set[str]:
@@ -137,14 +144,9 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     assert "<img" not in page.text
     assert '<a class="button first" href="/organise/corpora">' in page.text
     await send(ana, "/organise/corpora", "a.zip", zipped(a="One.", b="Two."), corpus="small")
-    planned = {
-        "challenge": "bc", "phase": "test", "title": "Test phase", "kind": "test",
-        "corpus": "small@1", "release": "test", "tasks": "ACT", "opens": "2027-07-01T09:00",
-        "freezes": "", "visibility": "own", "ranking.min_coverage": "0.5",
-        "ranking.articles": "answered", "ranking.measure": "mcc", "limits.timeout": "",
-        "limits.servers": "3",
-    }  # fmt: skip
-    page = await ana.post("/organise/new-phase", planned)
+    page = await planned_in_steps(ana)
+    assert list(empty.service.phases.scheduler.phases) == []
+    page = await ana.post(NEW_PHASE, unseen(page))
     assert (page.status, page.path) == (200, PHASE)
     assert "2027-07-01 09:00 Europe/Madrid" in page.said
     assert 'datetime="2027-07-01T07:00:00Z"' in page.text
@@ -171,7 +173,40 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     assert "Nothing now." in page.said
 
 
-PLANNED = {"challenge": "bc", "phase": "late", "corpus": "demo@1", "release": "test"}
+async def planned_in_steps(ana: Visitor) -> Page:
+    """Plan the phase `test` up to its launch check, once back on the way."""
+    page = await ana.get(f"{NEW_PHASE}?challenge=bc")
+    named = {"phase": "test", "title": "Test phase", "kind": "test", "tasks": "ACT"}
+    page = await ana.post(NEW_PHASE, unseen(page) | named)
+    assert not re.search(r"<option [^>]*selected>small", page.text)  # no corpus unasked
+    data = {"corpus": "small@1", "release": "test", "limits.timeout": "", "limits.servers": "3"}
+    page = await ana.post(NEW_PHASE, unseen(page) | data)
+    dated = {
+        "opens": "2027-07-01T09:00", "freezes": "", "visibility": "own",
+        "ranking.min_coverage": "0.5", "ranking.articles": "answered", "ranking.measure": "mcc",
+    }  # fmt: skip
+    page = await ana.post(NEW_PHASE, unseen(page) | dated, to="2")
+    assert '<option value="small@1" selected>' in page.text
+    page = await ana.post(NEW_PHASE, unseen(page) | data)
+    assert 'value="2027-07-01T09:00"' in page.text
+    twice = "2030-10-27T02:30"
+    reading = {"opens": twice, "opens-reading": f"{twice}|{twice}:00+01:00"}
+    checked = await ana.post(NEW_PHASE, unseen(page) | dated | reading)
+    assert "Opens, Europe/Madrid time 2030-10-27 02:30:00+01:00" in checked.said
+    page = await ana.post(NEW_PHASE, unseen(page) | dated)
+    assert "There is no team yet. No baseline takes part" in page.said
+    assert "It has no date on which it freezes" in page.said
+    assert "Corpus small, version 1 (articles: 2)" in page.said
+    assert "Least coverage 0.5" in page.said
+    assert set(re.findall(r'name="gold-(\S+)"', page.text)) == {"ACT"}
+    [first] = [path for path in links(page) if "step=1" in path]
+    assert 'value="Test phase"' in (await ana.get(first)).text
+    return page
+
+
+PLANNED = {
+    "challenge": "bc", "phase": "late", "corpus": "demo@1", "release": "test", "step": "4",
+}  # fmt: skip
 WRONG: list[tuple[str, dict[str, str], str]] = [
     ("new-challenge", {"challenge": "x", "timezone": "Mars/North"}, "timezone"),
     ("new-challenge", {"challenge": "bc", "timezone": "UTC"}, "challenge"),
@@ -179,7 +214,10 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
      "freezes"),
     ("new-phase", PLANNED | {"corpus": "gone"}, "corpus"),
     ("new-phase", PLANNED | {"limits.servers": "none"}, "limits.servers"),
+    ("new-phase", PLANNED | {"phase": "test", "step": "1"}, "phase"),
     ("new-phase", PLANNED | {"phase": "test"}, "phase"),
+    ("new-phase", PLANNED | {"corpus": "", "step": "2"}, "corpus"),
+    ("new-phase", PLANNED | {"ranking.measure": "none", "step": "3"}, "ranking.measure"),
     ("teams", {"team": "a b"}, "team"),
     ("teams", {"team": "blue"}, "team"),
     ("teams/blue/tokens", {"days": "-1"}, "days"),
@@ -194,6 +232,29 @@ async def test_wrong_values_are_told_at_their_fields(running: Running, ana: Visi
         assert page.wrong[1] == {field}, form
         assert f'aria-describedby="form-{field}-error' in page.text
         assert f'value="{form.get("opens", "")}"' in page.text
+
+
+async def test_a_phase_of_uploads_is_asked_for_no_articles(
+    tmp_path: Path, empty: Running, ana: Visitor
+) -> None:
+    await empty.do("challenges.set", challenge="bc")
+    (tmp_path / "releases" / "test").unlink()
+    page = await ana.get(NEW_PHASE)
+    assert "Without a UniProt release" in page.said
+    assert 'value="ACT"' not in page.text
+    named = {"challenge": "bc", "phase": "bb"}
+    page = await ana.post(NEW_PHASE, named, step="1")
+    assert page.wrong == (422, {"tasks"})
+    page = await ana.post(NEW_PHASE, named, tasks="BB-cat", step="1")
+    assert 'name="limits.runs"' in page.text
+    assert 'name="corpus' not in page.text
+    page = await ana.post(NEW_PHASE, unseen(page), to="1")
+    assert 'value="BB-cat" checked' in page.text
+    page = await ana.post(NEW_PHASE, named, tasks="BB-cat", step="3")
+    assert "No baseline" not in page.said
+    assert set(re.findall(r'name="gold-(\S+)"', page.text)) == {"BB-cat"}
+    await ana.post(NEW_PHASE, unseen(page))
+    assert empty.service.phase("bb").uploads_only
 
 
 # -- phases ----------------------------------------------------------------------------------------

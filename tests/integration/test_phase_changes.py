@@ -320,38 +320,50 @@ async def test_a_date_in_the_past_is_to_be_confirmed(pages: Pages) -> None:
     visitor = Visitor(pages.client)
     await visitor.sign_in(pages.tokens["organiser"])
     form = {"challenge": "bc", "phase": "past", "corpus": "demo@1", "release": "test"}
-    form |= {"title": "Kept", "opens": "2021-01-01T09:00"}
+    form |= {"title": "Kept", "opens": "2021-01-01T09:00", "step": "3"}
     page = await visitor.post("/organise/new-phase", form)
     assert page.wrong == (422, {"opens"})
     assert 'value="Kept"' in page.text
     assert "past" not in running.service.phases.scheduler.phases
-    page = await visitor.post("/organise/new-phase", form | {"opens-reading": "true"})
+    form |= {"opens-reading": "true"}
+    page = await visitor.post("/organise/new-phase", form)
+    assert "By its dates it is in the state test at once." in page.said
+    page = await visitor.post("/organise/new-phase", form | {"step": "4"})
     assert page.path == "/organise/phases/past"
     assert running.service.phase("past").state is PhaseState.TEST
 
 
-async def test_corpus_and_gold_are_given_in_the_form_of_the_phase(pages: Pages) -> None:
+async def test_corpus_and_gold_are_given_in_the_steps_of_the_phase(pages: Pages) -> None:
     running = pages.running
     await plan_phase(running)
     visitor = Visitor(pages.client)
     await visitor.sign_in(pages.tokens["organiser"])
+    fields = {"challenge": "bc", "phase": "small", "release": "test", "title": "A & <b>"}
 
-    async def send(corpus: bytes, gold: bytes, /, **changes: str) -> Page:
-        fields = {"challenge": "bc", "phase": "small", "release": "test"} | changes
-        files = {"corpus-file": ("a.txt", corpus), "gold-ACT": ("a.txt", gold)}
-        return await visitor.send("/organise/new-phase", files, **fields)
+    async def imported(corpus: bytes, **changes: str) -> Page:
+        files = {"corpus-file": ("a.txt", corpus)}
+        return await visitor.send("/organise/new-phase", files, **fields, step="2", **changes)
 
-    page = await send(b"\xff\xfe broken", b"")
+    async def sent(gold: bytes, **changes: str) -> Page:
+        files = {"gold-ACT": ("a.txt", gold)}
+        sent = fields | {"step": "4", "corpus": "small@1"} | changes
+        return await visitor.send("/organise/new-phase", files, **sent)
+
+    page = await imported(b"\xff\xfe broken")
     assert page.status == 422
     assert "The corpus was not imported" in page.said
-    page = await send(b"A title\n\nSome text.\n", b"a\t1\n", freezes="2020-01-01")
-    assert page.text.count("Choose the file again: it was not kept.") == 4  # at each, and on top
-    assert "small" not in running.service.phases.scheduler.phases
-    page = await send(b"A title\n\nSome text.\n", b"a\t1\n", **{"limits.servers": "none"})
+    page = await imported(b"A title\n\nSome text.\n", **{"limits.servers": "none"})
+    assert page.wrong == (422, {"limits.servers"})
     assert re.search(r'<option value="small@1" selected', page.text)  # it is there by now
-    page = await send(b"", b"nothing like gold", corpus="small@1")
+    assert "small" not in running.service.phases.scheduler.phases
+    page = await imported(b"A title\n\nSome text.\n")
+    assert 'aria-current="step"><span class="number">3</span>' in page.text
+    page = await sent(b"a\t1\n", freezes="2020-01-01")
+    assert page.wrong == (422, {"freezes"})
+    assert "small" not in running.service.phases.scheduler.phases
+    page = await sent(b"nothing like gold")
     assert page.path == "/organise/phases/small?gold-problem=ACT"
     assert "the gold of ACT was not set. a.txt:1: " in page.said  # and why
     await running.do("phases.delete", phase="small")
-    assert (await send(b"", b"a\t1\n", corpus="small@1")).path == "/organise/phases/small"
+    assert (await sent(b"a\t1\n")).path == "/organise/phases/small"
     assert running.service.phase("small").gold["ACT"].version == 1

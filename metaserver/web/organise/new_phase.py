@@ -1,57 +1,122 @@
-"""A new phase: planned in four steps, with its corpus and gold in the same form."""
+"""A new phase: planned in four steps, each a page; nothing is stored before the last is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
+import msgspec
 from aiohttp import web
 from multidict import MultiDict, MultiMapping
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.plans import DATES, PhasePlan
 from metaserver.base.states import JobState
 from metaserver.operations import challenges, corpora, gold, jobs, phases, releases
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.gold import NewGold
 from metaserver.operations.jobs import JobQuery
-from metaserver.operations.phases import NewPhase, PhaseDetail
-from metaserver.operations.table import Nothing
+from metaserver.operations.phases import NewPhase, PhaseDetail, planned
+from metaserver.operations.planning import require_materials, takes_uploads_only
+from metaserver.operations.table import Nothing, invalid
 from metaserver.web.access.bodies import upload
 from metaserver.web.access.refusals import in_words, sentence
 from metaserver.web.organise.jobs import SOON
+from metaserver.web.organise.launch import plan_check, taking_part
 from metaserver.web.organise.overview import NEW_PHASE, phase_path
 from metaserver.web.organise.phase_form import (
+    CHECK,
     CORPUS_FILE,
-    FAMILIES,
     FIXED,
     GOLD_FILES,
     PLANNED,
+    READING,
+    STEP_OF,
+    STEPS,
     WORDING,
     Family,
+    chosen,
     corpus_choices,
     date_wording,
     read_dates,
     release_choices,
-    steps,
+    sections,
     with_files,
     with_questions,
+    with_uploaded_tasks,
 )
 from metaserver.web.organise.phases import GoldRefusals
 from metaserver.web.ui.console import ConsoleContext, posted
-from metaserver.web.ui.form_pages import OperationForm, sent_file, tried
-from metaserver.web.ui.forms import Form
+from metaserver.web.ui.form_pages import OperationForm, number, sent_file, tried
+from metaserver.web.ui.forms import Form, FormField
 
 NAMES = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
+CARRIED = (*NAMES, *(f"{name}{READING}" for name in DATES))
+"""The fields whose values go from step to step."""
 AGAIN = "Choose the file again: it was not kept."
 MOST_REFUSED = 64
 NOTHING_SENT: Mapping[str, str] = {}
 
 
-def _family(query: MultiMapping[Any], built: Sequence[str] = ("any",)) -> Family:
-    """Return the family that was chosen; servers if their answers can be checked by a release."""
-    name = str(query.get("family", ""))
-    return Family(name) if name in set(Family) else Family.SERVERS if built else Family.UPLOADS
+class Refused(NamedTuple):
+    """Why a step is shown again, with what is wrong with its files."""
+
+    error: RefusedError | None = None
+    files: Mapping[str, str] = NOTHING_SENT
+
+
+def _family(submitted: MultiMapping[Any]) -> Family:
+    is_uploaded = takes_uploads_only(submitted.getall("tasks", ()))
+    return Family.UPLOADS if is_uploaded else Family.SERVERS
+
+
+def _step(submitted: MultiMapping[Any]) -> int:
+    return min(max(number(str(submitted.get("step", ""))), 1), CHECK)
+
+
+def _carried(submitted: MultiMapping[Any], shown: int) -> MultiDict[str]:
+    """Return what was written in other steps than the one that is shown."""
+    return MultiDict(
+        (name, text)
+        for name, text in submitted.items()
+        if name in CARRIED
+        and isinstance(text, str)
+        and STEP_OF[name.removesuffix(READING)] != shown
+    )
+
+
+def _address(challenge: ChallengeDetail, step: int, written: MultiMapping[str]) -> str:
+    """Return the address of a step, with what was written in all of them."""
+    values = [("challenge", challenge.challenge), ("step", str(step)), *written.items()]
+    return f"{NEW_PHASE}?{urlencode(values)}"
+
+
+def _entered(whole: Form, step: int, submitted: MultiMapping[Any]) -> Sequence[tuple[str, str]]:
+    """Return the labels and values of a step; of folded fields only those that were changed."""
+    asked = [section for section in sections(whole) if section.step == step]
+    usual = {
+        field.name: field.given
+        for field in OperationForm(request=NewPhase, names=NAMES).form().fields
+    }
+    fields = [
+        field
+        for section in asked
+        for field in (*section.fields, *section.advanced)
+        if field in section.fields or field.given != usual.get(field.name)
+    ]
+    return [(field.label, text) for field in fields if (text := _in_words(field, submitted))]
+
+
+def _in_words(field: FormField, submitted: MultiMapping[Any]) -> str:
+    """Return what is in a field, as it was chosen or written."""
+    labels = dict(field.choices)
+    if labels:
+        return ", ".join(labels[text] for text in field.given if text and text in labels)
+    if field.name in DATES:
+        return chosen(field.name, field.value, submitted).replace("T", " ")
+    return field.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,92 +131,157 @@ class NewPhasePages:
         return [web.get(NEW_PHASE, self.new), web.post(NEW_PHASE, self.make)]
 
     async def new(self, request: web.Request) -> web.Response:
-        """Answer with the form for a new phase in the addressed challenge.
+        """Answer with a step of a new phase in the addressed challenge (`?challenge=bc&step=2`).
 
-        `family` is how runs come into it: from servers, or as files.
+        The address has what was written in other steps.
         """
-        return await self._new(request, request.query.get("challenge"))
+        listed = await self.console.ask(request, challenges.list_challenges, Nothing())
+        if "challenge" in request.query:
+            challenge = await self._challenge(request, request.query["challenge"])
+        elif listed:
+            challenge = listed[-1]
+        else:
+            return self.console.answer("organise_new_phase.html", challenge=None)
+        return await self._show(request, challenge, request.query, _step(request.query), Refused())
 
-    async def _new(
+    async def _show(
         self,
         request: web.Request,
-        name: str | None,
-        submitted: MultiMapping[Any] | None = None,
-        refused: RefusedError | None = None,
-        errors: Mapping[str, str] = NOTHING_SENT,
+        challenge: ChallengeDetail,
+        submitted: MultiMapping[Any],
+        step: int,
+        refused: Refused,
     ) -> web.Response:
-        listed = await self.console.ask(request, challenges.list_challenges, Nothing())
-        challenge = next(
-            (challenge for challenge in reversed(listed) if name in (None, challenge.challenge)),
-            None,
-        )
-        if name is not None and challenge is None:
-            raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
+        """Answer with a step; if a value of another step was refused, with that one."""
+        check: Sequence[str] | None = None
+        if step == CHECK and not refused.error:
+            plan = await tried(self._plan(request, challenge, submitted, CHECK - 1))
+            if isinstance(plan, RefusedError):
+                refused = Refused(plan)
+            else:
+                guests, own = await taking_part(self.console, request)
+                check = plan_check(plan, self.console.hub.clock(), guests, len(own))
+        if refused.error:
+            step = STEP_OF.get(refused.error.field, step)
         built = await self.console.ask(request, releases.list_, Nothing())
-        form, family = None, _family(submitted or request.query, built)
-        if challenge is not None and (built or family is Family.UPLOADS):
-            form = await self._form(request, challenge, family, built, submitted, refused, errors)
+        whole = await self._form(request, challenge, submitted, built, refused)
+        shown = [section for section in sections(whole) if section.step == step]
+        fields = [field for section in shown for field in (*section.fields, *section.advanced)]
+        written = _carried(submitted, 0)
+        keep = _carried(submitted, step)
+        keep.extend(challenge=challenge.challenge, step=str(step))
         return self.console.answer(
             "organise_new_phase.html",
-            status=refused.refusal if refused else 200,
-            challenges=listed,
+            status=whole.status,
+            challenges=await self.console.ask(request, challenges.list_challenges, Nothing()),
             challenge=challenge,
             releases=built,
             folder=self.console.hub.settings.uniprot.releases,
-            form=form,
-            steps=steps(form) if form else (),
-            family=family,
-            families=FAMILIES,
+            form=replace(whole, fields=fields),
+            sections=shown,
+            keep=keep,
+            step=step,
+            steps=STEPS,
+            check=check,
+            entered=[
+                (title, _address(challenge, at, written), _entered(whole, at, submitted))
+                for at, title in enumerate(STEPS[: CHECK - 1], start=1)
+            ],
         )
 
     async def _form(
         self,
         request: web.Request,
         challenge: ChallengeDetail,
-        family: Family,
+        submitted: MultiMapping[Any],
         built: Sequence[str],
-        submitted: MultiMapping[Any] | None,
-        refused: RefusedError | None,
-        errors: Mapping[str, str],
+        refused: Refused,
     ) -> Form:
+        """Return the form of all steps, with what was written or else the defaults."""
+        family = _family(submitted)
         imported = await self.console.ask(request, corpora.list_, Nothing())
-        choices = {"tasks": family.tasks()}
+        choices = {"tasks": (Family.SERVERS if built else Family.UPLOADS).tasks()}
         if family is Family.SERVERS:
             choices |= {"corpus": corpus_choices(imported), "release": release_choices(built)}
         blank = OperationForm(request=NewPhase, names=family.names(NAMES), wording=WORDING)
-        form = blank.form(submitted, refused, **choices, **date_wording(challenge.timezone))
-        form = with_files(form, family, errors)
+        values: MultiDict[Any] = MultiDict(submitted)
+        for unseen in blank.form().fields:
+            if unseen.name not in submitted:
+                values.extend((unseen.name, text) for text in unseen.given)
+        form = blank.form(values, refused.error, **choices, **date_wording(challenge.timezone))
+        if built:
+            form = with_uploaded_tasks(form)
+        form = with_files(form, family, submitted.getall("tasks", ()), refused.files)
         return with_questions(form, submitted, challenge.timezone, self.console.hub.clock())
+
+    def _values(
+        self, challenge: ChallengeDetail, submitted: MultiMapping[Any], step: int
+    ) -> dict[str, Any]:
+        """Return the values that were written up to a step; `RefusedError` for an unclear date."""
+        names = [name for name in _family(submitted).names(NAMES) if STEP_OF[name] <= step]
+        values = OperationForm(request=NewPhase, names=names).values(submitted)
+        values["challenge"] = challenge.challenge
+        read = read_dates(values, submitted, challenge.timezone, self.console.hub.clock())
+        if isinstance(read, RefusedError):
+            raise read
+        return read
+
+    async def _plan(
+        self,
+        request: web.Request,
+        challenge: ChallengeDetail,
+        submitted: MultiMapping[Any],
+        step: int,
+    ) -> PhasePlan:
+        """Return the plan by the values up to a step; `RefusedError` for what is wrong in them."""
+        try:
+            new = msgspec.convert(self._values(challenge, submitted, step), NewPhase, strict=False)
+        except msgspec.ValidationError as error:
+            raise invalid(error) from error
+        plan = planned(new, challenge.timezone)
+        listed = await self.console.ask(request, phases.list_, Nothing())
+        if (challenge.challenge, new.phase) in {(one.challenge, one.own_name) for one in listed}:
+            message = f"there is a phase {new.phase!r} of {challenge.challenge} already"
+            raise RefusedError(Refusal.STATE, message, field="phase")
+        built = await self.console.ask(request, releases.list_, Nothing())
+        if not built and not takes_uploads_only(new.tasks):
+            raise RefusedError(Refusal.INVALID, "choose what teams upload", field="tasks")
+        if step >= STEP_OF["corpus"]:
+            hub, has_articles = self.console.hub, bool(new.corpus)
+            require_materials(hub, new.tasks, new.release, has_articles=has_articles)
+        return plan
 
     @upload
     async def make(self, request: web.Request) -> web.Response:
-        """Plan a phase, with the files that were sent; its page shows what became of its gold."""
-        submitted = await posted(request)
+        """Take a step: lead to the next, or back (`to`), or plan the phase after the last."""
+        submitted = MultiDict(await posted(request))
         challenge = await self._challenge(request, str(submitted.get("challenge", "")))
-        again = {name: AGAIN for name in GOLD_FILES if sent_file(submitted, name).content}
-        values = OperationForm(request=NewPhase, names=NAMES).values(submitted)
-        values["challenge"] = challenge.challenge
-        if _family(submitted) is Family.UPLOADS and not values.get("tasks"):
-            refused = RefusedError(Refusal.INVALID, "choose what teams upload", field="tasks")
-            return await self._new(request, challenge.challenge, submitted, refused, again)
-        clock = self.console.hub.clock()
-        dates_read = read_dates(values, submitted, challenge.timezone, clock)
-        if isinstance(dates_read, RefusedError):
-            if sent_file(submitted, CORPUS_FILE).content:
-                again[CORPUS_FILE] = AGAIN
-            return await self._new(request, challenge.challenge, submitted, dates_read, again)
-        imported = await self._import(request, submitted, dates_read)
-        if isinstance(imported, RefusedError):
-            again[CORPUS_FILE] = in_words(imported)
-            refused = RefusedError(imported.refusal, "the corpus was not imported: see its file")
-            return await self._new(request, challenge.challenge, submitted, refused, again)
-        if imported:
-            dates_read["corpus"] = imported
-            submitted = MultiDict(submitted)
-            submitted["corpus"] = imported  # it is there, whatever becomes of the phase
-        result = await tried(self.console.submit(request, phases.create, dates_read), FIXED)
+        step, to = _step(submitted), number(str(submitted.get("to", "")))
+        if 0 < to < step:
+            raise web.HTTPSeeOther(_address(challenge, to, _carried(submitted, 0)))
+        if step == STEP_OF[CORPUS_FILE]:
+            imported = await self._import(request, submitted)
+            if isinstance(imported, RefusedError):
+                files = {CORPUS_FILE: in_words(imported)}
+                error = RefusedError(imported.refusal, "the corpus was not imported: see its file")
+                return await self._show(request, challenge, submitted, step, Refused(error, files))
+            if imported:
+                submitted["corpus"] = imported  # it is there, whatever becomes of the phase
+        if step == CHECK:
+            return await self._create(request, challenge, submitted)
+        plan = await tried(self._plan(request, challenge, submitted, step))
+        if isinstance(plan, RefusedError):
+            return await self._show(request, challenge, submitted, step, Refused(plan))
+        raise web.HTTPSeeOther(_address(challenge, step + 1, _carried(submitted, 0)))
+
+    async def _create(
+        self, request: web.Request, challenge: ChallengeDetail, submitted: MultiMapping[Any]
+    ) -> web.Response:
+        """Plan a phase, with the gold that was sent; its page shows what became of it."""
+        result = await tried(self._created(request, challenge, submitted), FIXED)
         if isinstance(result, RefusedError):
-            return await self._new(request, challenge.challenge, submitted, result, again)
+            again = {name: AGAIN for name in GOLD_FILES if sent_file(submitted, name).content}
+            return await self._show(request, challenge, submitted, CHECK, Refused(result, again))
         problems = []
         for name, task in GOLD_FILES.items():
             if why := await self._set_gold(request, result, task, submitted, name):
@@ -163,6 +293,12 @@ class NewPhasePages:
         query = f"?{'&'.join(problems)}" if problems else ""
         raise web.HTTPSeeOther(f"{phase_path(result.phase)}{query}")
 
+    async def _created(
+        self, request: web.Request, challenge: ChallengeDetail, submitted: MultiMapping[Any]
+    ) -> PhaseDetail:
+        values = self._values(challenge, submitted, CHECK)
+        return await self.console.submit(request, phases.create, values)
+
     async def _challenge(self, request: web.Request, name: str) -> ChallengeDetail:
         for challenge in await self.console.ask(request, challenges.list_challenges, Nothing()):
             if challenge.challenge == name:
@@ -170,16 +306,14 @@ class NewPhasePages:
         raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
 
     async def _import(
-        self, request: web.Request, submitted: MultiMapping[Any], values: Mapping[str, Any]
+        self, request: web.Request, submitted: MultiMapping[Any]
     ) -> str | RefusedError:
         """Import the corpus that was sent, by the phase's name; return its name and version."""
         file = sent_file(submitted, CORPUS_FILE)
         if not file.content:
             return ""
-        if not values.get("phase"):
-            return RefusedError(Refusal.INVALID, "write the phase's name: it is the corpus's too")
         values_sent = {
-            "corpus": values["phase"],
+            "corpus": submitted.get("phase", ""),
             "content": file.content,
             "source": file.source or "-",
         }

@@ -1,4 +1,4 @@
-"""The form of a phase: four steps, their fields and files, and questions about dates."""
+"""The form of a phase: its sections and steps, their fields and files, questions about dates."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from metaserver.web.ui.forms import Form, FormField, Wording
 READING = "-reading"
 """The end of the name of a question about a date."""
 CORPUS_FILE = "corpus-file"
-ANSWERED_GOLD: Mapping[str, str] = {f"gold-{task}": task for task in answered_tasks()}
-OFFLINE_GOLD: Mapping[str, str] = {f"gold-{task}": task for task in offline_tasks()}
-GOLD_FILES: Mapping[str, str] = {**ANSWERED_GOLD, **OFFLINE_GOLD}
+GOLD_FILES: Mapping[str, str] = {
+    f"gold-{task}": task for task in (*answered_tasks(), *offline_tasks())
+}
 """The names of the gold file fields, with their tasks."""
 
 LIMITS = (
@@ -79,17 +79,12 @@ class Family(StrEnum):
         is_served = self is Family.SERVERS
         tasks: list[TaskPlugin] = [*(answered_tasks() if is_served else offline_tasks()).values()]
         asked = "What servers are asked for. None chosen: all; mentions only with gold for them."
+        sent = "What teams upload; it needs no corpus. Without its gold a task takes no run."
         return Wording(
-            help=asked if is_served else "What teams upload. Without its gold a task takes no run.",
+            label=f"Tasks: {'servers answer' if is_served else 'files are uploaded'}",
+            help=asked if is_served else sent,
             choices=[(task.name, f"{task.name} – {task.title}") for task in tasks],
         )
-
-
-FAMILIES: Mapping[Family, tuple[str, str]] = {
-    Family.SERVERS: ("Servers answer", "The hub sends articles to the servers of teams."),
-    Family.UPLOADS: ("Files are uploaded", "Teams upload result files; no server takes part."),
-}
-"""The words for each family: its name, and what it means."""
 
 
 VISIBLE = {
@@ -215,9 +210,10 @@ WORDING: Mapping[str, Wording] = {
 }
 
 
-class FormStep(NamedTuple):
-    """A step of the form: its title, what it asks, its fields, and those that are folded."""
+class FormSection(NamedTuple):
+    """A section: its step, title, what it asks, its fields, and those that are folded."""
 
+    step: int
     title: str
     text: str
     fields: Sequence[FormField]
@@ -229,32 +225,57 @@ class FormStep(NamedTuple):
         return any(field.error for field in self.advanced)
 
 
-STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
+STEPS = ("What it is", "Data and limits", "When, and who sees what", "Launch check")
+"""The titles of the steps in which a phase is planned."""
+CHECK = len(STEPS)
+"""The number of the last step."""
+SECTIONS: Sequence[tuple[int, str, str, Sequence[str], Sequence[str]]] = (
     (
-        "What",
-        "What it is called, its tasks and its articles. Gold can come later (Advanced: now).",
-        ("title", "phase", "kind", "tasks", "corpus", CORPUS_FILE),
-        (*GOLD_FILES, "release", *ANSWERS),
-    ),
-    ("When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
-    (
-        "Who sees",
-        "Who sees the scores before you publish them; under Advanced, how runs get their places.",
-        ("visibility", "team_names", *USAGE),
-        ("public_share", *RANKING),
+        1,
+        "What it is",
+        "Its tasks, of one kind, and what it is called.",
+        ("tasks", "title", "phase", "kind"),
+        (),
     ),
     (
+        2,
+        "Articles",
+        "What servers are sent.",
+        ("corpus", CORPUS_FILE),
+        ("release", *ANSWERS),
+    ),
+    (
+        2,
         "Limits",
         "What teams may do, and how long their servers may take.",
         ("limits.servers", "limits.runs", "limits.uploads.a_day", "limits.uploads.total"),
         ("limits.timeout", "limits.attempts", "limits.concurrency", "limits.answer_bytes"),
     ),
+    (3, "When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
+    (
+        3,
+        "Who sees",
+        "Who sees the scores before you publish them; under Advanced, how runs get their places.",
+        ("visibility", "team_names"),
+        ("public_share", *USAGE, *RANKING),
+    ),
+    (
+        CHECK,
+        "Gold",
+        "It is set once the phase is there, whose page then counts articles outside the corpus.",
+        tuple(GOLD_FILES),
+        (),
+    ),
 )
-"""The steps: title, text, field names, and folded field names."""
+"""The sections: step, title, text, field names, and folded field names."""
+STEP_OF: Mapping[str, int] = {
+    name: step for step, _, _, names, folded in SECTIONS for name in (*names, *folded)
+}
+"""The step that asks for a field."""
 
 
-def steps(form: Form) -> Sequence[FormStep]:
-    """Return a form's steps, without missing fields."""
+def sections(form: Form) -> Sequence[FormSection]:
+    """Return a form's sections that have fields."""
     by_name: dict[str, list[FormField]] = {}
     for field in form.fields:  # a question about a field comes after it
         by_name.setdefault(field.name.removesuffix(READING), []).append(field)
@@ -262,33 +283,48 @@ def steps(form: Form) -> Sequence[FormStep]:
     def of(names: Sequence[str]) -> Sequence[FormField]:
         return [field for name in names for field in by_name.get(name, ())]
 
-    return [FormStep(title, text, of(names), of(folded)) for title, text, names, folded in STEPS]
+    found = [
+        FormSection(step, title, text, of(names), of(folded))
+        for step, title, text, names, folded in SECTIONS
+    ]
+    return [section for section in found if section.fields or section.advanced]
 
 
 # -- files and questions ---------------------------------------------------------------------------
 
 
-def with_files(form: Form, family: Family, errors: Mapping[str, str]) -> Form:
-    """Return the form of a new phase with the fields of its files."""
-    if family is Family.UPLOADS:
-        offline = [
-            _file(name, f"Gold of {task}", errors, "Its files are described in docs/tasks.md.")
-            for name, task in OFFLINE_GOLD.items()
-        ]
-        return dataclasses.replace(form, fields=[*form.fields, *offline])
+def with_uploaded_tasks(form: Form) -> Form:
+    """Return the form of a new phase that also offers the tasks whose files are uploaded."""
+    fields: list[FormField] = []
+    for field in form.fields:
+        fields.append(field)
+        if field.name == "tasks":
+            offered = Family.UPLOADS.tasks()
+            more = dataclasses.replace(
+                field,
+                form="uploaded",
+                label=offered.label,
+                help=offered.help,
+                choices=offered.choices,
+                error="",
+            )
+            fields.append(more)
+    return dataclasses.replace(form, fields=fields)
+
+
+def with_files(form: Form, family: Family, tasks: Sequence[str], errors: Mapping[str, str]) -> Form:
+    """Return the form of a new phase with the fields of its files: gold for its tasks alone."""
     files = [
-        _file(
-            CORPUS_FILE,
-            "Or import a corpus now",
-            errors,
-            "Articles as text, XML, JSON, or a zip"
-            " of such files: a corpus of the phase's name. It takes the place of the choice above.",
-        ),
-        *(
-            _file(name, f"Gold of {task}", errors, "It can also be set later.")
-            for name, task in ANSWERED_GOLD.items()
-        ),
+        _file(name, f"Gold of {task}", errors, "It can also be set later.")
+        for name, task in GOLD_FILES.items()
+        if task in (tasks or answered_tasks())
     ]
+    if family is Family.SERVERS:
+        text = (
+            "Articles as text, XML, JSON, or a zip of such files: a corpus of the phase's name. It"
+            " takes the place of the choice above."
+        )
+        files.append(_file(CORPUS_FILE, "Or import a corpus now", errors, text))
     return dataclasses.replace(form, fields=[*form.fields, *files])
 
 
@@ -347,16 +383,19 @@ def read_dates(
     """
     with_dates = dict(values)
     for name in DATES:
-        text, answer = str(values.get(name) or ""), str(submitted.get(f"{name}{READING}", ""))
-        if not text:
+        if not (text := str(values.get(name) or "")):
             continue
-        written_as, _, moment = answer.partition("|")
-        if moment and written_as == text:
-            with_dates[name] = text = moment
-        if _is_past(text, zone, now) and not answer:
+        with_dates[name] = text = chosen(name, text, submitted)
+        if _is_past(text, zone, now) and not submitted.get(f"{name}{READING}"):
             message = f"{text.replace('T', ' ')} is past: confirm it, or write another date"
             return RefusedError(Refusal.INVALID, message, field=name)
     return with_dates
+
+
+def chosen(name: str, text: str, submitted: MultiMapping[Any]) -> str:
+    """Return a date as it was written, or the moment of it that was chosen."""
+    written_as, _, moment = str(submitted.get(f"{name}{READING}", "")).partition("|")
+    return moment if moment and written_as == text else text
 
 
 def _is_past(text: str, zone: str, now: float) -> bool:

@@ -21,17 +21,14 @@ from metaserver.operations import (
     lanes,
     phases,
     releases,
-    servers,
-    teams,
 )
 from metaserver.operations.control_room import WatchQuery
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.lanes import BaselineStart
 from metaserver.operations.phases import PhaseChange, PhaseDetail, PhasePlanDetail
-from metaserver.operations.servers import ServerDetail
 from metaserver.operations.table import Nothing
-from metaserver.operations.teams import TeamDetail
 from metaserver.tasks.plugin import installed_tasks
+from metaserver.web.organise.launch import launch_check, taking_part
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.organise.phase_form import (
     FIXED,
@@ -45,7 +42,7 @@ from metaserver.web.organise.phase_form import (
     other_zone,
     read_dates,
     release_choices,
-    steps,
+    sections,
     with_questions,
 )
 from metaserver.web.ui.console import AskedOperation, ConsoleContext, posted
@@ -115,10 +112,14 @@ class PhasePages:
         phase = await self._phase(request)
         query = OnePhase(phase=phase.phase)
         plan = await self.console.ask(request, phases.get_plan, query)
-        listed = await self.console.ask(request, teams.list_, Nothing())
-        taking_part = [team for team in listed if team.retired_at is None]
-        baselines = await self._baselines(request, phase, [one for one in taking_part if one.host])
-        guests = len(taking_part) - sum(team.host for team in taking_part)
+        guests, own = await taking_part(self.console, request)
+        baselines = [
+            (
+                server,
+                next((str(one.state) for one in server.phases if one.phase == phase.phase), ""),
+            )
+            for server in ([] if phase.uploads_only else own)
+        ]
         return self.console.answer(
             "organise_phase.html",
             check=launch_check(phase, plan, guests, len(baselines)),
@@ -139,23 +140,6 @@ class PhasePages:
                 for task in request.query.getall("gold-problem", ())
             },
         )
-
-    async def _baselines(
-        self, request: web.Request, phase: PhaseDetail, own_teams: Sequence[TeamDetail]
-    ) -> Sequence[tuple[ServerDetail, str]]:
-        """Return the servers of the organisers' own teams, with their states in a phase."""
-        hosts = {team.team for team in own_teams}
-        if not hosts or phase.uploads_only:
-            return []
-        registered = await self.console.ask(request, servers.list_, Nothing())
-        return [
-            (
-                server,
-                next((str(one.state) for one in server.phases if one.phase == phase.phase), ""),
-            )
-            for server in registered
-            if server.team in hosts and not server.retired
-        ]
 
     async def start_baselines(self, request: web.Request) -> web.Response:
         """Start the organisers' own servers; the phase's page says which could not be started."""
@@ -209,7 +193,7 @@ class PhasePages:
             status=refused.refusal if refused else 200,
             phase=phase,
             form=form,
-            steps=steps(form),
+            sections=sections(form),
             fixed=plan.fixed,
         )
 
@@ -278,25 +262,6 @@ def _fields(phase: PhaseDetail, plan: PhasePlanDetail) -> tuple[Family, Sequence
     """Return a phase's family, and the fields of its form."""
     family = Family.UPLOADS if phase.uploads_only else Family.SERVERS
     return family, family.names(PLANNED if plan.fixed else (*PLANNED[:2], *FIXED, *PLANNED[2:]))
-
-
-def launch_check(
-    phase: PhaseDetail, plan: PhasePlanDetail, teams_known: int, baselines: int
-) -> Sequence[str]:
-    """Return what is missing or unwise before a planned phase is opened, in sentences."""
-    missing = [] if phase.gold else ["No task has gold: nothing is scored."]
-    for task, outside in plan.outside.items():
-        missing.append(f"{outside.count:,} gold articles of {task} are outside the corpus.")
-    if not teams_known:
-        missing.append("There is no team yet.")
-    if not baselines and not phase.uploads_only:
-        missing.append("No baseline takes part: mark a team of yours, and register its server.")
-    missing += [
-        f"It has no date on which it {name}: you do it yourself."
-        for name in ("opens", "freezes")
-        if getattr(phase, name) is None
-    ]
-    return missing
 
 
 def gold_tasks(phase: PhaseDetail) -> Sequence[str]:
