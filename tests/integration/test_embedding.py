@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from metaserver.web.access.headers import FRAMED_POLICY
 from metaserver.web.public.open_pages import make_pages_app
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Visitor, signed_in, token_of, visiting
+from tests.hubs.sites import Page, Visitor, signed_in, token_of, visiting
 from tests.integration.test_service_gold import run_file
 
 BOARD = "/c/bc/test/board/INT"
@@ -43,6 +43,11 @@ async def looked_at(visitor: Visitor, path: str, token: str = "") -> str:
     return text
 
 
+def previews(page: Page) -> list[tuple[str, str]]:
+    """Return what other sites show of a link to a page."""
+    return re.findall('<meta property="og:([a-z]+)" content="([^"]*)">', page.text)
+
+
 async def is_withheld(visitor: Visitor, path: str) -> None:
     page = await visitor.get(path)
     assert (page.status, page.headers["X-Frame-Options"]) == (404, "DENY")
@@ -53,7 +58,9 @@ async def is_withheld(visitor: Visitor, path: str) -> None:
 async def test_who_is_signed_in_is_a_stranger_to_an_embedded_board(running: Running) -> None:
     do, address = running.do, f"{BOARD}/embed"
     async with signed_in(running) as ana, visiting(running) as reader:
-        assert "blue-1" in (await ana.get(BOARD)).said
+        page = await ana.get(BOARD)
+        assert "blue-1" in page.said
+        assert previews(page) == []
         await is_withheld(ana, address)
         await do("phases.update", phase="test", visibility="own")
         async with TestClient(TestServer(make_pages_app(running.service))) as owner:
@@ -67,12 +74,18 @@ async def test_who_is_signed_in_is_a_stranger_to_an_embedded_board(running: Runn
         assert (await reader.get(f"{address}?sort=gold")).status == 400
         page = await reader.get(f"{BOARD}?sort=run")
         assert page.headers["X-Frame-Options"] == "DENY"
+        name = "INT leaderboard of A &#34;test&#34; &lt;phase&gt;"
+        preview = dict(previews(page))
+        assert preview["title"] == name
+        assert preview["description"] == "Interactor normalization: 1 run"
+        assert re.fullmatch(f"http://127.0.0.1:[0-9]+{BOARD}", preview["url"])
         [found] = re.findall("<pre id=.snippet.*?>(.*?)</pre>", page.text)
         snippet = html.unescape(found)
         assert re.match(rf'<iframe src="http://127.0.0.1:[0-9]+{address}\?sort=run"', snippet)
-        assert 'title="INT leaderboard of A &#34;test&#34; &lt;phase&gt;"' in snippet
+        assert f'title="{name}"' in snippet
         await do("challenges.edit", challenge="bc", announced="2999-01-01T00:00")
-        assert "&lt;iframe" not in (await ana.get(BOARD)).text
+        page = await ana.get(BOARD)
+        assert (previews(page), "&lt;iframe" in page.text) == ([], False)
         await is_withheld(ana, address)
 
 
@@ -90,5 +103,5 @@ async def test_a_frozen_board_is_embedded_while_it_is_public(running: Running) -
                 await looked_at(ana, f"/b/{board}/embed")
                 await running.do("phases.open", phase="test")
             page = await ana.get(f"/b/{board}")
-            assert (page.status, "&lt;iframe" in page.text) == (200, False)
+            assert (page.status, previews(page), "&lt;iframe" in page.text) == (200, [], False)
             await is_withheld(ana, f"/b/{board}/embed")

@@ -106,6 +106,9 @@ async def test_the_page_of_a_challenge_has_its_texts_and_its_timeline(door: Door
     shown = await door.visitor.get("/c/bc")
     assert '<h3 id="description-why">Why</h3>' in shown.text
     assert "<script>alert" not in shown.text
+    assert 'og:title" content="A challenge"' in shown.text
+    assert 'og:description" content="Why &lt;script&gt;alert(1)&lt;/script&gt; so"' in shown.text
+    assert f'og:url" content="{URL}/c/bc"' in shown.text
     assert 'href="https://kit.example" rel="nofollow noopener"' in shown.text
     assert 'title="2027-01-18 10:00 Europe/Madrid">2027-01-18 10:00 Europe/Madrid<' in shown.text
     assert re.search(r'data-countdown="2027-01-18T09:00:00Z">in 3 days 1 h<', shown.text)
@@ -174,7 +177,9 @@ async def test_before_it_is_announced_a_challenge_is_known_to_organisers_alone(d
             with pytest.raises(RefusedError, match="there is no"):
                 await running.do(name, caller, **values)
     await visitor.sign_in(await organiser_token(running))
-    assert "Not announced yet" in (await visitor.get("/c/bc")).said
+    door_page = await visitor.get("/c/bc")
+    assert "Not announced yet" in door_page.said
+    assert "og:" not in door_page.text
     assert (await visitor.get("/c/bc/test/monitor")).status == 200
     door.clock.now += 40 * DAY
     async with visitor.client.get("/api/v1/challenges/bc", headers={"Cookie": ""}) as answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -64,6 +65,7 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert "Team *blue* blue-1" in page.said
         assert "Parts of the articles abstract 1 1 tables 1 1" in page.said
         assert '<meta property="og:description"' in page.text
+        assert re.search('og:url" content="http://127.0.0.1:[0-9]+/results/bc"', page.text)
         page = await reader.get("/c/bc")
         assert "Results of Test phase" in page.said
         assert page.said.count("place 1: ") == 2  # a numbered list would count ties on

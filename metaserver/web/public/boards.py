@@ -119,14 +119,14 @@ class BoardPages:
     def _board_page(self, request: web.Request, board: Leaderboard) -> web.Response:
         site = site_of(request)
         opened_again = board.frozen is not None and site.source.is_rounded(ANYBODY)
-        is_public = site.source.public and not opened_again
         text = self.templates.page(
             "leaderboard.html",
             b=board,
             counts=site.source.counts(viewer_of(request)),
             rows=self._rows(site, board),
             headings=HEADINGS,
-            embedded=address_for(request) + board.address("/embed") if is_public else "",
+            public=site.source.public and not opened_again,
+            home=address_for(request),
         )
         return page(text)
 

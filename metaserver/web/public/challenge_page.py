@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from urllib.parse import quote
 
 from aiohttp import web
 from markupsafe import Markup
@@ -15,6 +16,7 @@ from metaserver.operations.challenge_pages import AnnouncementDetail, ChallengeT
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneChallenge
 from metaserver.operations.table import ask
+from metaserver.web.access.auth import address_for
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page
 from metaserver.web.public.phases import PhaseSites
@@ -99,6 +101,7 @@ class ChallengeDoor:
         phases = self.sites.of_challenge(name)
         context: Mapping[str, object] = {
             "c": texts,
+            "address": f"{address_for(request)}/c/{quote(name)}",
             "phases_of": phases,
             "timeline": timeline(phases),
             "results": await ask(self.hub, caller, publishing.results, query),

@@ -20,6 +20,7 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneChallenge
 from metaserver.operations.publishing import PhaseResults, TaskResults
 from metaserver.operations.table import ask
+from metaserver.web.access.auth import address_for
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.choices import Choice
@@ -82,7 +83,7 @@ class ResultsPage:
             c=texts,
             shown=shown_results,
             headings=HEADINGS,
-            address=f"{self.hub.address_for(caller)}/results/{name}",
+            address=f"{address_for(request)}/results/{name}",
         )
         return page(text)
 
