@@ -51,7 +51,7 @@ def dealt_by_queue(place: PostgresUrl, holder: LaneHolder) -> Dealer:
     from metaserver.store.postgres import connecting
 
     connect = connecting(place, "dealer", seconds=10.0)
-    return SharedDealer(connect, holder.take_dealt, lambda: holder.spare)
+    return SharedDealer(connect, holder.take_dealt, lambda: holder.spare, lambda: holder.blocked)
 
 
 async def work_lanes(

@@ -175,6 +175,8 @@ class Asker:
                 if self._left(live) <= AGAIN_SECONDS:
                     return
                 await asyncio.sleep(AGAIN_SECONDS)
+        except UnavailableError:
+            self.show(live, name, AskedState.NOT_ASKED, message="the hub's store was away")
         except Exception:
             log.exception("request %s cannot ask %s", live.key, name)
             self.show(live, name, AskedState.NOT_ASKED, message="the hub failed to ask it")

@@ -375,6 +375,8 @@ class RequestDesk:
     async def _work(self, live: LiveRequest) -> None:
         try:
             await self._ask(live)
+        except UnavailableError:
+            await self._end(live, RequestState.FAILED, "the hub's store was away")
         except Exception:
             log.exception("request %s failed", live.key)
             await self._end(live, RequestState.FAILED, "the hub failed to ask; its log says why")

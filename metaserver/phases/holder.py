@@ -214,6 +214,11 @@ class LaneHolder:
             self.engine.start(lane, allowance=order.allowance)
 
     @property
+    def blocked(self) -> str | None:
+        """The reason why nothing can be stored now, or None."""
+        return self._store.blocked
+
+    @property
     def spare(self) -> int:
         """The number of further lanes that this process may hold."""
         return self._member.places - len(self._held)

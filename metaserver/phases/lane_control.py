@@ -197,6 +197,8 @@ class LaneController:
         """Count a server's attempts again; if that fails, the keeper does it later."""
         try:
             await running.read_again(name)
+        except UnavailableError:
+            pass
         except Exception:
             log.exception("the log of %s cannot be read: its boards are behind", name)
 

@@ -30,6 +30,7 @@ from metaserver.lanes.events import Recorder
 from metaserver.lanes.leases import Lease, places
 from metaserver.store import leases
 from metaserver.store.leases import LEASE_SECONDS, NOTHING, Leadership, LeaseCounts, Process
+from metaserver.store.outage import Outage
 from metaserver.store.store import Store
 
 TICK_SECONDS = 1.0
@@ -114,16 +115,23 @@ class HubMember:
 
     async def run(self) -> None:
         """Renew the lease until cancelled."""
+        outage = Outage(
+            log,
+            lambda: self._store.blocked,
+            "the lease of this process cannot be renewed",
+            "the lease of this process is renewed again",
+        )
         while not self.is_alone:
             try:
                 async with asyncio.timeout(RENEWAL_SECONDS):
                     await self._renew()
             except Exception as error:
                 self.count(missed=1)
-                if self._lease.connected_at is not None:
-                    log.warning("the lease of this process cannot be renewed: %s", error)
+                outage.failed(error)
                 self._lease.lost()
                 self._store.try_to_write()  # it may be the disk
+            else:
+                outage.ended()
             await asyncio.sleep(TICK_SECONDS * random.uniform(*JITTER))
         await asyncio.Event().wait()
 
@@ -278,7 +286,7 @@ class Leader:
         while not working.done():
             await asyncio.wait([working], timeout=None if self._member.is_alone else TICK_SECONDS)
             if self._member.is_fenced or not (self._member.is_alone or await self._lead()):
-                log.warning("this process does not lead the hub any more")
+                log.info("this process does not lead the hub any more")
                 return
         await working  # raises its fault
 

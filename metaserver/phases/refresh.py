@@ -24,6 +24,7 @@ from metaserver.phases.scheduler import Scheduler
 from metaserver.store import audit, leases, states
 from metaserver.store import phases as stored_phases
 from metaserver.store.leases import SeenLane
+from metaserver.store.outage import Outage
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import installed_tasks
 
@@ -65,17 +66,21 @@ class StoreFollower:
 
     async def run(self) -> None:
         """Follow the store, until cancelled."""
-        failing = False
+        outage = Outage(
+            log,
+            lambda: self._store.blocked,
+            "changes of other processes cannot be read",
+            "changes of other processes are read again",
+        )
         while True:
             began = asyncio.get_running_loop().time()
             try:
                 await self.look()
             except Exception as error:
-                if not failing and not isinstance(error, UnavailableError):
-                    log.exception("the store cannot be followed")
-                failing = True
+                outage.failed(error)
             else:
-                self._looked_at, failing = began, False
+                self._looked_at = began
+                outage.ended()
             elapsed = asyncio.get_running_loop().time() - began
             await asyncio.sleep(max(PAUSE_SECONDS, LOOK_SECONDS - elapsed))
 
@@ -97,8 +102,10 @@ class StoreFollower:
         """Reload what others have changed before now; if that fails, later."""
         try:
             await self._take_in()
-        except Exception as error:
-            log.warning("changes of other processes cannot be read: %s", error)
+        except UnavailableError:
+            pass  # `run` says so
+        except Exception:
+            log.exception("changes of other processes cannot be read")
 
     async def _take_in(self) -> None:
         async with self._refreshing:
@@ -219,6 +226,8 @@ class StoreFollower:
                     return  # it was this process
                 async with candidate(self._store, running, plugin, gold_read, Progress()) as board:
                     board.show(gold)
+        except UnavailableError:
+            pass  # it is tried again
         except Exception:
             log.exception("the gold of %s cannot be shown", gold.task)
 

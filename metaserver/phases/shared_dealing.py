@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import asyncpg
@@ -29,8 +29,11 @@ from pgqueuer.models import Job
 from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.types import QueueEntrypoint
 
+from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import LaneKey, Ticket
 from metaserver.phases.holder import TAKEN_TOGETHER, Take
+from metaserver.store.database import unavailable
+from metaserver.store.outage import Outage
 from metaserver.store.postgres import Connect, PgConnection
 
 OFFERED_SECONDS = 3.0
@@ -51,14 +54,24 @@ log = logging.getLogger(__name__)
 class SharedDealer:
     """The dealer between processes, on PgQueuer's tables in the store's database.
 
-    `spare` returns how many further lanes this process may hold. The tables are unlogged: what a
+    `spare` returns how many further lanes this process may hold, `blocked` why nothing can be
+    stored. The tables are unlogged: what a
     database crash loses is offered again.
     """
 
-    def __init__(self, connect: Connect, take: Take, spare: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        take: Take,
+        spare: Callable[[], int],
+        blocked: Callable[[], str | None],
+    ) -> None:
         self._connect = connect
         self._take = take
         self._spare = spare
+        self._outage = Outage(
+            log, blocked, "lanes are not dealt to this process", "lanes are dealt to it again"
+        )
         self._queries: _SpareQueries | None = None
         self._offered: dict[Ticket, float] = {}
         self._dealt: list[tuple[Ticket, asyncio.Future[None]]] = []
@@ -88,7 +101,8 @@ class SharedDealer:
                 on_conflict="skip",
             )
         except FAULTS as error:
-            log.warning("lanes cannot be offered: %s", error)
+            if unavailable(error) is None:
+                log.exception("lanes cannot be offered")
             return
         self._offered |= dict.fromkeys(fresh, now)
 
@@ -103,8 +117,9 @@ class SharedDealer:
                     group.create_task(self._take_always(), name="taking lanes")
                     group.create_task(self._supervise(queue), name="dealing lanes")
             except Exception as error:
-                reason = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-                log.warning("the queue of lanes stopped: %s", reason)
+                self._outage.failed(
+                    error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+                )
             await asyncio.sleep(RESTART_SECONDS)
 
     @asynccontextmanager
@@ -112,7 +127,7 @@ class SharedDealer:
         connection = await self._connect()
         try:
             driver = AsyncpgDriver(connection)
-            queries = _SpareQueries(driver, self._spare, self._in_hand)
+            queries = _SpareQueries(driver, self._spare, self._in_hand, self._outage.ended)
             await _install(connection, queries)
             self._in_hand.clear()
             self._queries, self._offered = queries, {}
@@ -153,23 +168,35 @@ class SharedDealer:
             self._wake.clear()
             while self._dealt:
                 batch, self._dealt = self._dealt[:TAKEN_TOGETHER], self._dealt[TAKEN_TOGETHER:]
-                with suppress(Exception):  # it is logged; free lanes are offered again
+                try:
                     await self._take([ticket for ticket, _ in batch])
+                except UnavailableError:
+                    pass  # free lanes are offered again
+                except Exception:
+                    log.exception("lanes that were dealt cannot be taken")
                 for _, future in batch:
                     if not future.done():
                         future.set_result(None)
 
 
 class _SpareQueries(Queries):
-    """PgQueuer's queries for a process that is dealt no more lanes than it may hold."""
+    """PgQueuer's queries for a process that is dealt no more lanes than it may hold.
+
+    `asked` is called whenever the queue has answered.
+    """
 
     def __init__(
-        self, driver: AsyncpgDriver, spare: Callable[[], int], in_hand: set[JobId]
+        self,
+        driver: AsyncpgDriver,
+        spare: Callable[[], int],
+        in_hand: set[JobId],
+        asked: Callable[[], None],
     ) -> None:
         environment = QueryBuilderEnvironment(DBSettings(durability=Durability.volatile))
         super().__init__(driver, environment, QueryQueueBuilder(), QuerySchedulerBuilder())
         self._spare = spare
         self._in_hand = in_hand
+        self._asked = asked
 
     async def dequeue(
         self,
@@ -186,6 +213,7 @@ class _SpareQueries(Queries):
         jobs = await super().dequeue(
             spare, entrypoints, queue_manager_id, global_concurrency_limit, heartbeat_timeout
         )
+        self._asked()
         self._in_hand.update(job.id for job in jobs)
         return jobs
 

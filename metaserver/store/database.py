@@ -46,6 +46,7 @@ _PASSING: Final = (
 )
 """SQLSTATEs, or their beginnings, for errors that pass: it is worth trying again."""
 _THERE_ALREADY: Final = "23505"
+LOST: Final = "the connection to the database was lost"
 
 
 def unavailable(error: BaseException, connection: sa.Connection | None = None) -> str | None:
@@ -59,7 +60,9 @@ def unavailable(error: BaseException, connection: sa.Connection | None = None) -
         if error.connection_invalidated or passes(error.orig):
             return said(error.orig)
         return None
-    if passes(error) or is_out_of_step(error):
+    if isinstance(error, UnavailableError):
+        return error.reason
+    if passes(error) or is_cut_off(error):
         return said(error)
     if not isinstance(error, (OSError, TimeoutError, sa.exc.TimeoutError)):
         return None
@@ -82,13 +85,14 @@ def passes(error: BaseException | None) -> bool:
     return isinstance(state, str) and state.startswith(_PASSING)
 
 
-def is_out_of_step(error: BaseException) -> bool:
-    """Return whether asyncpg found its connection in an unusable state.
+def is_cut_off(error: BaseException) -> bool:
+    """Return whether asyncpg found its connection closed, or in an unusable state.
 
     A server that ends a connection may say so before any query; the next query, until the
-    connection is closed, fails with this driver error.
+    connection is closed, fails with the driver's internal error.
     """
-    return type(error).__name__ == "InternalClientError"  # the driver is loaded for its URL alone
+    name = type(error).__name__  # the driver is loaded for its URL alone
+    return name == "InternalClientError" or (name == "InterfaceError" and "closed" in str(error))
 
 
 def is_there_already(error: BaseException) -> bool:
@@ -101,6 +105,8 @@ def is_there_already(error: BaseException) -> bool:
 def said(error: BaseException | None) -> str:
     """Return an error's message on one line, without the classes that drivers put before it."""
     cause = getattr(error, "__cause__", None) or error
+    if cause is not None and is_cut_off(cause):
+        return LOST
     text = " ".join(str(cause).split())
     return text or type(cause).__name__
 

@@ -34,7 +34,7 @@ async def opened(
     """
     if isinstance(place, Path):
         async with open_sqlite(place) as engine:
-            writer: Writer = SqliteWriter(writer_engine(place))
+            writer: Writer = SqliteWriter(writer_engine(place), place)
             try:
                 yield engine, writer
             finally:
@@ -43,7 +43,7 @@ async def opened(
     from metaserver.store.postgres import PostgresWriter, connecting, open_postgres
 
     async with open_postgres(place, "hub") as engine:
-        copying = PostgresWriter(connecting(place, "writer", seconds=10.0), alone=alone)
+        copying = PostgresWriter(connecting(place, "writer", seconds=10.0), place, alone=alone)
         try:
             await _taken(copying, place)
             yield engine, copying

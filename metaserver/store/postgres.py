@@ -32,7 +32,7 @@ from metaserver.base.errors import HubError, InputError, UnavailableError
 from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.base.states import Backoff
 from metaserver.store import rows
-from metaserver.store.database import close, said, unavailable
+from metaserver.store.database import LOST, close, said, unavailable
 from metaserver.store.place import POOL, PostgresUrl
 from metaserver.store.rows import storable
 from metaserver.store.schema import (
@@ -183,6 +183,7 @@ def _storable(value: Any) -> Any:
 @asynccontextmanager
 async def open_postgres(url: PostgresUrl, role: str) -> AsyncIterator[AsyncEngine]:
     """Open the store in a database and migrate it; raises `InputError` if it is unfit."""
+    drop_reports_of_outages()
     await _prepare(url)
     engine = postgres_engine(url, role)
     try:
@@ -190,6 +191,22 @@ async def open_postgres(url: PostgresUrl, role: str) -> AsyncIterator[AsyncEngin
             yield engine
     finally:
         await close(engine)
+
+
+LIBRARIES: Final = ("pgqueuer", "sqlalchemy.pool.impl.AsyncAdaptedQueuePool")
+"""Loggers that write each error of a connection, with its traceback."""
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether a library says more than that the store is away, as its writer says."""
+    error = record.exc_info[1] if record.exc_info else None
+    return error is None or unavailable(error) is None
+
+
+def drop_reports_of_outages() -> None:
+    """Let libraries say nothing of an outage; what is added twice is there once."""
+    for name in LIBRARIES:
+        logging.getLogger(name).addFilter(_is_news)
 
 
 @contextmanager
@@ -420,8 +437,8 @@ class PostgresWriter(Writer):
     not `alone` share it.
     """
 
-    def __init__(self, connect: Connect, *, alone: bool) -> None:
-        super().__init__()
+    def __init__(self, connect: Connect, place: PostgresUrl, *, alone: bool) -> None:
+        super().__init__(place)
         self._connect = connect
         self._alone = alone
         self._connection: PgConnection | None = None
@@ -460,7 +477,7 @@ class PostgresWriter(Writer):
         try:
             connection = await self.open()
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            raise UnavailableError(str(error) or type(error).__name__) from error
+            raise UnavailableError(said(error)) from error
         try:
             async with connection.transaction():
                 serials = await self._write_rows(connection, batch)
@@ -494,7 +511,7 @@ class PostgresWriter(Writer):
     def _unavailable(self, error: BaseException) -> str | None:
         reason = super()._unavailable(error)
         if reason is None and (self._is_lost or _is_out_of_step(error)):
-            return "the connection to the database was lost"
+            return LOST
         return reason
 
     @property

@@ -176,8 +176,8 @@ class SqliteWriter(Writer):
     SQLite's time-out: a loop that stands still ends no transaction of its own, however short.
     """
 
-    def __init__(self, engine: sa.Engine) -> None:
-        super().__init__(asyncio.Lock())
+    def __init__(self, engine: sa.Engine, place: Path) -> None:
+        super().__init__(place, asyncio.Lock())
         self._engine = engine
         self._inserts = _Inserts(engine)
         self._thread = ThreadPoolExecutor(1, "store-writer")

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import NamedTuple
 
-from metaserver.base.errors import HubError, StaleLaneError, UnavailableError
+from metaserver.base.errors import HubError, StaleLaneError
 from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.store.database import is_there_already, said, unavailable
+from metaserver.store.place import StorePlace
 
 MAX_BATCH = 256
 TRIAL_BYTES = 2**20
@@ -39,7 +40,10 @@ class Writer(ABC):
     fails to write reports it by `mark_unwritable`. All code of the process writes within `turn`.
     """
 
-    def __init__(self, turn: AbstractAsyncContextManager[object] | None = None) -> None:
+    def __init__(
+        self, place: StorePlace, turn: AbstractAsyncContextManager[object] | None = None
+    ) -> None:
+        self._place = place
         self.turn = turn or nullcontext()
         self._waiting: list[_Waiting] = []
         self._wake = asyncio.Event()
@@ -65,8 +69,6 @@ class Writer(ABC):
 
     def _unavailable(self, error: BaseException) -> str | None:
         """Return why nothing can be written now; None if only this batch cannot."""
-        if isinstance(error, UnavailableError):
-            return error.reason
         return unavailable(error)
 
     def record(self, entry: AttemptRecord) -> asyncio.Future[int]:
@@ -121,7 +123,7 @@ class Writer(ABC):
 
     def _block(self, reason: str | None) -> None:
         if reason is not None and self.blocked is None:
-            log.error("nothing can be stored, so no article is sent: %s", reason)
+            log.error("nothing can be stored, so no article is sent: %s: %s", self._place, reason)
         elif reason is None and self.blocked is not None:
             log.warning("answers can be stored again")
         self.blocked = reason

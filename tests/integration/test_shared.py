@@ -415,7 +415,7 @@ def database(tmp_path: Path) -> PostgresUrl:
 
 @asynccontextmanager
 async def shared(url: PostgresUrl, taker: Taker) -> AsyncIterator[Dealer]:
-    dealer = SharedDealer(connecting(url, "test"), taker.take, lambda: taker.spare)
+    dealer = SharedDealer(connecting(url, "test"), taker.take, lambda: taker.spare, lambda: None)
     running = asyncio.create_task(dealer.run())
     try:
         await until(lambda: dealer.is_connected)

@@ -359,7 +359,7 @@ async def test_what_could_not_be_written_is_tried_again_with_what_came_before(lo
     assert store.blocked is None
     said = [(line.levelname, line.getMessage()) for line in caplog.records]
     assert said == [  # once each, however often it was tried
-        ("ERROR", f"nothing can be stored, so no article is sent: {why}"),
+        ("ERROR", f"nothing can be stored, so no article is sent: {store.place}: {why}"),
         ("WARNING", "answers can be stored again"),
     ]
 
@@ -405,7 +405,7 @@ async def test_a_trial_needs_the_space_that_answers_need(
         begun = tries(store)
         store.try_to_write()
         await until(lambda: begun() == 2 and store.blocked is None)
-    assert "nothing can be stored, so no article is sent: [Errno 28] No space left" in caplog.text
+    assert f"so no article is sent: {store.place}: [Errno 28] No space left" in caplog.text
 
 
 async def test_characters_that_no_text_can_hold_are_replaced(store: Store, key: LaneKey) -> None:
