@@ -88,7 +88,7 @@ def _carried(submitted: MultiMapping[Any], shown: int) -> MultiDict[str]:
 
 
 def _address(challenge: ChallengeDetail, step: int, written: MultiMapping[str]) -> str:
-    """Return the address of a step, with what was written in all of them."""
+    """Return the address of a step, with what was written so far."""
     values = [("challenge", challenge.challenge), ("step", str(step)), *written.items()]
     return f"{NEW_PHASE}?{urlencode(values)}"
 
@@ -133,7 +133,7 @@ class NewPhasePages:
     async def new(self, request: web.Request) -> web.Response:
         """Answer with a step of a new phase in the addressed challenge (`?challenge=bc&step=2`).
 
-        The address has what was written in other steps.
+        The address has what was written in the steps before, and after *Back* in all.
         """
         listed = await self.console.ask(request, challenges.list_challenges, Nothing())
         if "challenge" in request.query:
