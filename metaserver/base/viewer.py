@@ -111,12 +111,14 @@ class PersonLinkKind(StrEnum):
     SIGN_IN = "sign-in"  # from a mail, in the browser that asked for it
     PROVIDER = "provider"  # the way to an OpenID Connect provider and back
     INVITATION = "invitation"  # to a team, or to a role
+    FIRST = "first"  # to the first organiser's token
 
 
 PERSON_LINK_SECONDS: Mapping[PersonLinkKind, float] = {
     PersonLinkKind.SIGN_IN: 900.0,
     PersonLinkKind.PROVIDER: 900.0,
     PersonLinkKind.INVITATION: 14 * 86_400.0,
+    PersonLinkKind.FIRST: 86_400.0,
 }
 
 

@@ -28,13 +28,13 @@ from metaserver.curation import pages as curation
 from metaserver.exchange.http import tracing
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import Keyring
+from metaserver.operations import first_organiser
 from metaserver.operations.context import HubContext
 from metaserver.phases.callbacks import CallbackDesk
 from metaserver.phases.holder import Dealer, LaneHolder, LaneSource
 from metaserver.phases.membership import FencedRecorder, HubMember
 from metaserver.phases.work import PhaseWorks
 from metaserver.publication import pages as publication
-from metaserver.store import tokens
 from metaserver.store.opening import wait_for
 from metaserver.store.place import PostgresUrl
 from metaserver.store.store import open_store
@@ -113,11 +113,6 @@ async def work_lanes(
 
 log = logging.getLogger(__name__)
 
-NOBODY = (
-    "metaserver: nobody can sign in yet; an organiser's first token is made by"
-    " metaserver token create --role organiser --label NAME, with the same --config"
-)
-
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
@@ -159,9 +154,10 @@ async def _serve(settings: Settings, role: ProcessRole, health: tuple[str, int] 
             open_service(settings, role=role) as hub,
             serve_app(service_app(hub), settings.web) as address,
         ):
-            if not await _has_tokens(hub):
-                print(NOBODY, file=sys.stderr)
+            way_in = await _way_in(hub, address)
             say_ready(f"serving at {address}")
+            if way_in:
+                print(f"metaserver: {way_in}", file=sys.stderr, flush=True)
             await work(hub)
     return 0
 
@@ -171,10 +167,19 @@ def service_app(hub: HubContext) -> web.Application:
     return make_service_app(hub, OPERATIONS, (publication.PAGES, curation.PAGES))
 
 
-async def _has_tokens(hub: HubContext) -> bool:
-    """Return whether anybody outside teams, such as an organiser, has a valid token."""
-    async with hub.store.reading() as connection:
-        return await tokens.count(connection, None, hub.clock()) > 0
+async def _way_in(hub: HubContext, address: str) -> str:
+    """Return how the first organiser signs in; empty if an organiser can already."""
+    try:
+        path = await first_organiser.make_link(hub)
+    except UnavailableError as error:
+        return f"no organiser can sign in yet, and no link can be made now: {error}"
+    if path is None:
+        return ""
+    site = hub.settings.web.url or address
+    for every_address in ("//0.0.0.0", "//[::]"):
+        site = site.replace(every_address, "//localhost")
+    said = "no organiser can sign in yet; this link signs the first in, once:"
+    return f"{said} {site.rstrip('/')}{path}"
 
 
 @asynccontextmanager

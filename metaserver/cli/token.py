@@ -1,6 +1,6 @@
 """`metaserver token`: tokens made in the store itself, even beside a running hub.
 
-This is how the first organiser gets in. Anybody who may write the hub's files may do this.
+Anybody who may write the hub's files may do this.
 """
 
 from __future__ import annotations

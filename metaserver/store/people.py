@@ -334,6 +334,11 @@ async def delete_link(connection: AsyncConnection, link: int) -> None:
     await connection.execute(sa.delete(person_links).where(_LINKS.id == link))
 
 
+async def delete_links(connection: AsyncConnection, kind: PersonLinkKind) -> None:
+    """Delete all links of a kind."""
+    await connection.execute(sa.delete(person_links).where(_LINKS.kind == kind.value))
+
+
 async def purge_links(connection: AsyncConnection, now: float, seconds_kept: float) -> None:
     """Delete the links that ended so many seconds ago."""
     await connection.execute(sa.delete(person_links).where(_LINKS.expires_at <= now - seconds_kept))

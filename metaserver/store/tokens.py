@@ -120,6 +120,12 @@ async def count(connection: AsyncConnection, team_id: int | None, now: float) ->
     return int((await connection.execute(counted)).scalar_one())
 
 
+async def has_organiser(connection: AsyncConnection, now: float) -> bool:
+    """Return whether an organiser can sign in: with a token, or as a person."""
+    query = _tokens().where(tokens.c.role == Role.ORGANISER.value, _is_valid(now)).limit(1)
+    return (await connection.execute(query)).first() is not None
+
+
 async def touch(connection: AsyncConnection, token: Token, now: float) -> None:
     """Record that a token was used at `now` (Unix seconds)."""
     await connection.execute(sa.update(tokens).where(tokens.c.id == token.id).values(used_at=now))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+from yarl import URL
 
 from metaserver.base import files
 from metaserver.base.errors import InputError
@@ -37,8 +38,8 @@ async def serve_app(app: web.Application, settings: WebSettings) -> AsyncIterato
     listener = None
     try:
         listener = await _listen(runner.server, settings.host, settings.port)
-        bound = listener.sockets[0].getsockname()
-        yield f"http://{bound[0]}:{bound[1]}/"
+        host, port = listener.sockets[0].getsockname()[:2]
+        yield str(URL.build(scheme="http", host=host, port=port, path="/"))
     finally:
         if listener is not None:
             listener.close()

@@ -15,6 +15,7 @@ from metaserver.operations.table import Operation
 from metaserver.web.access import auth
 from metaserver.web.access.auth import UNCOUNTED
 from metaserver.web.access.encodings import compressed
+from metaserver.web.access.first_signin import FirstSignIn
 from metaserver.web.access.headers import error_pages, without_slash
 from metaserver.web.access.person_signin import PersonSignIn
 from metaserver.web.access.signin import SignIn
@@ -72,7 +73,8 @@ def make_service_app(
     sign_in = SignIn(gate=gate, templates=templates)
     entrance = PersonSignIn(sign_in=sign_in, people=SignIns(hub))
     gate.ways = entrance.ways()
-    app.add_routes([*sign_in.routes(), *entrance.routes()])
+    first = FirstSignIn(hub=hub, sign_in=sign_in)
+    app.add_routes([*sign_in.routes(), *entrance.routes(), *first.routes()])
     mount_open_pages(app, hub, templates, assets, slices)
     console = open_console(app, hub, templates)
     app.add_routes(SignUpPages(console=console, sign_in=sign_in, entrance=entrance).routes())

@@ -1,23 +1,27 @@
 """`metaserver token` on a store, with a hub on it and without; tokens as operations."""
 
 import asyncio
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import ClientSession, DummyCookieJar
 
 from metaserver.base.errors import Refusal
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
-from metaserver.cli.serve import NOBODY
 from metaserver.operations.caller import Caller
+from metaserver.operations.first_organiser import PATH
 from metaserver.operations.tokens import IssuedToken
 from metaserver.store import audit, teams, tokens
 from metaserver.store.store import open_store
 from tests.hubs.command import metaserver
 from tests.hubs.inside import ORGANISER, Running, at_work, settings
-from tests.hubs.process import hub_at
+from tests.hubs.process import Hub, hub_at
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -49,15 +53,39 @@ async def test_the_first_token_makes_the_store(tmp_path: Path) -> None:
     assert secret not in str(noted)
 
 
-@pytest.mark.one_store("the command is given a file")
-async def test_a_hub_without_tokens_says_how_one_is_made(tmp_path: Path) -> None:
+@pytest.mark.one_store("it looks into the file")
+async def test_first_organiser_signs_in_by_the_link_that_a_start_prints(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(f"folder: {tmp_path / 'hub'}\nweb: {{port: 0}}\n")
     async with hub_at(config) as hub:
-        assert NOBODY in hub.log
-    await printed("create", "--role", "organiser", "--config", config)
-    async with hub_at(config) as hub:
-        assert NOBODY not in hub.log
+        early = await printed_link(hub)
+    async with hub_at(config) as hub, ClientSession(cookie_jar=DummyCookieJar()) as web:
+        link = await printed_link(hub)
+        secret = link.rpartition("/")[2].encode()
+        stored = (tmp_path / "hub").rglob("*")
+        assert not [path for path in stored if path.is_file() and secret in path.read_bytes()]
+        replaced = hub.address + urlsplit(early).path[1:]
+        answers = [await answer(web, "POST", one) for one in (replaced, link, link)]
+        assert [status for status, _ in answers] == [404, 200, 404]
+        token = tokens.FORM.search(answers[1][1])
+        assert token
+        status, me = await answer(web, "GET", f"{hub.address}api/v1/whoami", token[0])
+        assert (status, json.loads(me)["name"]) == (200, "organiser first")
+        assert not [line for line in hub.log if token[0] in line]
+
+
+async def answer(web: ClientSession, method: str, url: str, token: str = "") -> tuple[int, str]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with web.request(method, url, headers=headers) as response:
+        return response.status, await response.text()
+
+
+async def printed_link(hub: Hub) -> str:
+    """Return the link that a hub printed at the end of its start."""
+    await until(lambda: any(PATH in line for line in hub.log))
+    [link] = [line.split()[-1] for line in hub.log if PATH in line]
+    assert link.startswith(hub.address + PATH[1:])
+    return link
 
 
 @pytest.mark.one_store("the command is given a file")

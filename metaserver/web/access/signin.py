@@ -79,13 +79,16 @@ class SignIn:
         self.set_cookie(request, response, cookie)
         return response
 
-    async def enter(self, request: web.Request, secret: str) -> Callable[[web.Response], None]:
+    async def enter(
+        self, request: web.Request, secret: str, *, instead: bool = False
+    ) -> Callable[[web.Response], None]:
         """Begin a session with a token that was just issued, unless the browser has one.
 
-        Returns what puts the session onto an answer; the answer is drawn after this.
+        `instead`: the one that it has is ended. Returns what puts the session onto an answer; the
+        answer is drawn after this.
         """
         known = request[VISITOR]
-        if known.session is not None:
+        if known.session is not None and not instead:
             return lambda _: None
         try:
             token = await self.gate.signing_in(secret, known.origin)
