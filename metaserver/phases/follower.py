@@ -364,8 +364,8 @@ class Follower:
             # Another process may have stored attempts, and a checkpoint of them, meanwhile.
             ends = await logs.ends(connection, keys[0].phase_id) if stored else {}
         for lane in lanes:
-            serial = ends.get(lane.key.server_id, lane.end).serial
-            lane.end = lane.end._replace(serial=max(lane.end.serial, serial))
+            end = ends.get(lane.key.server_id, lane.end)
+            lane.end = end._replace(serial=max(lane.end.serial, end.serial))
         pairs = [(lane, stored[lane.key]) for lane in lanes if lane.key in stored]
         contents = await asyncio.to_thread(self._decoded, pairs)
         for lane in lanes:

@@ -52,11 +52,12 @@ async def verify(store: ReadStore, settings: Settings, now: float) -> AsyncItera
     """Compare every checkpoint of a store with its lane's log, scored again; yield each result."""
     async with store.reading() as connection:
         stored_phases = await phases.list_all(connection)
-        names = {server.id: server.server.name for server in await servers.list_all(connection)}
     for phase in stored_phases:
         checked = await _PhaseCheck.open(store, settings, phase, now)
         async with store.reading() as connection:
             covered = await logs.checkpoint_ends(connection, phase.id)
+            registered = await servers.list_all(connection)  # afterwards: a hub may add to both
+        names = {server.id: server.server.name for server in registered}
         for server_id in covered:
             key = LaneKey(phase.id, server_id)
             if (result := await checked.lane(key, names[server_id])) is not None:
@@ -118,11 +119,15 @@ class _PhaseCheck:
             loaded = await asyncio.to_thread(self._loaded, name, content)
         except CheckpointError as error:
             return result._replace(unused=str(error))
-        if (again := await self._computed(key, name, stored)) is None:
-            return result._replace(differences=("it covers attempts that are not stored",))
+        again = await self._computed(key, name, stored)
         async with self.store.reading() as connection:
-            if (await logs.end(connection, key)).revision != stored.end.revision:
-                return result._replace(unused="articles were put into the queue again meanwhile")
+            end = await logs.end(connection, key)
+            if again is None and await logs.get_checkpoint(connection, key) is None:
+                return None  # they were deleted together
+        if again is None:
+            return result._replace(differences=("it covers attempts that are not stored",))
+        if end.revision != stored.end.revision:
+            return result._replace(unused="articles were put into the queue again meanwhile")
         differences = await asyncio.to_thread(lambda: list(_differences(name, loaded, again)))
         return result._replace(differences=differences)
 

@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import logging
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -29,7 +30,12 @@ from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.checkpoints import DIGEST_BYTES, Content, encode
 from metaserver.phases.keeper import AggregateKeeper
 from metaserver.phases.state_log import ServerStateRecorder
+from metaserver.phases.verification import verify
 from metaserver.store import logs
+from metaserver.store.logs import LogEnd
+from metaserver.store.phases import delete_phase
+from metaserver.store.reader import open_reader
+from metaserver.store.store import open_store
 from tests import stores
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -231,7 +237,7 @@ async def test_a_checkpoint_that_another_process_has_just_made_is_used(tmp_path,
     async with open_service(given) as hub:
         phase = hub.phase("test")
         lane = phase.follower._lanes[ONE]
-        lane.end = lane.end._replace(serial=lane.end.serial - 2)  # as it was a moment before
+        lane.end = LogEnd(lane.end.serial - 2, lane.end.revision - 1)  # as it was a moment before
         async with phase.scoring:
             await phase.catch_up()
         assert what_is_shown(Running(hub)) == shown
@@ -417,3 +423,17 @@ async def test_the_doctor_finds_and_repairs_a_checkpoint_that_differs(tmp_path: 
     assert (repaired.status, repaired.stderr) == (0, "")
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
+
+
+async def test_a_phase_that_is_deleted_beside_the_doctor_does_not_differ(tmp_path, monkeypatch):
+    given, _ = await worked(tmp_path)
+    rows_after = logs.rows_after
+
+    async def deleted_before(connection, key, serial, *, limit):
+        async with open_store(given.place()) as store, store.writing() as writing:
+            await delete_phase(writing, key.phase_id)
+        return await rows_after(connection, key, serial, limit=limit)
+
+    monkeypatch.setattr(logs, "rows_after", deleted_before)
+    async with open_reader(given.place()) as reader:
+        assert [lane async for lane in verify(reader, given, time.time())] == []
