@@ -172,7 +172,7 @@ async def _way_in(hub: HubContext, address: str) -> str:
     try:
         path = await first_organiser.make_link(hub)
     except UnavailableError as error:
-        return f"no organiser can sign in yet, and no link can be made now: {error}"
+        return f"no link for a first organiser could be made, if there is none yet: {error}"
     if path is None:
         return ""
     site = hub.settings.web.url or address
