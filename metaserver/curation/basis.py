@@ -20,6 +20,7 @@ from metaserver.curation.candidates import (
     ClassVote,
     ConsensusCandidate,
     Models,
+    PanelDifference,
     ScoredCandidate,
     find,
     model_for,
@@ -66,16 +67,17 @@ class ShownCandidate(ScoredCandidate, frozen=True, kw_only=True):
 class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
     """An article's candidates, with names and places.
 
-    `version` is that of the request, `teams` has the team of each server that answered, empty for
-    none. `proteins` has each accession's names, `spans` are the places where servers or the hub saw
-    a protein, `evidence` those that servers gave for an item. `from_pdf`: the text was read out of
-    a PDF. `publication` is what is known of the article's.
+    `version` is that of the request, `teams` has the team of each server that was asked, empty for
+    none, `differences` are by task. `proteins` has each accession's names, `spans` are the places
+    where servers or the hub saw a protein, `evidence` those that servers gave for an item.
+    `from_pdf`: the text was read out of a PDF. `publication` is what is known of the article's.
     """
 
     version: int = 0
     release: str = ""
     teams: Mapping[ServerName, str] = {}
     candidates: tuple[ShownCandidate, ...] = ()
+    differences: Mapping[str, PanelDifference] = {}
     relevant: tuple[ClassVote, ...] = ()
     proteins: Mapping[str, CuratedProtein] = {}
     spans: tuple[CandidateSpan, ...] = ()
@@ -139,6 +141,7 @@ class Additions(msgspec.Struct, frozen=True, kw_only=True):
 def find_basis(
     request: StoredRequest,
     answers: Sequence[RequestAnswer],
+    teams: Mapping[ServerName, str],
     version: int,
     models: Models,
     names: ReleaseProteins,
@@ -158,8 +161,9 @@ def find_basis(
     basis = CurationBasis(
         version=version,
         release=names.release,
-        teams={answer.server: answer.team for answer in answers},
+        teams=teams,
         candidates=tuple(candidates),
+        differences=result.differences,
         relevant=result.relevant,
         from_pdf=request.options.from_pdf,
         publication=request.options.publication,
@@ -238,6 +242,9 @@ def renamed(basis: CurationBasis, shown_name: Callable[[str], str]) -> CurationB
             msgspec.structs.replace(candidate, votes=votes(candidate.votes))
             for candidate in basis.candidates
         ),
+        differences={
+            task: difference.renamed(shown_name) for task, difference in basis.differences.items()
+        },
         relevant=tuple(sorted(opinions, key=lambda opinion: opinion.server)),
         spans=tuple(replace(span, servers=names(span.servers)) for span in basis.spans),
         evidence=tuple(replace(quote, servers=names(quote.servers)) for quote in basis.evidence),

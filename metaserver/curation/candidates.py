@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,13 +101,33 @@ class ClassVote(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
 
 
+class PanelDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """How the servers that answered differ from the members of a task's model.
+
+    `absent` are members without an answer, `unknown` servers that are no members.
+    """
+
+    absent: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def renamed(self, shown_name: Callable[[str], str]) -> PanelDifference:
+        """Return it with the names by which servers are shown."""
+        return PanelDifference(
+            absent=tuple(sorted(map(shown_name, self.absent))),
+            unknown=tuple(sorted(map(shown_name, self.unknown))),
+        )
+
+
 class FoundCandidates(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the answers so far say; `methods` by task, `unknown` to the model are servers."""
+    """All that the answers so far say; `methods` and `differences` by task.
+
+    A task without a difference has probabilities that mean what they say, or none.
+    """
 
     candidates: tuple[ConsensusCandidate, ...] = ()
     relevant: tuple[ClassVote, ...] = ()
     methods: Mapping[str, str] = {}
-    unknown: tuple[str, ...] = ()
+    differences: Mapping[str, PanelDifference] = {}
 
 
 def read_models(files: Mapping[str, str]) -> Models:
@@ -175,7 +195,7 @@ def find(
     text = unpack(request.text).decode("utf-8", "surrogatepass")
     readings = [_Read(answer, text) for answer in accepted(answers).values()]
     candidates: list[ConsensusCandidate] = []
-    methods, unknown = {}, set[str]()
+    methods, differences = {}, {}
     for task in RANKED:
         voted = {
             str(reading.server): reading.hits(task)
@@ -187,13 +207,14 @@ def find(
         model = model_for(task, request.options.method, models)
         ranking = _ranked(request, model, voted, every=every)
         methods[str(task)] = model.method
-        unknown.update(ranking.unknown if model.calibrated else ())
+        if model.calibrated and (ranking.absent or ranking.unknown):
+            differences[str(task)] = PanelDifference(absent=ranking.absent, unknown=ranking.unknown)
         candidates += [_candidate(task, ranked, readings) for ranked in ranking.candidates]
     return FoundCandidates(
         candidates=tuple(candidates),
         relevant=tuple(vote for reading in readings for vote in reading.classes()),
         methods=methods,
-        unknown=tuple(sorted(unknown)),
+        differences=differences,
     )
 
 

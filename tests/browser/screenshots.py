@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from metaserver.config import CurationSettings
+from scoring import Task
+from scoring.consensus import ConsensusModel, Member
+from scoring.consensus.model_files import write_model
 from tests.browser.conftest import Site, Visits
 from tests.browser.console import NOBODY, BlueHub, JourneyHub, OrganisedHub, SlowHub
 from tests.browser.curating import CuratorHub, article, asked
@@ -159,7 +163,16 @@ def test_a_curators_page(
     visits: Visits, tmp_path: Path, name: str, width: int, height: int
 ) -> None:
     by_server = {"blue-1": range(26), "green": range(4, 30), "red-2": [*range(3, 20, 2), 1]}
-    with CuratorHub(tmp_path, [*by_server, "grey"]) as hub:
+    model = ConsensusModel(
+        task=Task.INT,
+        method="stacked",
+        members=tuple(Member(name=name, team=name, weights=(1.5, 3.0, 1.0)) for name in by_server),
+        bias=-5.0,
+        gold="demo",
+    )
+    write_model(model, tmp_path / "model.json")
+    settings = CurationSettings(models={"INT": str(tmp_path / "model.json")})
+    with CuratorHub(tmp_path, [*by_server, "grey"], curation=settings) as hub:
         hub.answers(article(), by_server)
         hub.hold("grey")
         page = asked(hub, visits, article(), **sized(height, width=width))

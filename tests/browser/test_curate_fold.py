@@ -103,21 +103,38 @@ def pair_model(path: Path) -> str:
 
 def unlikely_pairs_are_folded(hub: CuratorHub, visits: Visits) -> None:
     hub.answers(article(), {"fast": range(5), "slow": range(10, 15)})
+    hub.hold("fast")
     page = asked(hub, visits, article())
-    expect(page.locator("#left")).to_have_text("2 of 2 servers")
-    expect(page.locator("#list-IPT > li")).to_have_count(8)
-    page.keyboard.press("i")
     shown, fold = page.locator("#list-IPT > li:visible"), page.locator("details.unlikely")
-    expect(shown).to_have_count(4)
-    expect(fold).to_contain_text("4 with a probability below 0.05")
-    for _ in range(4):
+    said, figures = page.locator("#detail .likelihood"), page.locator("#list-IPT .figure")
+    expect(page.locator("#list-IPT > li")).to_have_count(4)
+    page.keyboard.press("i")
+    expect(figures).to_have_text(["rank 1", "rank 2", "rank 3", "rank 4"])
+    expect(said).to_have_text("No likelihood. Missing servers of the model: fast.")
+    expect(page.locator("#list-IPT .bar, details.unlikely:visible")).to_have_count(0)
+    hub.let_go("fast")
+    unlikely = "very unlikely: under 1 of 20"
+    expect(figures).to_have_text([unlikely] * 4 + ["likely: 7 of 10"] * 4)
+    expect(page.locator("#list-IPT .bar")).to_have_count(8)
+    expect(shown).to_have_count(8)  # nothing moves by itself
+    page.keyboard.press("w")
+    expect(page.locator("#detail .why th + td")).to_have_text(["against it, strongly"] * 2)
+    page.keyboard.press("g")
+    expect(shown).to_have_count(5)
+    expect(fold).to_contain_text(f"3 {unlikely} such was right")
+    page.locator("#list-IPT > li").nth(1).click()
+    expect(said).to_have_text("likely: 7 of 10 such were right")
+    expect(page.locator("#detail .why th + td").first).to_have_text("for it, strongly")
+    expect(page.locator("#detail .why table")).to_be_visible()
+    page.locator("#list-IPT > li").first.click()
+    for _ in range(5):
         page.keyboard.press("a")
     expect(page.locator("#announce")).to_contain_text("Every candidate of this task")
     fold.locator("summary").click()
     expect(shown).to_have_count(8)
     page.locator("#list-IPT > li").last.click()
     page.keyboard.press("x")
-    expect(fold).to_contain_text("3 with")
+    expect(fold).to_contain_text("2 very unlikely")
     page.close(run_before_unload=False)
 
 

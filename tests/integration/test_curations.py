@@ -14,6 +14,8 @@ import pytest
 
 from metaserver.base.errors import Refusal
 from metaserver.base.records import Article, ArticleId
+from metaserver.config import CurationSettings
+from metaserver.curation.candidates import PanelDifference
 from metaserver.curation.decisions import MissingEventsError
 from metaserver.curation.exports.finished import read_json
 from metaserver.curation.exports.formats import FORMATS
@@ -25,6 +27,9 @@ from metaserver.curation.texts import GUARDED
 from metaserver.operations.caller import Caller
 from metaserver.store import phases
 from metaserver.uniprot import build_release
+from scoring import Task
+from scoring.consensus import ConsensusModel, Member
+from scoring.consensus.model_files import write_model
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import NAMES
 from tests.hubs.sites import client_of
@@ -52,14 +57,14 @@ ANSWERS = {
 
 @asynccontextmanager
 async def asked(
-    folder: Path, *, clock: Callable[[], float] = time.time
+    folder: Path, *, clock: Callable[[], float] = time.time, **changes: Any
 ) -> AsyncIterator[tuple[Running, Caller, str, Any]]:
     """Run a hub with an answered request of a curator, and a release with names."""
     releases = folder / "releases"
     releases.mkdir(exist_ok=True)
     if not (releases / "test").exists():
         build_release([NAMES], name="test", out=releases / "test", names=True)
-    given = await settings(folder)
+    given = await settings(folder, **changes)
     async with scripted(["a", "b"]) as servers, at_work(given, clock=clock) as hub:
         await plan_phase(hub)
         await register(hub, servers)
@@ -156,7 +161,11 @@ async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> No
 
 
 async def test_servers_have_the_names_that_the_request_shows(tmp_path: Path) -> None:
-    async with asked(tmp_path) as (running, ana, request, _):
+    members = tuple(Member(name=name, team=name) for name in ("a", "gone"))
+    model = ConsensusModel(task=Task.INT, method="stacked", members=members)
+    write_model(model, tmp_path / "model.json")
+    models = CurationSettings(models={"INT": str(tmp_path / "model.json")})
+    async with asked(tmp_path, curation=models) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)
         key = {"curation": opened.curation}
         await running.do("curation.append", ana, **key, seen=0,
@@ -170,10 +179,14 @@ async def test_servers_have_the_names_that_the_request_shows(tmp_path: Path) -> 
         told |= {one.server for one in found.opinions}
         told |= {name for one in (*found.spans, *found.evidence) for name in one.servers}
         assert told == aliases != {"a", "b"}
+        difference = found.differences["INT"]
+        assert set(difference.unknown) < aliases
+        assert difference.absent[0] not in {"gone", *aliases}
         [written] = read_json((await running.do("curation.export", ana, **key)).content)
         assert {one.server for item in written.items for one in item.servers} == aliases
         known = await running.do("curation.get", **key)
         assert {vote.server for vote in known.candidates[0].votes} == {"a", "b"}
+        assert known.differences["INT"] == PanelDifference(absent=("gone",), unknown=("b",))
 
 
 async def test_files_have_their_type_and_name(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from metaserver.curation.basis import (
     undecided,
     united,
 )
-from metaserver.curation.candidates import ClassVote
+from metaserver.curation.candidates import ClassVote, PanelDifference
 from metaserver.curation.decisions import (
     CurationEvent,
     CurationState,
@@ -107,12 +107,13 @@ class CurationDetail(CurationSummary, frozen=True, kw_only=True):
     """A curation with its text, its candidates and the state after all decisions.
 
     `own`: the caller decides. `version` is that of the request whose candidates are shown,
-    `newest_version` that of the request now, 0 if it is gone. `opinions` are the servers' on the
-    article's class. `proteins` has each accession's names, `spans` are its places in the text,
-    `evidence` those that servers gave for an item. `relevant` and `note` are the curator's, and so
-    is `publication` if the curator mended it. `undecided` are candidates in their order; `undo` and
-    `redo` are the keys of the events that the next undo, and the next redo, name, empty for none.
-    `notice` is what to mind about the text.
+    `newest_version` that of the request now, 0 if it is gone. `differences` are by task: with one,
+    or of an earlier `version`, a candidate's probability is not to be relied on. `opinions` are the
+    servers' on the article's class. `proteins` has each accession's names, `spans` are its places
+    in the text, `evidence` those that servers gave for an item. `relevant` and `note` are the
+    curator's, and so is `publication` if the curator mended it. `undecided` are candidates in their
+    order; `undo` and `redo` are the keys of the events that the next undo, and the next redo, name,
+    empty for none. `notice` is what to mind about the text.
     """
 
     own: bool
@@ -121,6 +122,7 @@ class CurationDetail(CurationSummary, frozen=True, kw_only=True):
     newest_version: int
     release: str
     candidates: tuple[ShownCandidate, ...]
+    differences: Mapping[str, PanelDifference]
     opinions: tuple[ClassVote, ...]
     proteins: Mapping[str, CuratedProtein]
     spans: tuple[CandidateSpan, ...]
@@ -198,6 +200,7 @@ def view(
         newest_version=newest_version,
         release=basis.release,
         candidates=basis.candidates,
+        differences=basis.differences,
         opinions=basis.relevant,
         proteins=work.proteins(),
         spans=work.spans(),

@@ -313,9 +313,10 @@ async def _opened(
 
 async def _basis(hub: HubContext, caller: Caller, live: LiveRequest) -> CurationBasis:
     version, answers = live.version, list(live.answers)
+    teams = {asked.server: asked.team for asked in live.servers.values()}
     names = hub.part(CurationParts).proteins(live.stored.release)
     return await caller.aside(
-        find_basis, live.stored, answers, version, hub.part(CurationParts).models, names
+        find_basis, live.stored, answers, teams, version, hub.part(CurationParts).models, names
     )
 
 

@@ -98,7 +98,10 @@ class CuratorNames:
             candidates_found,
             candidates=tuple(map(self.candidate, candidates_found.candidates)),
             relevant=tuple(sorted(relevant, key=lambda vote: vote.server)),
-            unknown=self._all(candidates_found.unknown),
+            differences={
+                task: difference.renamed(self.server)
+                for task, difference in candidates_found.differences.items()
+            },
         )
 
     def candidate(self, candidate: ConsensusCandidate) -> ConsensusCandidate:

@@ -511,7 +511,9 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
         release=stored.release,
         settled=settled,
         methods=candidates_found.methods,
-        unknown=candidates_found.unknown,
+        unknown=tuple(
+            sorted({name for one in candidates_found.differences.values() for name in one.unknown})
+        ),
         changed=tuple(sorted(map(names.server, _changed(hub, live, candidates_found)))),
         servers=servers_asked,
         candidates=candidates_found.candidates,

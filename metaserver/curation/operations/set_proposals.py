@@ -60,8 +60,9 @@ async def stored_basis(
         expires_at=0.0,
     )
     names = hub.part(CurationParts).proteins(running.vocabulary.name)
+    teams = {name: registered.team or "" for name, registered in running.servers.items()}
     return await asyncio.to_thread(
-        find_basis, request, answers, 0, hub.part(CurationParts).models, names
+        find_basis, request, answers, teams, 0, hub.part(CurationParts).models, names
     )
 
 

@@ -15,7 +15,7 @@ from metaserver.curation.decisions import CurationEvent, DecisionKind
 from metaserver.curation.experiments import MOST_PARTICIPANTS, Experiment
 from metaserver.curation.mentions import LONGEST_QUOTE, Mentions, SentEvidence
 from metaserver.curation.operations.curation_view import CurationDetail
-from metaserver.curation.pages.rows import open_pairs, rejected_proteins
+from metaserver.curation.pages.rows import open_pairs, rejected_proteins, shown_probability
 from scoring import Task
 
 REDO = "redo"
@@ -147,7 +147,8 @@ def _particulars(
     )
     particulars: dict[str, Any] = {"request_version": detail.version}
     if candidate is not None:
-        particulars |= {"seen_rank": candidate.rank, "seen_probability": candidate.probability}
+        particulars["seen_rank"] = candidate.rank
+        particulars["seen_probability"] = shown_probability(detail, candidate)
     refused = rejected_proteins(detail).intersection(item) if task is Task.IPT else ()
     if kind in (DecisionKind.ACCEPT, DecisionKind.PAIR) and refused and "proteins" not in submitted:
         message = f"{' and '.join(sorted(refused))} rejected: accept first, or tick it at the pair"

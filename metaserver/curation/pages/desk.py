@@ -25,7 +25,8 @@ from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.curation.operations.curations import NewCuration, OneCuration, Submission
 from metaserver.curation.operations.requests import RequestDetail, RequestQuery
 from metaserver.curation.pages.acts import event_of, experiments_of
-from metaserver.curation.pages.rows import UNLIKELY, CandidateRow, marked_text, rows_of
+from metaserver.curation.pages.likelihood import likelihood
+from metaserver.curation.pages.rows import CandidateRow, marked_text, rows_of
 from metaserver.curation.psi_mi import METHOD, ROOTS, TYPE
 from metaserver.operations import releases
 from metaserver.operations.releases import EntrySearch
@@ -74,7 +75,7 @@ COMMANDS: Sequence[PageCommand] = (
     PageCommand("form", "Experiments", ("f",), "all experiments of a pair, on a page of their own"),
     PageCommand("relevant", "Article relevant", ("t",), "the article is relevant, not, undecided"),
     PageCommand("note", "Note", ("o",), "a note on the candidate"),
-    PageCommand("why", "Why", ("w",), "what each server adds"),
+    PageCommand("why", "Why", ("w",), "what speaks for it and against it"),
     PageCommand("renew", "New answers", ("g",), "rank the undecided below again"),
     PageCommand("task", "Next task", ("i",), "from proteins to pairs to the article's class"),
     PageCommand("help", "Keys", ("?",), "this list"),
@@ -160,7 +161,7 @@ class DeskPages:
                 found=entries_found,
                 commands=COMMANDS,
                 reasons=REASONS,
-                least=UNLIKELY,
+                least=likelihood(0.0),
                 methods=psi_mi.terms().branch(METHOD),
                 types=psi_mi.terms().branch(TYPE),
                 formats=FORMATS,

@@ -9,15 +9,15 @@ from typing import TypeAlias
 
 from annotators.baselines.sentences import INTERACTION, sentences
 from metaserver.curation.basis import ShownCandidate
+from metaserver.curation.candidates import CandidateVote, PanelDifference
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.mentions import CandidateSpan
 from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
+from metaserver.curation.pages.likelihood import UNLIKELY, Likelihood, likelihood, speaks
 from metaserver.curation.pages.marking import MarkedParagraph, MarkedPlace, paragraphs
 from metaserver.web.ui.formatting import element_id
 from scoring import Task
 
-UNLIKELY = 0.05
-"""The probability below which a pair without a decision is folded."""
 SHOWN_WORDS = 60
 """The most characters of a name as the article has it."""
 MOST_SENTENCES, LONGEST_SENTENCE = 5, 1_000
@@ -42,8 +42,9 @@ class Quote:
 class CandidateRow:
     """One item of a task: a candidate, or what the curator added.
 
-    `pairs` is the number of a protein's pairs that are not rejected; `rejected` has the proteins of
-    a pair that are.
+    `probability` is None if it does not mean what it says, because of a `difference` or because it
+    is `outdated`: the newest answers do not list it. `pairs` is the number of a protein's pairs
+    that are not rejected; `rejected` has the proteins of a pair that are.
     """
 
     task: str
@@ -54,6 +55,9 @@ class CandidateRow:
     mentions: int
     written: str
     quotes: Sequence[Quote]
+    probability: float | None = None
+    difference: PanelDifference | None = None
+    outdated: bool = False
     pairs: int = 0
     rejected: tuple[str, ...] = ()
 
@@ -102,22 +106,35 @@ class CandidateRow:
         )
 
     @property
+    def likelihood(self) -> Likelihood | None:
+        """Its likelihood in words, if its probability means what it says."""
+        return None if self.probability is None else likelihood(self.probability)
+
+    @property
     def chance(self) -> str:
-        """Its probability, or its score if it has none."""
-        candidate = self.candidate
-        if candidate is None:
+        """Its likelihood, or its rank if it has none."""
+        if self.candidate is None:
             return ""
-        return (
-            f"{candidate.score:.2f}"
-            if candidate.probability is None
-            else f"{candidate.probability:.2f}"
-        )
+        if self.outdated:
+            return "no longer listed"
+        return self.likelihood.words if self.likelihood else f"rank {self.candidate.rank}"
+
+    @property
+    def parts(self) -> Sequence[tuple[CandidateVote, str]]:
+        """The votes for it, each with how it speaks for it if that is known."""
+        votes = self.candidate.votes if self.candidate else ()
+        return [(vote, "" if vote.part is None else speaks(vote.part)) for vote in votes]
+
+    @property
+    def prior(self) -> str:
+        """What speaks for it before any answer; empty if that is not known."""
+        bias = self.candidate.bias if self.candidate else None
+        return "" if bias is None else speaks(bias)
 
     @property
     def unlikely(self) -> bool:
         """True for a pair that is most probably wrong, and not decided."""
-        chance = self.candidate.probability if self.candidate else None
-        undecided = self.decision == "undecided"
+        chance, undecided = self.probability, self.decision == "undecided"
         return self.task == Task.IPT and chance is not None and chance < UNLIKELY and undecided
 
 
@@ -151,11 +168,20 @@ def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
                 quotes=_with_sentences(detail.text, quotes.get((task, item), ()), together.of(item))
                 if is_pair
                 else quotes.get((task, item), ()),
+                probability=shown_probability(detail, candidate) if candidate else None,
+                difference=detail.differences.get(task),
+                outdated=candidate is not None and candidate.version != detail.version,
                 pairs=0 if is_pair else of_protein[item[0]],
                 rejected=tuple(sorted(rejected.intersection(item))) if is_pair else (),
             )
         )
     return rows
+
+
+def shown_probability(detail: CurationDetail, candidate: ShownCandidate) -> float | None:
+    """Return a candidate's probability, if all members of the model answered, and nobody else."""
+    differs = candidate.task in detail.differences or candidate.version != detail.version
+    return None if differs else candidate.probability
 
 
 def open_pairs(detail: CurationDetail) -> Sequence[tuple[str, ...]]:

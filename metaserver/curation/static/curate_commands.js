@@ -267,7 +267,7 @@ const commands = {
     say(`The article is ${byId("relevance").textContent}.`);
   },
   note,
-  why: () => byId("detail").classList.toggle("whole"),
+  why: () => byId("detail").querySelector(".why")?.toggleAttribute("open"),
   renew: () => {
     candidates.rank();
     byId("news").hidden = true;

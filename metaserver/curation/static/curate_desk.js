@@ -159,10 +159,14 @@ function draw(row) {
   const now = document.createElement("p");
   now.id = "standing";
   detail.replaceChildren(heading, now, ...(more ? [more] : []));
+  detail.querySelector(".why")?.toggleAttribute("open", whyIsOpen);
   detail.scrollTop = 0;
   standing(row);
   quotes(row);
 }
+
+let whyIsOpen = false; // of each row from now on
+byId("detail").addEventListener("toggle", ({ target }) => (whyIsOpen = target.open), true);
 
 // What the curator said of the current row, in words.
 function standing(row) {

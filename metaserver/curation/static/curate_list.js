@@ -13,6 +13,7 @@ export class Candidates {
     this.more = new WeakMap(); // by row: what speaks for it
     this.keys = new Map(); // by task and item: its row
     this.order = new Map(); // by task and item: its place in the newest page
+    this.unlikely = new Set(); // tasks and items that are, there
     this.task = "INT";
     this.filter = "";
     this.fold = root.querySelector("details.unlikely");
@@ -35,6 +36,7 @@ export class Candidates {
 
   #sort(rows) {
     this.order = new Map([...rows].map(({ dataset }, place) => [dataset.key, place]));
+    this.unlikely = new Set([...rows].filter(isUnlikely).map(({ dataset }) => dataset.key));
   }
 
   // A row is an option, which has no controls in it: its form goes, its details are kept beside.
@@ -135,11 +137,12 @@ export class Candidates {
         if (isUnlikely(copy)) touched.push(copy);
         continue;
       }
+      const shown = row.dataset.task === this.task; // what is in sight does not go
       for (const name of ["chance", "votes", "places"]) {
         row.querySelector(`.${name}`).innerHTML = newer.querySelector(`.${name}`).innerHTML;
       }
-      if ("unlikely" in row.dataset) touched.push(row);
-      if (!isUnlikely(newer)) delete row.dataset.unlikely;
+      if ("unlikely" in row.dataset || isUnlikely(newer)) touched.push(row);
+      if (!isUnlikely(newer) || !shown) row.toggleAttribute("data-unlikely", isUnlikely(newer));
       row.dataset.rank = newer.dataset.rank;
       row.dataset.probability = newer.dataset.probability;
       this.more.set(row, document.importNode(newer.querySelector(".more"), true));
@@ -162,6 +165,8 @@ export class Candidates {
       if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
     });
     for (const row of rows) row.querySelector(".fresh").hidden = true;
+    for (const row of free) row.toggleAttribute("data-unlikely", this.unlikely.has(row.dataset.key));
+    this.#refold(free);
   }
 
   // Hides the unlikely of some rows, unless a filter chose them, and counts all that there are.

@@ -20,7 +20,7 @@ from metaserver.curation.basis import (
     undecided,
     united,
 )
-from metaserver.curation.candidates import CandidateVote, ClassVote
+from metaserver.curation.candidates import CandidateVote, ClassVote, PanelDifference
 from metaserver.curation.decisions import fold
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.mentions import CandidateSpan, SentMention
@@ -76,6 +76,7 @@ def test_servers_are_renamed_everywhere_and_sorted_by_their_shown_names() -> Non
     basis = msgspec.structs.replace(
         OLD,
         candidates=(candidate(EGFR, votes=(vote("a"), vote("b"), vote("c", rank=2))),),
+        differences={"INT": PanelDifference(absent=("a", "b"), unknown=("c",))},
         relevant=(ClassVote(server="a", relevant=True, confidence=1.0),
                   ClassVote(server="b", relevant=True, confidence=1.0)),
         spans=(span(EGFR, "a", "b"),),
@@ -84,6 +85,8 @@ def test_servers_are_renamed_everywhere_and_sorted_by_their_shown_names() -> Non
     found = renamed(basis, names.__getitem__)
     assert [one.server for one in found.candidates[0].votes] == ["Team 1", "Team 2", "Team 3"]
     assert [one.server for one in found.relevant] == ["Team 1", "Team 2"]
+    assert found.differences["INT"].absent == ("Team 1", "Team 2")
+    assert found.differences["INT"].unknown == ("Team 3",)
     assert found.spans[0].servers == ("Team 1", "Team 2")
 
 
@@ -140,7 +143,7 @@ def test_a_hostile_answer_does_not_make_it_large(tmp_path) -> None:
         id="0" * 16, token_id=1, caller="curator", at=0.0, article="", title="", length=len(TEXT),
         text=pack(TEXT.encode()), options=RequestOptions(cutoff=200), release="", expires_at=0.0,
     )  # fmt: skip
-    found = find_basis(request, answers, 3, {}, ReleaseProteins(tmp_path, ""))
+    found = find_basis(request, answers, {}, 3, {}, ReleaseProteins(tmp_path, ""))
     assert len(found.candidates) == 30
     kept = [vote.evidence for one in found.candidates for vote in one.votes]
     assert MOST_EVIDENCE - 2_000 < sum(map(len, kept)) <= MOST_EVIDENCE

@@ -1,5 +1,6 @@
 """Candidates of answers: fused or learned, with what each server adds."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,14 @@ from metaserver.base.errors import InputError, RefusedError
 from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName
 from metaserver.base.states import Outcome
-from metaserver.curation.candidates import MOST_MENTIONS, check_method, find, model_for, read_models
+from metaserver.curation.candidates import (
+    MOST_MENTIONS,
+    PanelDifference,
+    check_method,
+    find,
+    model_for,
+    read_models,
+)
 from metaserver.curation.combining import METHOD_TITLES
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from scoring import Task
@@ -57,7 +65,10 @@ ANSWERS = [
 
 def test_the_parts_of_a_learned_consensus_sum_to_its_log_odds() -> None:
     found = find(request(), ANSWERS, {"INT": MODEL})
-    assert (found.methods, found.unknown) == ({"INT": "stacked", "IPT": "rrf1"}, ("new",))
+    assert found.methods == {"INT": "stacked", "IPT": "rrf1"}
+    assert found.differences == {"INT": PanelDifference(absent=("silent",), unknown=("new",))}
+    whole = replace(MODEL, members=(MODEL.members[0], Member(name="new", team="new")))
+    assert find(request(), ANSWERS, {"INT": whole}).differences == {}
     assert {one.item for one in found.candidates} == {("P00533",), ("P62993",)}
     for one in found.candidates:
         assert one.bias == -2.0

@@ -1,5 +1,6 @@
 """Forms as events: each form makes one event, or is refused."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import RefusedError
 from metaserver.base.publications import UNKNOWN
 from metaserver.curation.basis import ShownCandidate
-from metaserver.curation.candidates import CandidateVote
+from metaserver.curation.candidates import CandidateVote, PanelDifference
 from metaserver.curation.exports.finished import CuratedProtein
 from metaserver.curation.mentions import CandidateSpan, EvidenceSpan
 from metaserver.curation.operations.curation_view import CurationDetail, DecidedItem
@@ -76,6 +77,7 @@ DETAIL = CurationDetail(
     newest_version=3,
     release="",
     candidates=(candidate("INT", EGFR), candidate("INT", GRB2, rank=2, probability=None)),
+    differences={},
     opinions=(),
     proteins={EGFR: CuratedProtein(accession=EGFR, entry_name="EGFR_HUMAN", symbols=("EGFR",))},
     spans=(
@@ -94,15 +96,24 @@ DETAIL = CurationDetail(
 )
 
 
+DIFFERENCE = PanelDifference(absent=("c", "d"), unknown=("b",))
+SPEAKS = ("for it, somewhat", "against it, strongly")
+
+
 def test_rows_have_what_a_curator_decides_by() -> None:
     rows = rows_of(DETAIL)
     egfr, grb2 = rows["INT"]
     assert (egfr.name, egfr.id, egfr.key) == ("EGFR_HUMAN", f"c-INT-{EGFR}", f"INT:{EGFR}")
-    assert (egfr.decision, egfr.chance, egfr.answered, egfr.mentions) == ("accepted", "0.75", 4, 2)
+    assert (egfr.decision, egfr.chance, egfr.answered, egfr.mentions) == (
+        "accepted",
+        "likely: 8 of 10",
+        4,
+        2,
+    )
     found = [(one.words, one.place) for one in egfr.quotes]
     assert found == [("EGFR binds  Grb2", (9, 25)), ("not in it", None)]
     assert (grb2.name, grb2.decision, grb2.chance, grb2.written) == (
-        GRB2, "undecided", "0.75", "Grb2",
+        GRB2, "undecided", "rank 2", "Grb2",
     )  # fmt: skip
     [pair] = rows["IPT"]
     assert (pair.candidate, pair.mentions) == (None, 3)
@@ -162,6 +173,8 @@ def test_a_pair_that_is_most_probably_wrong_is_folded_until_it_is_decided() -> N
     decisions = (decided("IPT", EGFR, EGFR),)
     kept = msgspec.structs.replace(detail, decisions=decisions)
     assert not rows_of(kept)["IPT"][0].unlikely
+    unsure = msgspec.structs.replace(detail, differences={"IPT": DIFFERENCE})
+    assert not rows_of(unsure)["IPT"][0].unlikely
 
 
 def test_marks_are_shaded_by_agreement() -> None:
@@ -206,6 +219,9 @@ def test_what_was_seen_comes_with_a_decision() -> None:
     event = event_of({"kind": "accept", "task": "INT", "item": EGFR}, DETAIL)
     detail = event.detail
     assert (detail.seen_rank, detail.seen_probability, detail.request_version) == (1, 0.75, 3)
+    unsure = msgspec.structs.replace(DETAIL, differences={"INT": DIFFERENCE})
+    event = event_of({"kind": "accept", "task": "INT", "item": EGFR}, unsure)
+    assert (event.detail.seen_rank, event.detail.seen_probability) == (1, None)
 
 
 def test_evidence_is_added_and_taken_away() -> None:
@@ -244,15 +260,49 @@ def test_a_form_that_means_nothing_is_refused(form: dict[str, str]) -> None:
         event_of(form, DETAIL)
 
 
-def test_parts_are_shown_only_where_they_sum_to_a_probability() -> None:
+def drawn(*, differences: Mapping[str, PanelDifference] | None = None, **values: Any) -> str:
+    """Return the row of a candidate as the page has it."""
+    one = candidate("INT", EGFR, **values)
+    detail = msgspec.structs.replace(
+        DETAIL, candidates=(one,), decisions=(), differences=differences or {}
+    )
+    [row] = rows_of(detail)["INT"]
     templates = Templates.of(Assets.of("metaserver.curation"))
-    shown = templates.part("curate_parts.html", "why", candidate("INT", EGFR))
-    assert shown.count("+0.25") == 2
-    assert "-1.00" in shown
-    assert "log-odds of 0.75" in shown
-    plain = vote("a")
-    plain = msgspec.structs.replace(plain, part=None)
-    score = candidate("INT", EGFR, probability=None, bias=None, votes=(plain,), method="rrf1")
-    shown = templates.part("curate_parts.html", "why", score)
-    assert "it is no probability" in shown
-    assert "+0" not in shown
+    return templates.part("curate_parts.html", "row", row, "", False, (), ())
+
+
+def test_a_likelihood_and_what_speaks_for_it_are_words() -> None:
+    votes = (vote("a"), msgspec.structs.replace(vote("b"), part=-1.5))
+    shown = drawn(votes=votes)
+    assert 'class="bar"' in shown
+    assert "likely: 8 of 10 such were right" in shown
+    assert [shown.count(f"<td>{words}</td>") for words in SPEAKS] == [1, 2]
+    assert "Model: INT demo, stacked" in drawn(model="INT demo")
+    assert "−" not in shown
+    assert "og-odds" not in shown
+
+
+@pytest.mark.parametrize(
+    ("values", "figure", "said"),
+    [
+        (
+            {"differences": {"INT": DIFFERENCE}},
+            "rank 1",
+            "No likelihood. Missing servers of the model: c, d. Servers unknown to it: b.",
+        ),
+        ({"version": 2}, "no longer listed", "with the newest answers it is no longer listed"),
+        (
+            {"probability": None, "bias": None, "method": "rrf1"},
+            "rank 1",
+            "the order is that of rrf1, which has none",
+        ),
+    ],
+)
+def test_without_its_servers_a_model_says_no_likelihood(
+    values: dict[str, Any], figure: str, said: str
+) -> None:
+    shown = drawn(**values)
+    assert f'<span class="figure">{figure}</span>' in shown
+    assert said in shown
+    for figures in ('class="bar"', "0.75", " of 10"):
+        assert figures not in shown
