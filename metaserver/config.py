@@ -6,6 +6,7 @@ It may import client, store, wire, lanes, uniprot and model.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -358,18 +359,26 @@ def yaml_fault(place: str | Path, error: yaml.YAMLError) -> InputError:
 
 def line_of(node: Any, problem: str) -> int | None:
     """Return the line of a YAML document that a problem names ("... - at `$.limits.timeout`")."""
-    steps = re.findall(r"\.(\w+)|\[(\d+)\]", problem.partition("at `$")[2])
     unknown = re.search(r"unknown field `(.*?)`", problem)
-    if unknown:
-        steps.append((unknown[1], ""))
+    steps = steps_of(problem.partition("at `$")[2])
+    return line_at(node, [*steps, unknown[1]] if unknown else steps)
+
+
+def steps_of(path: str) -> list[str]:
+    """Return the names and numbers in a path, such as `.phases[0].kind`."""
+    return re.findall(r"\w+", path)
+
+
+def line_at(node: Any, steps: Iterable[str]) -> int | None:
+    """Return the line in a YAML document to which steps lead, as far as they do."""
     line = None if node is None else node.start_mark.line + 1
-    for name, index in steps:
-        if isinstance(node, yaml.SequenceNode) and index:
-            node = node.value[int(index)]
-            line = node.start_mark.line + 1
+    for step in steps:
+        pairs = []
+        if isinstance(node, yaml.SequenceNode):
+            pairs = [(value, value) for n, value in enumerate(node.value) if str(n) == step]
         elif isinstance(node, yaml.MappingNode):
-            pairs = [(key, value) for key, value in node.value if key.value == name]
-            if not pairs:
-                break
-            line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
+            pairs = [(key, value) for key, value in node.value if key.value == step]
+        if not pairs:
+            break
+        line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
     return line

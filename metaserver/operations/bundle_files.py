@@ -6,12 +6,14 @@ its file and line, before anything comes of it.
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import yaml
@@ -19,20 +21,24 @@ from msgspec import Meta
 
 from metaserver.base.errors import InputError, RefusedError
 from metaserver.base.phases import SECTIONS, ChallengePage, SignUpMode
+from metaserver.base.plans import WrittenPlan
 from metaserver.base.records import ArticleId, TaskName
+from metaserver.base.structs import convert
 from metaserver.base.zips import files_in, zip_of
 from metaserver.boards.gold import read_gold
-from metaserver.config import line_of, yaml_fault
+from metaserver.config import line_at, steps_of, yaml_fault
 from metaserver.corpus.files import ZipLimits, article_files, unpack
 from metaserver.corpus.reader import read_unpacked
-from metaserver.operations.challenge_pages import ChallengeEdit
-from metaserver.operations.challenges import NewChallenge, moment_in
-from metaserver.operations.fields import NewName
+from metaserver.operations.challenge_pages import ChallengeEdit, Mode, Version
+from metaserver.operations.challenges import NewChallenge, Zone, moment_in
+from metaserver.operations.fields import NAME, NAME_HELP, NewName, Title
 from metaserver.operations.phases import NewPhase, planned
 from metaserver.operations.planning import takes_uploads_only
 from metaserver.operations.text_files import unpacked
 from metaserver.store.articles import PackedArticles, pack_articles
 from metaserver.tasks.plugin import installed_tasks
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 PLAN = "challenge.yaml"
 LIMITS = ZipLimits()
@@ -43,6 +49,10 @@ MOST_DEPTH = 16
 MOST_PHASES = 50
 MOST_RUNS = 5_000
 MOST_FAULTS = 200
+MOST_QUOTED = 64
+"""Characters of a name that nobody knows."""
+NAMED = frozenset({"challenge", "phase", "run", "team"})
+"""Fields of `challenge.yaml` that give a name."""
 
 
 def _require_plain(text: str) -> None:
@@ -70,27 +80,43 @@ class BundledRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     file: str
 
 
-class BundledParts(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a phase: its articles (a file or folder), its gold by task, its runs.
+class BundledPlan(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase's plan and files."""
 
-    A phase of uploads has no articles.
-    """
-
-    articles: str = ""
-    gold: dict[str, str] = {}
-    runs: Annotated[tuple[BundledRun, ...], Meta(max_length=MOST_RUNS)] = ()
+    phase: Annotated[NewName, Meta(description=f"Its name in addresses: {NAME_HELP}")]
+    title: Title = ""
+    release: Annotated[
+        str, Meta(description="The UniProt release of its answers; none: the newest that was built")
+    ] = ""
+    articles: Annotated[
+        str,
+        Meta(
+            description="A file or folder of the bundle, by whose name the corpus is known. Phases"
+            " of uploads have none."
+        ),
+    ] = ""
+    gold: Annotated[
+        dict[str, str], Meta(description="A file or folder of the bundle for each task")
+    ] = msgspec.field(default_factory=dict)
+    runs: Annotated[
+        tuple[BundledRun, ...], Meta(max_length=MOST_RUNS, description="Its uploaded runs")
+    ] = ()
 
 
 class BundleHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The document `challenge.yaml`: its version, the challenge, its phases."""
+    """A challenge as `challenge.yaml` in a bundle says it."""
 
-    bundle: Annotated[int, Meta(ge=1, le=1)]
-    challenge: NewName
-    title: str = ""
-    timezone: str = "UTC"
-    terms_version: str = ""
-    sign_up: SignUpMode = SignUpMode.CLOSED
-    phases: Annotated[tuple[dict[str, Any], ...], Meta(max_length=MOST_PHASES)] = ()
+    bundle: Annotated[int, Meta(ge=1, le=1, description="The version of this format")]
+    challenge: Annotated[NewName, Meta(description=f"Its name in addresses: {NAME_HELP}")]
+    title: Title = ""
+    timezone: Annotated[
+        Zone, Meta(description="The zone of its dates, such as Europe/Madrid or UTC")
+    ] = "UTC"
+    terms_version: Version = ""
+    sign_up: Mode = SignUpMode.CLOSED
+    phases: Annotated[
+        tuple[BundledPlan, ...], Meta(max_length=MOST_PHASES, description="Its phases")
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +165,11 @@ def read_bundle(content: bytes, release: str, name: str = "") -> ChallengeDraft:
 
 
 def _root(folder: Path) -> Path:
-    """Return the folder of `challenge.yaml`: the only one, where a folder was packed."""
-    entries = list(folder.iterdir())
+    """Return the folder of `challenge.yaml`: the only folder, where that was packed.
+
+    Hidden files, and what macOS adds to each zip, are looked past.
+    """
+    entries = [one for one in folder.iterdir() if not one.name.startswith((".", "__MACOSX"))]
     if len(entries) == 1 and entries[0].is_dir():
         return entries[0]
     return folder
@@ -152,34 +181,24 @@ class _Reader:
         self._draft = draft
         self._release = release
         self._name = name
+        self._node: Any = None  # of the whole `challenge.yaml`
         self._articles: dict[str, PackedArticles] = {}
 
     def read(self) -> None:
         """Read all of it."""
-        plan = self._plan()
-        if plan is None:
+        loaded = self._loaded()
+        if loaded is None:
             return
-        head, node = plan
-        name = self._name or head.challenge
-        try:
-            self._draft.challenge = msgspec.convert(
-                {"challenge": name, "title": head.title, "timezone": head.timezone}, NewChallenge
-            )
-            moment_in("2026-01-01T00:00", head.timezone, "timezone")
-        except msgspec.ValidationError as error:
-            self._draft.fault(PLAN, _said(error), line_of(node, str(error)))
-            return
-        except RefusedError as error:
-            self._draft.fault(PLAN, error.message, line_of(node, " - at `$.timezone`"))
-            return
+        listed = loaded.pop("phases", [])
+        head = self._converted(loaded, BundleHead)
+        zone = self._challenge(head) if head else "UTC"
         self._draft.page = self._page(head)
-        if head.sign_up is SignUpMode.CODE:
-            message = "a bundle has no invitation code: choose approve, automatic or closed"
-            self._draft.fault(PLAN, message, line_of(node, " - at `$.sign_up`"))
+        if not isinstance(listed, list) or len(listed) > MOST_PHASES:
+            self._fault(f"phases: expected a list of at most {MOST_PHASES}", "phases")
+            return
         known: set[str] = set()
-        for place, values in enumerate(head.phases):
-            where = f"$.phases[{place}]"
-            phase = self._phase(name, head.timezone, values, where, node)
+        for place, values in enumerate(listed):
+            phase = self._phase(values, zone, "phases", str(place))
             if phase is None:
                 continue
             if phase.plan.phase in known:
@@ -187,97 +206,135 @@ class _Reader:
             known.add(phase.plan.phase)
             self._draft.phases.append(phase)
 
-    def _plan(self) -> tuple[BundleHead, Any] | None:
+    def _loaded(self) -> dict[str, Any] | None:
         path = self._root / PLAN
         try:
             data = path.read_bytes()[: MOST_YAML + 1] if path.is_file() else None
             if data is None:
-                raise InputError(PLAN, "missing; expected it at the top of the bundle")
+                message = "missing; expected it at the top of the bundle, or in its only folder"
+                raise InputError(PLAN, message)
             if len(data) > MOST_YAML:
                 raise InputError(PLAN, f"larger than {MOST_YAML >> 10} KiB")
             text = data.decode()
             _require_plain(text)
             loader = yaml.BaseLoader(text)
-            node = loader.get_single_node()
-            loaded = {} if node is None else loader.construct_document(node)
+            self._node = loader.get_single_node()
+            loaded = {} if self._node is None else loader.construct_document(self._node)
+            if isinstance(loaded, dict):
+                return loaded
+            self._draft.fault(PLAN, "expected fields, such as challenge and phases", 1)
         except InputError as error:
             self._draft.faults.append(error)
         except UnicodeDecodeError:
             self._draft.fault(PLAN, "not UTF-8 text")
         except yaml.YAMLError as error:
             self._draft.faults.append(yaml_fault(PLAN, error))
-        else:
-            try:
-                return msgspec.convert(loaded or {}, BundleHead, strict=False), node
-            except msgspec.ValidationError as error:
-                self._draft.fault(PLAN, _said(error), line_of(node, str(error)))
         return None
 
-    def _page(self, head: BundleHead) -> ChallengePage:
+    def _fault(self, message: str, *where: str) -> None:
+        """Note what is wrong at a place in `challenge.yaml`."""
+        self._draft.fault(PLAN, message, line_at(self._node, where))
+
+    def _converted(self, values: Any, kind: type[S], *where: str) -> S | None:
+        """Return a part of `challenge.yaml`; None, with its faults, if it is wrong.
+
+        A field that is wrong is left out, so that the others are looked at too.
+        """
+        if not isinstance(values, dict):
+            self._fault("expected fields, such as phase", *where)
+            return None
+        fields = kind.__struct_fields__
+        left = {name: value for name, value in values.items() if name in fields}
+        wrong = [name for name in values if name not in fields]
+        for name in wrong[:MOST_FAULTS]:
+            close = get_close_matches(name[:MOST_QUOTED], fields, 1)
+            meant = f"; did you mean {close[0]}?" if close else ""
+            self._fault(f"{name[:MOST_QUOTED]}: unknown field{meant}", *where, name)
+        while True:
+            try:
+                found = msgspec.convert(left, kind, strict=False)
+            except msgspec.ValidationError as error:
+                message, steps = _said(error)
+                first = steps[0] if steps else ""
+                if first not in wrong:
+                    self._fault(message, *where, *steps)
+                wrong.append(first)
+                if left.pop(first, None) is None:
+                    return None
+            else:
+                return None if wrong else found
+
+    def _challenge(self, head: BundleHead) -> str:
+        """Keep what the challenge is; return its time zone, or UTC for an unknown one."""
+        self._name = self._name or head.challenge
+        self._draft.challenge = NewChallenge(
+            challenge=self._name, title=head.title, timezone=head.timezone
+        )
+        if head.sign_up is SignUpMode.CODE:
+            message = "a bundle has no invitation code: choose approve, automatic or closed"
+            self._fault(message, "sign_up")
+        try:
+            moment_in("2026-01-01T00:00", head.timezone, "timezone")
+        except RefusedError as error:
+            self._fault(error.message, "timezone")
+            return "UTC"
+        return head.timezone
+
+    def _page(self, head: BundleHead | None) -> ChallengePage:
         """Return the page, whose texts are files in `texts`."""
-        values: dict[str, Any] = {"sign_up": head.sign_up, "terms_version": head.terms_version}
+        texts: dict[str, str] = {}
         for name in (*(section.name for section in SECTIONS), "terms"):
             place = f"texts/{name}.md"
             path = self._root / place
             if not path.is_file():
                 continue
             try:
-                values[name] = path.read_bytes().decode()
+                texts[name] = path.read_bytes().decode()
+                msgspec.convert({"challenge": "x", name: texts[name]}, ChallengeEdit)
             except UnicodeDecodeError as error:
                 self._draft.fault(place, f"not UTF-8 text: {error.reason}")
-        try:
-            given = msgspec.convert({"challenge": "x", **values}, ChallengeEdit)
-        except msgspec.ValidationError as error:
-            field = str(error).partition(" - at `$.")[2].rstrip("`")
-            self._draft.fault(f"texts/{field}.md" if field in values else PLAN, _said(error))
+            except msgspec.ValidationError as error:
+                self._draft.fault(place, _said(error)[0])
+        if head is None:
             return ChallengePage()
-        if values.get("terms") and not head.terms_version:
-            self._draft.fault(PLAN, "terms_version is needed where there are terms")
-        return ChallengePage(**{name: getattr(given, name) for name in values})
+        if texts.get("terms") and not head.terms_version:
+            self._fault("terms_version is needed where there are terms", "terms_version")
+        return ChallengePage(sign_up=head.sign_up, terms_version=head.terms_version, **texts)
 
-    def _phase(
-        self, challenge: str, zone: str, values: dict[str, Any], where: str, node: Any
-    ) -> PhaseDraft | None:
-        line = line_of(node, f" - at `{where}`") or 1
-        parts = {key: values[key] for key in BundledParts.__struct_fields__ if key in values}
-        own = {key: value for key, value in values.items() if key not in parts}
+    def _phase(self, values: Any, zone: str, *where: str) -> PhaseDraft | None:
+        found = self._converted(values, BundledPlan, *where)
+        if found is None:
+            return None
+        corpus = PurePosixPath(found.articles).name.partition(".")[0]
+        if found.articles and not re.fullmatch(NAME, corpus):
+            message = f"articles: {corpus[:64]!r} names its corpus: expected {NAME_HELP}"
+            self._fault(message, *where, "articles")
+        release = found.release
+        if not release and not takes_uploads_only(found.tasks):
+            release = self._release
+        plan = convert(found, NewPhase, challenge=self._name, corpus=corpus, release=release)
         try:
-            files = msgspec.convert(parts, BundledParts, strict=False)
-            corpus = PurePosixPath(files.articles).name.partition(".")[0]
-            given = {**own, "challenge": challenge, "corpus": corpus}
-            if twice := {"challenge", "corpus"} & own.keys():
-                raise msgspec.ValidationError(
-                    f"Object contains unknown field `{min(twice)}` - at `$`"
-                )
-            plan = msgspec.convert(given, NewPhase, strict=False)
-            if not plan.release and not takes_uploads_only(plan.tasks):
-                plan = msgspec.structs.replace(plan, release=self._release)
-            if files.articles:
-                msgspec.convert(corpus, NewName)
             planned(plan, zone)
-        except msgspec.ValidationError as error:
-            message, at, path = str(error).partition(" - at `$")
-            found = f"{message}{at or ' - at `$'}".replace("$", where) + (path or "`")
-            self._draft.fault(PLAN, _said(error), line_of(node, found) or line)
-            return None
         except RefusedError as error:
-            at_field = line_of(node, f" - at `{where}.{error.field}`") or line
-            self._draft.fault(PLAN, f"{error.field} {error.message}", at_field)
-            return None
-        articles = self._read_articles(files.articles, line)
+            self._fault(f"{error.field} {error.message}", *where, *error.field.split("."))
+            if error.field == "tasks":
+                return None  # its files cannot be judged
+        articles = self._read_articles(found.articles, *where, "articles")
+        ids = None if articles is None else [ArticleId(row["article_id"]) for row in articles.rows]
+        gold = dict(self._gold(found.gold, plan, ids, *where, "gold"))
+        runs = list(self._runs(found.runs, *where, "runs"))
         if articles is None:
             return None
-        ids = [ArticleId(row["article_id"]) for row in articles.rows]
         return PhaseDraft(
             plan=plan,
-            line=line,
+            line=line_at(self._node, where) or 1,
             corpus=corpus,
             articles=articles,
-            gold=dict(self._gold(files.gold, plan, frozenset(ids), line)),
-            runs=list(self._runs(files.runs, line)),
+            gold=gold,
+            runs=runs,
         )
 
-    def _at(self, place: str, line: int) -> Path | None:
+    def _at(self, place: str, *where: str) -> Path | None:
         """Return a file or folder of the bundle; None, with a fault, where there is none."""
         parts = PurePosixPath(place).parts
         inside = parts and not PurePosixPath(place).is_absolute() and ".." not in parts
@@ -287,15 +344,15 @@ class _Reader:
                 return path
         except OSError:
             pass  # a name that is too long
-        self._draft.fault(PLAN, f"{place[:200]!r} is no file or folder of the bundle", line)
+        self._fault(f"{place[:200]!r} is no file or folder of the bundle", *where)
         return None
 
-    def _read_articles(self, place: str, line: int) -> PackedArticles | None:
+    def _read_articles(self, place: str, *where: str) -> PackedArticles | None:
         if not place:
             return pack_articles([])
         if place in self._articles:
             return self._articles[place]
-        path = self._at(place, line)
+        path = self._at(place, *where)
         if path is None:
             return None
         problems: list[InputError] = []
@@ -312,18 +369,22 @@ class _Reader:
         return packed
 
     def _gold(
-        self, files: Mapping[str, str], plan: NewPhase, ids: frozenset[ArticleId], line: int
+        self,
+        files: Mapping[str, str],
+        plan: NewPhase,
+        ids: Collection[ArticleId] | None,
+        *where: str,
     ) -> Iterator[tuple[TaskName, tuple[str, bytes]]]:
         for name, place in files.items():
             task = installed_tasks().get(TaskName(name))
             if task is None:
                 known = ", ".join(installed_tasks())
-                self._draft.fault(PLAN, f"gold of {name!r}, which is none of {known}", line)
+                self._fault(f"gold of {name[:64]!r}, which is none of {known}", *where, name)
                 continue
             if plan.tasks and name not in plan.tasks:
-                self._draft.fault(PLAN, f"gold of {name}, which is no task of the phase", line)
+                self._fault(f"gold of {name}, which is no task of the phase", *where, name)
                 continue
-            content = self._content(place, line)
+            content = self._content(place, *where, name)
             if content is None:
                 continue
             try:
@@ -335,19 +396,20 @@ class _Reader:
                 self._draft.fault(place, error.message)
                 continue
             labelled = frozenset(map(ArticleId, getattr(task, "gold_articles", lambda _: ())(gold)))
-            if labelled and not takes_uploads_only(plan.tasks) and labelled.isdisjoint(ids):
+            placed = ids is not None and not takes_uploads_only(plan.tasks)
+            if placed and labelled and labelled.isdisjoint(ids or ()):
                 self._draft.fault(place, "none of its articles is in the phase's corpus")
                 continue
             yield task.name, (PurePosixPath(place).name, content)
 
-    def _runs(self, runs: Iterable[BundledRun], line: int) -> Iterator[tuple[BundledRun, bytes]]:
-        for run in runs:
-            if (content := self._content(run.file, line)) is not None:
+    def _runs(self, runs: Iterable[BundledRun], *where: str) -> Iterator[tuple[BundledRun, bytes]]:
+        for place, run in enumerate(runs):
+            if (content := self._content(run.file, *where, str(place))) is not None:
                 yield run, content
 
-    def _content(self, place: str, line: int) -> bytes | None:
+    def _content(self, place: str, *where: str) -> bytes | None:
         """Return a file's content; a folder's as a zip."""
-        path = self._at(place, line)
+        path = self._at(place, *where)
         if path is None:
             return None
         if path.is_file():
@@ -355,11 +417,20 @@ class _Reader:
         return zip_of(files_in(path))
 
 
-def _said(error: msgspec.ValidationError) -> str:
-    """Return what is wrong with a value, with the name of its field."""
-    message, _, path = str(error).partition(" - at `$")
-    field = path.rstrip("`").lstrip(".")
-    return f"{field}: {message}" if field else message
+def _said(error: msgspec.ValidationError) -> tuple[str, Sequence[str]]:
+    """Return what is wrong with a field, and the steps that lead to it."""
+    what, at, path = str(error).rpartition(" - at `$")
+    if not at:
+        what, path = path, ""
+    field, steps = path.strip(".`"), steps_of(path)
+    if lacking := re.fullmatch(r"Object (missing|contains) .*?field `(.*)`", what, re.DOTALL):
+        name = lacking[2]
+        field = f"{field}.{name[:MOST_QUOTED]}".lstrip(".")
+        steps = [*steps, name]
+        what = "missing" if lacking[1] == "missing" else "unknown field"
+    elif steps and steps[-1] in NAMED and what.startswith("Expected `str` matching"):
+        what = f"expected {NAME_HELP}"
+    return f"{field}: {what}", steps
 
 
 @contextmanager

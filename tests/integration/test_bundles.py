@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.zips import files_in, zip_of
-from metaserver.operations.bundle_files import read_bundle
+from metaserver.operations.bundle_files import BundleHead, read_bundle
 from metaserver.operations.bundles import SAMPLES
+from tests.docs.schemas import schema
 from tests.hubs.inside import Running, at_work, settings
 from tests.hubs.sites import signed_in
 
@@ -54,7 +57,7 @@ def faults(content: bytes) -> list[str]:
         ),
         (
             plan(PLAN.replace("    title: Test\n", "    titel: Test\n")),
-            "challenge.yaml:19: Object con",
+            "challenge.yaml:19: titel: unknown field; did you mean title?",
         ),
         (
             plan(PLAN.replace("timezone: UTC", "timezone: Mars")),
@@ -62,9 +65,27 @@ def faults(content: bytes) -> list[str]:
         ),
         (
             plan(PLAN.replace("articles/interactions-test", "../etc")),
-            "challenge.yaml:18: '../etc' is",
+            "challenge.yaml:21: '../etc' is",
         ),
         (plan(PLAN.replace("bundle: 1", "bundle: 2")), "challenge.yaml:2: bundle: Expected"),
+        (
+            plan(PLAN.replace("kind: training", "limits: {servers: 3, serves: 2}")),
+            "challenge.yaml:10: limits.serves: unknown field",
+        ),
+        (
+            plan(PLAN.replace("phase: interactions-test", "phase: a b")),
+            "challenge.yaml:18: phase: expected letters, digits",
+        ),
+        (
+            plan(PLAN.replace("phase: interactions-test", "kind: test")),
+            "challenge.yaml:18: phase: missing",
+        ),
+        (
+            plan(PLAN + '"x - at `$.phases[9999].y`": 1\n'),
+            "challenge.yaml:26: x - at `$.phases[9999].y`: unknown field",
+        ),
+        (plan("- a\n"), "challenge.yaml:1: expected fields"),
+        (plan(PLAN.partition("phases")[0] + "phases: x"), "challenge.yaml:7: phases: expected a"),
         (plan("a: &a [1]\nb: *a\n"), "challenge.yaml:2: refers to another part of itself"),
         (plan("a: [1\n"), "challenge.yaml:2: "),
         (plan("[" * 9_000 + "]" * 9_000), "challenge.yaml:1: nested too deeply"),
@@ -80,19 +101,36 @@ def test_every_fault_has_its_file_and_line(files: dict[str, str], said: str) -> 
 
 
 def test_all_faults_are_said_at_once() -> None:
-    found = faults(
-        bundle(
-            **plan(
-                PLAN.replace("kind: training", "kind: x").replace(
-                    "tasks: [ACT, INT, IPT]", "tasks: [NO]"
-                )
-            ),
-            **{"texts/description.md": b"\xff"},
-        )
-    )
-    assert [one.partition(":")[0] for one in found] == ["texts/description.md"] + 2 * [
-        "challenge.yaml"
+    wrong = {
+        "timezone: UTC": "timezone: Mars",
+        "kind: training": "kind: x\n    opens: tomorrow\n    limits: 3\n    titel: x",
+        "title: Test": "opens: tomorrow",
+        "articles: articles/interactions-test": "articles: none",
+        "gold/test_ACT.tsv": "none.tsv",
+    }
+    text = PLAN
+    for one, other in wrong.items():
+        assert one in text
+        text = text.replace(one, other)
+    texts = {"texts/description.md": b"\xff", "texts/rules.md": b"x" * 50_001}
+    found = faults(bundle(**plan(text), **texts, **{"gold/test_INT.tsv": "bad\n"}))
+    assert [" ".join(one.split()[:2]) for one in found] == [
+        "challenge.yaml:5: this",
+        "texts/description.md: not",
+        "texts/rules.md: rules:",
+        "challenge.yaml:13: titel:",
+        "challenge.yaml:10: kind:",
+        "challenge.yaml:12: limits:",
+        "challenge.yaml:22: opens",
+        "challenge.yaml:24: 'none'",
+        "challenge.yaml:26: 'none.tsv'",
+        "gold/test_INT.tsv:1: 1",
     ]
+
+
+def test_hostile_plans_are_read_in_bounds() -> None:
+    many = "".join(f"a{number}: 1\n" for number in range(1_000))
+    assert len(faults(bundle(**plan(many)))) == 200
 
 
 def test_hostile_zips_are_refused_before_they_are_unpacked() -> None:
@@ -166,6 +204,9 @@ async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tm
         assert texts.rules == "Be *fair*."
         again = await other.do("challenges.export", challenge="interactions", answers=True)
         assert again.content == exported.content
+    with zipfile.ZipFile(io.BytesIO(exported.content)) as archive:
+        text = archive.read("interactions/challenge.yaml")
+    Draft202012Validator(schema(BundleHead)).validate(yaml.safe_load(text))
 
 
 @pytest.mark.slow

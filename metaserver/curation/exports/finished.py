@@ -7,8 +7,7 @@ export may see: whoever makes the model replaces them by aliases if teams are an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from inspect import cleandoc
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -237,25 +236,3 @@ def write_json(curations: Sequence[FinishedCuration]) -> bytes:
 def read_json(data: bytes) -> Sequence[FinishedCuration]:
     """Return the curations of such a file; raises `msgspec.ValidationError`."""
     return msgspec.json.decode(data, type=CurationFile).curations
-
-
-def schema() -> Mapping[str, Any]:
-    """Return the JSON Schema (2020-12) of such a file."""
-    described = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    cleaned: Mapping[str, Any] = _cleaned(msgspec.json.schema(CurationFile))
-    return {**described, **cleaned}
-
-
-def _cleaned(part: Any) -> Any:
-    """Return a schema whose descriptions have no indentation, which Python has before 3.13."""
-    match part:
-        case {"description": str(words)}:
-            return {key: _cleaned(value) for key, value in part.items()} | {
-                "description": cleandoc(words)
-            }
-        case dict():
-            return {key: _cleaned(value) for key, value in part.items()}
-        case list():
-            return list(map(_cleaned, part))
-        case _:
-            return part
