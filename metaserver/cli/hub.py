@@ -36,7 +36,7 @@ from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.job_board import JobBoard
 from metaserver.phases.jobs import Jobs
 from metaserver.phases.keeper import AggregateKeeper
-from metaserver.phases.mail import SignUpMailer
+from metaserver.phases.mail import MailServer, SignUpMailer
 from metaserver.phases.membership import HubMember, Leader
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.refresh import StoreFollower
@@ -115,7 +115,8 @@ async def open_hub(
             led, scheduler.phases.values, clock, alone=member.is_alone
         )
         jobs = Jobs(clock)
-        notifier = Notifier(led, client, settings.notices, clock)
+        mail = MailServer(settings.notices)
+        notifier = Notifier(led, client, settings.notices, mail, clock)
         state_recorder.listeners.append(notifier.seen)
         hub = HubContext(
             store=store,
@@ -128,8 +129,8 @@ async def open_hub(
             jobs=JobParts(own=jobs, board=JobBoard(store, jobs, member, clock)),
             notices=NoticeParts(
                 notifier=notifier,
-                alerts=AlertSender(led, client, scheduler, settings, clock),
-                sign_ups=SignUpMailer(led, settings, clock),
+                alerts=AlertSender(led, client, scheduler, settings, mail, clock),
+                sign_ups=SignUpMailer(led, settings, mail, clock),
             ),
         )
         for part in (

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-import smtplib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from metaserver.base.phases import AUTOMATIC_A_DAY, DAY
 from metaserver.base.records import PhaseName
 from metaserver.config import Settings
 from metaserver.exchange.http.client import HttpClient
-from metaserver.phases.mail import post_webhook, send_mail
+from metaserver.phases.mail import MailServer, is_away, post_webhook
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.watching import is_watched, watch
 from metaserver.store import alerts, sign_ups
@@ -165,7 +164,7 @@ ALERTED = frozenset(
     }
 )
 """The findings that organisers are sent; the others are for who looks at the control room."""
-FAILURES = (PeerError, OSError, smtplib.SMTPException)
+FAILURES = (PeerError, OSError)
 
 log = logging.getLogger(__name__)
 
@@ -179,6 +178,7 @@ class AlertSender:
         client: HttpClient,
         scheduler: Scheduler,
         settings: Settings,
+        mail: MailServer,
         clock: Callable[[], float],
         hold: Mapping[str, float] = HOLD,
     ) -> None:
@@ -187,6 +187,7 @@ class AlertSender:
         self._client = client
         self._scheduler = scheduler
         self._settings = settings
+        self._mail = mail
         self._clock = clock
         self._book: AlertBook | None = None
         self._next: dict[int, float] = {}  # the earliest time of a channel's next message
@@ -270,12 +271,15 @@ class AlertSender:
         try:
             await self.deliver(channel, lines(waiting), waiting)
         except FAILURES as error:
-            log.warning("alerts could not be sent to channel %s: %s", channel.id, error)
+            if not is_away(error) and not channel.error:
+                log.warning("alerts could not be sent to channel %s: %s", channel.id, error)
             await run_uncancelled(self._failed(channel, last, str(error)))
         except Exception as error:  # one channel must not keep the others from being sent theirs
             log.exception("alerts could not be sent to channel %s", channel.id)
             await run_uncancelled(self._failed(channel, last, type(error).__name__))
         else:
+            if channel.error:
+                log.warning("channel %s is sent alerts again", channel.id)
             await run_uncancelled(self._sent(channel, last))
 
     async def _sent(self, channel: AlertChannel, last: int) -> None:
@@ -293,8 +297,7 @@ class AlertSender:
         text = "\n".join(said)
         if channel.kind is ChannelKind.EMAIL:
             subject, body = f"Meta-Server: {said[0]}", f"{text}\n"
-            notices = self._settings.notices
-            await asyncio.to_thread(send_mail, notices, channel.address, subject, body)
+            await self._mail.send(channel.address, subject, body)
             return
         message = {"text": text, "alerts": list(news)}
         await post_webhook(self._client, channel.address, channel.secret, message, self._clock())

@@ -36,6 +36,8 @@ from metaserver.exchange.http.client import HttpClient
 from metaserver.store import people, sign_ups
 from metaserver.store.store import Store
 
+log = logging.getLogger(__name__)
+
 SMTP_SECONDS = 30.0
 MAX_SUBJECT = 200  # characters
 
@@ -115,6 +117,33 @@ def smtp_context(settings: NoticeSettings) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=settings.smtp_ca or None)
 
 
+class MailServer:
+    """The hub's SMTP server; its log says once that no mail can be sent, and when it can again."""
+
+    def __init__(self, settings: NoticeSettings) -> None:
+        self._settings = settings
+        self._is_away = False
+
+    async def send(self, to: str, subject: str, text: str) -> None:
+        """Send a message, with the errors of `send_mail`; those that `is_away` are logged."""
+        try:
+            await asyncio.to_thread(send_mail, self._settings, to, subject, text)
+        except OSError as error:
+            if is_away(error) and not self._is_away:
+                place = f"{self._settings.smtp_host} port {self._settings.smtp_port}"
+                log.warning("no mail can be sent by %s: %s", place, error)
+                self._is_away = True
+            raise
+        if self._is_away:
+            log.warning("mail can be sent again")
+            self._is_away = False
+
+
+def is_away(error: BaseException) -> bool:
+    """Return whether the SMTP server cannot be reached, rather than a message be sent."""
+    return isinstance(error, OSError) and not isinstance(error, smtplib.SMTPException)
+
+
 # -- mail with the one-time links of sign-ups ------------------------------------------------------
 # A sign-up whose mail is due stays so in the store until it was sent: a restart forgets none. The
 # link is made when its mail is sent, so that no secret has to be kept until then.
@@ -185,14 +214,15 @@ If you do not want to, ignore this message.
 """,
 }
 
-log = logging.getLogger(__name__)
-
 
 class SignUpMailer:
     """Sends one-time links; `clock` returns Unix seconds."""
 
-    def __init__(self, store: Store, settings: Settings, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, mail: MailServer, clock: Callable[[], float]
+    ) -> None:
         self._store = store
+        self._mail = mail
         self._settings = settings
         self._clock = clock
         self._due = asyncio.Event()
@@ -264,12 +294,14 @@ class SignUpMailer:
     ) -> tuple[bool, float | None]:
         """Send an e-mail; return whether the server could be reached, and when to try again."""
         try:
-            await asyncio.to_thread(send_mail, self._settings.notices, to, subject, text)
+            await self._mail.send(to, subject, text)
         except Exception as error:  # anybody may have written it: the others are sent all the same
-            log.warning("the mail of %s could not be sent: %r", what, error)
-            reached = isinstance(error, smtplib.SMTPException) or not isinstance(error, OSError)
+            if not isinstance(error, OSError):
+                log.exception("the mail of %s could not be sent", what)
+            elif not is_away(error) and not failures:
+                log.warning("the mail of %s could not be sent: %r", what, error)
             wait = min(MOST_SECONDS, AGAIN_SECONDS * 2.0 ** min(failures, 10))
-            return reached, self._clock() + wait
+            return not is_away(error), self._clock() + wait
         return True, None
 
     async def _send(self, sign_up: SignUp, at: float) -> bool:

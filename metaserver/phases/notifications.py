@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import smtplib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -22,7 +21,7 @@ from metaserver.base.records import ServerName, TeamName
 from metaserver.base.states import ServerState
 from metaserver.config import NoticeSettings
 from metaserver.exchange.http.client import HttpClient
-from metaserver.phases.mail import post_webhook, send_mail
+from metaserver.phases.mail import MailServer, is_away, post_webhook
 from metaserver.phases.state_log import THERE, ServerStateChange
 from metaserver.store import alerts, teams
 from metaserver.store.alerts import Notice
@@ -45,11 +44,14 @@ class Notifier:
         store: Store,
         client: HttpClient,
         settings: NoticeSettings,
+        mail: MailServer,
         clock: Callable[[], float],
     ) -> None:
         self._store = store
         self._client = client
         self._settings = settings
+        self._mail = mail
+        self._failing: set[TeamName] = set()  # as logged
         self._clock = clock
 
     async def seen(self, connection: AsyncConnection, seen_change: ServerStateChange) -> None:
@@ -111,14 +113,20 @@ class Notifier:
             if team.notices.webhook:
                 await self._post(team, batch)
             if self._mails(team):
-                await asyncio.to_thread(_mail, self._settings, team, batch)
-        except (PeerError, OSError, smtplib.SMTPException) as error:
-            log.warning("team %s could not be notified: %s", team.name, error)
+                subject = f"Meta-Server: {batch[-1].message}"
+                await self._mail.send(team.email, subject, f"{_text(batch)}\n")
+        except (PeerError, OSError) as error:
+            if not is_away(error) and team.name not in self._failing:
+                log.warning("team %s could not be notified: %s", team.name, error)
+                self._failing.add(team.name)
             await run_uncancelled(self._note(ids, is_sent=False))
         except Exception:  # one team's settings must not keep the others from being notified
             log.exception("team %s could not be notified", team.name)
             await run_uncancelled(self._note(ids, is_sent=False))
         else:
+            if team.name in self._failing:
+                log.warning("team %s is notified again", team.name)
+                self._failing.remove(team.name)
             await run_uncancelled(self._note(ids, is_sent=True))
 
     async def _note(self, ids: Sequence[int], *, is_sent: bool) -> None:
@@ -158,11 +166,6 @@ def _message(server: ServerName, phase: str, event: str, note: str) -> str:
         "finished": f"{server} has finished phase {phase}",
     }
     return words[event]
-
-
-def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
-    """Send a message with all notices; blocks."""
-    send_mail(settings, team.email, f"Meta-Server: {batch[-1].message}", f"{_text(batch)}\n")
 
 
 def _text(batch: Sequence[Notice]) -> str:

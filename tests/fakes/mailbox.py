@@ -58,11 +58,13 @@ class Mailbox:
 
 
 @asynccontextmanager
-async def mailbox(context: ssl.SSLContext | None = None) -> AsyncIterator[Mailbox]:
-    """Run an SMTP server; with a context it speaks TLS from the first byte."""
+async def mailbox(
+    context: ssl.SSLContext | None = None, *, port: int = 0
+) -> AsyncIterator[Mailbox]:
+    """Run an SMTP server, at a free port if none is given; a context: TLS from the first byte."""
     loop, kept = asyncio.get_running_loop(), Mailbox()
     server = await loop.create_server(
-        lambda: SMTP(kept, hostname="mail.test", loop=loop), HOST, 0, ssl=context
+        lambda: SMTP(kept, hostname="mail.test", loop=loop), HOST, port, ssl=context
     )
     async with server:
         kept.port = server.sockets[0].getsockname()[1]

@@ -30,7 +30,7 @@ from metaserver.base.states import ServerState
 from metaserver.boards.forecast import MeasuredPace
 from metaserver.config import CircuitSettings, NoticeSettings, SecuritySettings
 from metaserver.exchange.http.client import open_client
-from metaserver.phases import alerting
+from metaserver.phases import alerting, notifications
 from metaserver.phases.alerting import ALERTED, DISK, SIGN_UPS
 from metaserver.phases.mail import signature
 from metaserver.phases.state_log import ServerStateRecorder
@@ -123,7 +123,7 @@ async def none_waits(running: Running) -> bool:
         return not await alerts.waiting_notices(connection)
 
 
-async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
+async def test_a_webhook_that_fails_is_told_again(tmp_path, caplog):
     async with running_with(tmp_path) as running, webhook() as posted:
         posted.status = 500
         blue = running.team("blue")
@@ -141,6 +141,11 @@ async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
             await running.service.notices.notifier.send()
     assert posted.events() == ["finished"] * count
     assert len(posted.bodies) == count
+    lines = [one.message for one in caplog.records if one.name == notifications.__name__]
+    assert lines == [
+        "team blue could not be notified: http: HTTP status 500; expected 2xx",
+        "team blue is notified again",
+    ]
 
 
 @pytest.mark.slow

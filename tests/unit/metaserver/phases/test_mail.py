@@ -12,7 +12,7 @@ import pytest
 
 from metaserver.config import NoticeSettings
 from metaserver.operations.sign_ups import Address
-from metaserver.phases.mail import canonical, send_mail
+from metaserver.phases.mail import MailServer, canonical, is_away, send_mail
 from tests.fakes.mailbox import HOST, Mailbox, mailbox
 
 ADDRESSES = [
@@ -151,6 +151,25 @@ async def test_the_name_of_the_sender_is_encoded() -> None:
         await send(mail, "ada@x.example", "x", "x\n", smtp_from="Die Hürde <hub@hub.example>")
     assert mail.sender == "hub@hub.example"
     assert mail.parsed()["From"] == "Die Hürde <hub@hub.example>"
+
+
+async def test_a_server_that_is_away_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with mailbox() as mail:
+        pass
+    server = MailServer(NoticeSettings(smtp_host=HOST, smtp_port=mail.port, smtp_starttls=False))
+    for _ in range(3):
+        with pytest.raises(OSError, match="refused") as raised:
+            await server.send("ada@x.example", "x", "x\n")
+        assert is_away(raised.value)
+    async with mailbox(port=mail.port) as mail:
+        with pytest.raises(smtplib.SMTPException) as refused:
+            await server.send("nobody", "x", "x\n")
+        assert not is_away(refused.value)
+        for _ in range(3):
+            await server.send("ada@x.example", "x", "x\n")
+    away, again = caplog.messages
+    assert away.startswith(f"no mail can be sent by {HOST} port {mail.port}: [Errno ")
+    assert again == "mail can be sent again"
 
 
 def test_a_mailbox_has_one_canonical_form() -> None:
