@@ -1,6 +1,6 @@
 """Files made by jobs, in a hub with several processes: shared through the store.
 
-A process that is alone keeps them where it made them.
+A process that is alone keeps them where it made them, except published packages: these outlast it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ MOST_BYTES = 2**30
 KEPT_SECONDS = 7 * 86_400.0
 BEGUN_SECONDS = 3_600.0
 """A file that is not whole by then never will be."""
+PUBLISHED = "published/"
+"""The names of results packages for everybody begin so: they are kept until they are replaced."""
 DATA = "data/"
 """The names of data packages begin so: they are kept for as long as they are released."""
 
@@ -59,16 +61,16 @@ def clear_workplaces(hub: HubContext, kind: str) -> None:
 
 
 async def offer(hub: HubContext, name: str, path: Path, progress: Progress) -> KeptFile | None:
-    """Store a file's parts, for `keep`; None if this process is alone.
+    """Store a file's parts, for `keep`; None if this process is alone, and the file not published.
 
     `HubError` if it is too large.
     """
-    if hub.phases.member.is_alone:
+    if hub.phases.member.is_alone and not name.startswith(PUBLISHED):
         return None
     size = await asyncio.to_thread(os.path.getsize, path)
     if size > MOST_BYTES:
         raise HubError(
-            f"it has {size:,} bytes: a hub of several processes keeps at most {MOST_BYTES:,}; "
+            f"it has {size:,} bytes: the hub's store keeps at most {MOST_BYTES:,}; "
             "make it with `metaserver results` on one of its machines"
         )
     file = KeptFile(id=secrets.token_hex(8), name=name, size=size, made_at=hub.clock())
@@ -91,6 +93,7 @@ async def _sweep(connection: AsyncConnection, now: float, released: Set[str]) ->
         begun_before=now - BEGUN_SECONDS,
         made_before=now - KEPT_SECONDS,
         keep_names={DATA + checksum for checksum in released},
+        keep_begin=PUBLISHED,
     )
 
 
@@ -155,6 +158,11 @@ def _append(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab") as file:
         file.write(content)
+
+
+def published_name(running: RunningPhase) -> str:
+    """Return the name of a phase's results package for everybody."""
+    return f"{PUBLISHED}{running.phase.id}"
 
 
 def data_file(hub: HubContext, sha256: str) -> Path:

@@ -18,6 +18,7 @@ from metaserver.operations.challenge_pages import Long
 from metaserver.operations.challenges import seen_challenge
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OneChallenge, OnePhase, PhaseField, Title
+from metaserver.operations.kept import kept_file, published_name
 from metaserver.operations.methods import seen_methods
 from metaserver.operations.phase_view import frozen_board
 from metaserver.operations.phases import PhaseDetail, detail, reopened
@@ -80,12 +81,16 @@ class TaskResults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PhaseResults(msgspec.Struct, frozen=True, kw_only=True):
-    """The published results of a phase; `published` is in Unix seconds, null if it always was."""
+    """The published results of a phase; `published` is in Unix seconds, null if it always was.
+
+    `package` is the size in bytes of its results package for everybody, 0 if there is none.
+    """
 
     phase: str
     title: str
     published: float | None
     tasks: tuple[TaskResults, ...]
+    package: int
 
 
 @operation("Phases.publication", "GET /phases/{phase}/publication", Role.ORGANISER)
@@ -155,6 +160,7 @@ async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Seq
                     title=plan.title,
                     published=running.phase.moments.published,
                     tasks=tuple(_task(key, board) for key, board in boards_final),
+                    package=await _package(hub, running, boards_final),
                 )
             )
     return details[::-1]
@@ -175,6 +181,17 @@ async def _final(
         if key and (board := await frozen_board(hub, key, viewer)) is not None:
             boards_seen.append((key, board))
     return boards_seen
+
+
+async def _package(
+    hub: HubContext, running: RunningPhase, boards_final: Sequence[tuple[str, FrozenBoard]]
+) -> int:
+    """Return the size of a phase's published package; 0 if it is older than a board."""
+    package = await kept_file(hub, published_name(running))
+    made_since = package is not None and all(
+        package.made_at >= board.at for _, board in boards_final
+    )
+    return package.size if package is not None and made_since else 0
 
 
 def _refusal(hub: HubContext, running: RunningPhase, boards_final: Sequence[FrozenBoard]) -> str:

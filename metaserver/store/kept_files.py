@@ -79,8 +79,12 @@ async def sweep(
     begun_before: float,
     made_before: float,
     keep_names: Collection[str],
+    keep_begin: str,
 ) -> None:
-    """Delete files that were never finished, and old files except those named in `keep_names`."""
+    """Delete files that were never finished, and old files.
+
+    Files named in `keep_names`, or whose names begin with `keep_begin`, never get old.
+    """
     query = sa.select(kept_files.c.id).where(
         sa.or_(
             sa.and_(~kept_files.c.whole, kept_files.c.made_at < begun_before),
@@ -88,6 +92,7 @@ async def sweep(
                 kept_files.c.whole,
                 kept_files.c.made_at < made_before,
                 kept_files.c.name.not_in(keep_names),
+                ~kept_files.c.name.startswith(keep_begin, autoescape=True),
             ),
         )
     )
@@ -101,6 +106,12 @@ async def keep_only(connection: AsyncConnection, begin: str, names: Collection[s
         kept_files.c.whole,
         kept_files.c.name.not_in(names),
     )
+    await _delete(connection, set((await connection.execute(query)).scalars()))
+
+
+async def drop(connection: AsyncConnection, name: str) -> None:
+    """Delete a complete file by name, if there is one."""
+    query = sa.select(kept_files.c.id).where(kept_files.c.name == name, kept_files.c.whole)
     await _delete(connection, set((await connection.execute(query)).scalars()))
 
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from metaserver.base.boards import BoardRow, RunIntervals
 from metaserver.base.errors import Refusal
 from metaserver.operations.caller import Caller
+from metaserver.operations.kept import keep, offer, published_name
 from metaserver.operations.publishing import in_words
+from metaserver.phases.jobs import Progress
+from metaserver.store.tables import kept_files
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, signed_in, visiting
 from tests.integration.test_service_gold import run_file
 
 PUBLISH = "/organise/phases/test/publish"
+PACKAGE = "/results/bc/test/package"
 
 
 @pytest.fixture
@@ -73,8 +80,22 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert "Team *blue*" in page.said  # not emphasised: what a team writes is no Markdown
         assert "results are published" in page.said
         assert (await reader.get("/c/bc/test/board/INT")).said.count("blue-1") > 0
-    package = await running.do("results-package.get", phase="test")
-    assert package.job is not None
+        package = await running.do("results-package.get", phase="test")
+        job = running.service.jobs.own.get(package.job.job)
+        assert job is not None
+        await job.ended()
+        assert (await running.do("results-package.get", phase="test")).public
+        assert f'href="{PACKAGE}"' in (await reader.get("/results/bc")).text
+        async with reader.client.get(PACKAGE) as response:
+            files = zipfile.ZipFile(io.BytesIO(await response.read())).namelist()
+        assert "results-test/runs/INT/blue-1.tsv" in files
+        assert not [name for name in files if "/gold/" in name]
+        asked = {"phase": "test", "gold": True}
+        refused = await running.refused("results-package.make", public=True, **asked)
+        assert refused.refusal is Refusal.INVALID
+        await running.do("results-package.make", **asked)  # the last package is for organisers
+        assert (await reader.get(PACKAGE)).status == 404
+        assert PACKAGE not in (await reader.get("/results/bc")).text
     assert (await running.refused("phases.publish", phase="test")).refusal is Refusal.STATE
 
 
@@ -92,6 +113,48 @@ async def test_what_is_hidden_again_or_opened_again_is_not_published(running: Ru
     opened = await running.do("phases.open", phase="test")
     assert (opened.moments.freezes, opened.moments.published) == (None, None)
     assert await running.do("challenges.results", anybody, challenge="bc") == []
+
+
+async def test_a_package_for_everybody_is_had_while_results_are_public(
+    running: Running, tmp_path: Path
+) -> None:
+    do, service = running.do, running.service
+    await do("phases.freeze", phase="test")
+    await running.frozen(3)
+    path = tmp_path / "made.zip"
+    path.write_bytes(b"PK" + bytes(2**20))  # of two parts
+    file = await offer(service, published_name(service.phase("test")), path, Progress())
+    async with service.store.writing() as connection:
+        await keep(connection, file)
+
+    async def had() -> tuple[int, bytes]:
+        async with reader.client.get(PACKAGE) as response:
+            return response.status, await response.read()
+
+    async with visiting(running) as reader:
+        assert (await had())[0] == 404  # its scores are hidden
+        await do("phases.publish", phase="test")
+        assert await had() == (200, path.read_bytes())
+        async with reader.client.get(PACKAGE, headers={"Range": "bytes=0-1"}) as response:
+            assert (response.status, await response.read()) == (206, b"PK")
+            assert response.headers["Content-Disposition"].endswith('"results-test.zip"')
+        async with service.store.writing() as connection:
+            await connection.execute(sa.update(kept_files).values(made_at=1.0))
+        assert (await had())[0] == 404  # it is of boards before
+        async with service.store.writing() as connection:
+            await connection.execute(sa.update(kept_files).values(made_at=file.made_at))
+        [published] = await do("challenges.results", Caller(), challenge="bc")
+        assert published.package == path.stat().st_size
+        await do("challenges.edit", challenge="bc", announced="2999-01-01T00:00")
+        assert (await had())[0] == 404
+        await do("challenges.edit", challenge="bc", announced="")
+        await do("phases.update", phase="test", visibility="hidden")
+        assert (await had())[0] == 404
+        await do("phases.update", phase="test", visibility="public")
+        assert (await had())[0] == 200
+        await do("phases.open", phase="test")
+        assert (await had())[0] == 404
+        assert (await reader.get("/results/bc/other/package")).status == 404
 
 
 async def test_an_early_freeze_stays_in_the_timeline(running: Running, ana: Visitor) -> None:

@@ -196,6 +196,8 @@ async def test_a_results_package_is_had_from_any_process(tmp_path: Path) -> None
         again = await made_by(other, "results-package.make", phase="test")
         assert (await whole_package(one)).stat().st_size == again.size
         assert not first.exists()  # it was replaced
+        await made_by(one, "results-package.make", phase="test", public=True)
+        assert (await other.do("results-package.get", phase="test")).public
         async with other.service.store.reading() as connection:
             assert await connection.scalar(sa.select(sa.func.count()).select_from(files)) == 1
         place, copy = one.service.store.place, tmp_path / "copy.sqlite"

@@ -20,12 +20,23 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, OnePhase, PhaseField
 from metaserver.operations.jobs import JobDetail, begun_alone, newest
-from metaserver.operations.kept import clear_workplaces, copy_of, keep, kept_file, offer, workplace
+from metaserver.operations.kept import (
+    PUBLISHED,
+    clear_workplaces,
+    copy_of,
+    keep,
+    kept_file,
+    offer,
+    published_name,
+    workplace,
+)
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.jobs import Job, Progress
+from metaserver.phases.runtime import RunningPhase
 from metaserver.publication.making import PackageOrder
 from metaserver.publication.packing import FOLDER, PackageReport, Packaging
+from metaserver.store import kept_files
 from metaserver.store.kept_files import KeptFile
 
 KIND = "results-package.make"
@@ -55,6 +66,13 @@ class NewPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     phase: PhaseField
     gold: Annotated[bool, Meta(description="With the gold, and what reveals it")] = False
     license: License = ""
+    public: Annotated[
+        bool,
+        Meta(
+            description="For everybody, on the page of results while these are public: only"
+            " without the gold"
+        ),
+    ] = False
 
 
 class PackagePart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,12 +85,13 @@ class PackagePart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class PackageDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase's latest results package; `job` is null before the first.
 
-    `size` is its zip's size in bytes, 0 without a zip.
+    `size` is its zip's size in bytes, 0 without a zip. `public`: it is for everybody.
     """
 
     phase: str
     job: JobDetail | None
     size: int
+    public: bool = False
 
 
 class PackageContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +116,9 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
     gold only on request. It replaces the phase's last package.
     """
     running = hub.phase(request.phase)
+    if request.public and request.gold:
+        message = "a package with the gold is not for everybody: leave out one of the two"
+        raise RefusedError(Refusal.INVALID, message, field="public")
     if running.state not in OVER:
         message = (
             f"phase {running.name} is {running.state}: its results are final once it is frozen"
@@ -106,7 +128,8 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
         message = f"phase {running.name} has no gold: nothing was scored"
         raise RefusedError(Refusal.STATE, message, field="phase")
     order = PackageOrder(phase=running.name, gold=request.gold, license=request.license)
-    work = partial(_make, hub, caller, order)
+    name = published_name(running) if request.public else _name(running.name)
+    work = partial(_make, hub, caller, order, name)
     job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
     if not is_new:
         message = f"the package of phase {job.subject} is being made: wait, or cancel its job"
@@ -118,13 +141,16 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
 
 
 async def _make(
-    hub: HubContext, caller: Caller, order: PackageOrder, progress: Progress
+    hub: HubContext, caller: Caller, order: PackageOrder, name: str, progress: Progress
 ) -> PackageReport:
-    """Make the package, then its audit entry, before which nobody can fetch it."""
+    """Make the package, then its audit entry, before which nobody can fetch it.
+
+    `name` is that of its file in the store.
+    """
     packaging = _packaging(hub)
     packed = await packaging.make(order, progress)
     try:
-        shared_file = await offer(hub, _name(order.phase), packaging.package(order.phase), progress)
+        shared_file = await offer(hub, name, packaging.package(order.phase), progress)
         progress.fix("storing")
         await run_uncancelled(_note(hub, caller, order, shared_file))
     except BaseException:
@@ -142,38 +168,45 @@ def _name(phase: str) -> str:
 async def _note(
     hub: HubContext, caller: Caller, order: PackageOrder, shared_file: KeptFile | None
 ) -> None:
+    public = shared_file is not None and shared_file.name.startswith(PUBLISHED)
+    last_names = {published_name(hub.phase(order.phase)), _name(order.phase)}
     async with hub.store.writing() as connection:
         await keep(connection, shared_file)
-        await audit_log(connection, caller, KIND, order.phase, gold=order.gold)
+        for name in last_names - ({shared_file.name} if shared_file else set()):
+            await kept_files.drop(connection, name)
+        await audit_log(connection, caller, KIND, order.phase, gold=order.gold, public=public)
 
 
 @operation("ResultsPackage.get", "GET /phases/{phase}/results-package", Role.ORGANISER)
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDetail:
     """Return the state of a phase's results package; pages link to the zip itself."""
-    name = hub.phase(request.phase).name
+    running = hub.phase(request.phase)
+    name, shared_file = running.name, await _shared(hub, running)
     if not hub.phases.member.is_alone:
-        shared_file = await kept_file(hub, _name(name))
         last = await newest(hub, KIND, name)
-        return PackageDetail(
-            phase=name, job=last, size=0 if shared_file is None else shared_file.size
-        )
-    job, place = hub.part(PublicationParts).last_packages.get(name), await _place(hub, name)
+    else:
+        job = hub.part(PublicationParts).last_packages.get(name)
+        last = None if job is None else JobDetail.of(job)
+    size = 0 if shared_file is None else shared_file.size
+    if shared_file is None and (place := await _place(hub, running)) is not None:
+        size = place.stat().st_size
     return PackageDetail(
         phase=name,
-        job=None if job is None else JobDetail.of(job),
-        size=0 if place is None else place.stat().st_size,
+        job=last,
+        size=size,
+        public=shared_file is not None and shared_file.name.startswith(PUBLISHED),
     )
 
 
 @operation("ResultsPackage.read", "GET /phases/{phase}/results-package/content", Role.ORGANISER)
 async def read(hub: HubContext, _caller: Caller, request: PackagePart) -> PackageContent:
     """Return a part of a phase's results package, a zip: at most 1 MiB from `offset` on."""
-    name = hub.phase(request.phase).name
-    place = await _place(hub, name)
+    running = hub.phase(request.phase)
+    place = await _place(hub, running)
     if place is None:
-        message = f"there is no package of phase {name}: make one first"
+        message = f"there is no package of phase {running.name}: make one first"
         raise RefusedError(Refusal.UNKNOWN, message, field="phase")
-    return await read_part(name, place, request.offset)
+    return await read_part(running.name, place, request.offset)
 
 
 async def read_part(phase: str, place: Path, offset: int) -> PackageContent:
@@ -195,7 +228,7 @@ async def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None
     It is only for pages, which send it in one piece.
     """
     caller.require_role(Role.ORGANISER)
-    return await _place(hub, hub.phase(phase).name)
+    return await _place(hub, hub.phase(phase))
 
 
 class KeptPackages(AbstractAsyncContextManager[None]):
@@ -228,10 +261,16 @@ def _packaging(hub: HubContext) -> Packaging:
     return Packaging(hub.store.place, workplace(hub, FOLDER), hub.settings)
 
 
-async def _place(hub: HubContext, phase: PhaseName) -> Path | None:
-    if not hub.phases.member.is_alone:
-        return await copy_of(hub, _name(phase))
-    job = hub.part(PublicationParts).last_packages.get(phase)
-    place = _packaging(hub).package(phase)
+async def _shared(hub: HubContext, running: RunningPhase) -> KeptFile | None:
+    """Return a phase's package if the store has it: that for everybody, or that of processes."""
+    published = await kept_file(hub, published_name(running))
+    return published or await kept_file(hub, _name(running.name))
+
+
+async def _place(hub: HubContext, running: RunningPhase) -> Path | None:
+    if (shared_file := await _shared(hub, running)) is not None:
+        return await copy_of(hub, shared_file.name)
+    job = hub.part(PublicationParts).last_packages.get(running.name)
+    place = _packaging(hub).package(running.name)
     is_done = job is not None and job.state is JobState.DONE
     return place if is_done and place.is_file() else None

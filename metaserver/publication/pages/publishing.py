@@ -38,9 +38,10 @@ PACKAGE = OperationForm(
 )
 MAKE_PACKAGE = FormField(
     name="package",
-    label="Make the results package as well",
+    label="Make the results package for everybody as well",
     kind="check",
-    help="Without the gold, for the paper: a job makes it, and you fetch it from the phase’s page.",
+    help="Without the gold; with the runs, and with the evidence of servers, which may quote the"
+    " articles. A job makes it, and then the page of results has it.",
     bounds={},
 )
 
@@ -93,7 +94,7 @@ class PublishingPages:
         """Publish the results, and lead to their page."""
         sent, plan = await posted(request), await self._plan(request)
         if MAKE_PACKAGE.name in sent and not plan.refused:
-            asked = {**PACKAGE.values(sent), "phase": plan.phase}
+            asked = {**PACKAGE.values(sent), "phase": plan.phase, "public": True}
             made = await tried(self.console.submit(request, results.make, asked))
             if isinstance(made, RefusedError):
                 return await self._show(request, plan, sent, made)

@@ -121,11 +121,16 @@ class PackagePages(ABC):
 PARTS = "organise_results_parts.html"
 FORM = OperationForm(
     request=NewPackage,
-    names=("gold", "license"),
+    names=("gold", "public", "license"),
     wording={
         "gold": Wording(
             label="With the gold",
             help="And with the tables that reveal it, such as which articles of ACT are relevant.",
+        ),
+        "public": Wording(
+            label="For everybody",
+            help="On the page of results, while these are public: with the runs, and with the"
+            " evidence of servers, which may quote the articles. Not with the gold.",
         ),
         "license": Wording(
             label="Licence", help="Its URL, for the metadata of a deposit; empty: not said."

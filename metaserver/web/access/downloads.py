@@ -56,16 +56,21 @@ async def stored_zip(
 
     `cacheable`: the caller may keep a copy, and ask whether there is a newer zip.
     """
+
+    async def make() -> web.StreamResponse:
+        return zip_response(path, name, cacheable=cacheable)
+
+    return await in_turn(request, make)
+
+
+def zip_response(path: Path, name: str, *, cacheable: bool = False) -> web.StreamResponse:
+    """Return the same answer, for a caller whose turn it is."""
     headers = {
         hdrs.CONTENT_TYPE: "application/zip",
         hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
         hdrs.CACHE_CONTROL: "private, no-cache" if cacheable else "private, no-store",
     }
-
-    async def make() -> web.StreamResponse:
-        return _StoredFile(path, headers=headers)
-
-    return await in_turn(request, make)
+    return _StoredFile(path, headers=headers)
 
 
 class _StoredFile(web.FileResponse):

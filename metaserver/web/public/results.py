@@ -18,9 +18,11 @@ from metaserver.boards.snapshots import Monitor
 from metaserver.operations import challenge_pages, publishing
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneChallenge
+from metaserver.operations.kept import copy_of, published_name
 from metaserver.operations.publishing import PhaseResults, TaskResults
 from metaserver.operations.table import ask
 from metaserver.web.access.auth import address_for
+from metaserver.web.access.downloads import in_turn, zip_response
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.choices import Choice
@@ -64,8 +66,11 @@ class ResultsPage:
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
-        """Return its route, which stays when phases come and go."""
-        return [web.get("/results/{challenge}", self.show)]
+        """Return its routes, which stay when phases come and go."""
+        return [
+            web.get("/results/{challenge}", self.show),
+            web.get("/results/{challenge}/{phase}/package", self.fetch),
+        ]
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the results of a challenge that everybody may see."""
@@ -86,6 +91,23 @@ class ResultsPage:
             address=f"{address_for(request)}/results/{name}",
         )
         return page(text)
+
+    async def fetch(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the package that everybody may have of a phase's results."""
+        query = OneChallenge(challenge=request.match_info["challenge"])
+        published = await ask(self.hub, caller_of(request), publishing.results, query)
+        site = self.sites.at(query.challenge, request.match_info["phase"])
+        offered = {results.phase for results in published if results.package}
+        if site is None or site.phase not in offered:
+            raise web.HTTPNotFound(text="There is no package of these results.")
+
+        async def make() -> web.StreamResponse:
+            name = published_name(self.hub.phase(site.phase))
+            if (path := await copy_of(self.hub, name)) is None:
+                raise web.HTTPNotFound(text="The package is being replaced: try again.")
+            return zip_response(path, f"results-{site.phase}.zip", cacheable=True)
+
+        return await in_turn(request, make)
 
     async def _shown(self, request: web.Request, results: PhaseResults) -> ShownPhase | None:
         site, view = self.sites.named(results.phase), self.sites.view(results.phase)
