@@ -236,9 +236,9 @@ class _Reader:
         self._draft.fault(PLAN, message, line_at(self._node, where))
 
     def _converted(self, values: Any, kind: type[S], *where: str) -> S | None:
-        """Return a part of `challenge.yaml`; None, with its faults, if it is wrong.
+        """Return a part of `challenge.yaml`; None if it lacks what it needs.
 
-        A field that is wrong is left out, so that the others are looked at too.
+        A field that is wrong is a fault and is left out, so that all else is looked at too.
         """
         if not isinstance(values, dict):
             self._fault("expected fields, such as phase", *where)
@@ -246,7 +246,7 @@ class _Reader:
         fields = kind.__struct_fields__
         left = {name: value for name, value in values.items() if name in fields}
         wrong = [name for name in values if name not in fields]
-        for name in wrong[:MOST_FAULTS]:
+        for name in wrong[: max(0, MOST_FAULTS - len(self._draft.faults))]:
             close = get_close_matches(name[:MOST_QUOTED], fields, 1)
             meant = f"; did you mean {close[0]}?" if close else ""
             self._fault(f"{name[:MOST_QUOTED]}: unknown field{meant}", *where, name)
@@ -262,7 +262,7 @@ class _Reader:
                 if left.pop(first, None) is None:
                     return None
             else:
-                return None if wrong else found
+                return found
 
     def _challenge(self, head: BundleHead) -> str:
         """Keep what the challenge is; return its time zone, or UTC for an unknown one."""
@@ -320,7 +320,7 @@ class _Reader:
             if error.field == "tasks":
                 return None  # its files cannot be judged
         articles = self._read_articles(found.articles, *where, "articles")
-        ids = None if articles is None else [ArticleId(row["article_id"]) for row in articles.rows]
+        ids = [ArticleId(row["article_id"]) for row in articles.rows] if articles else []
         gold = dict(self._gold(found.gold, plan, ids, *where, "gold"))
         runs = list(self._runs(found.runs, *where, "runs"))
         if articles is None:
@@ -372,7 +372,7 @@ class _Reader:
         self,
         files: Mapping[str, str],
         plan: NewPhase,
-        ids: Collection[ArticleId] | None,
+        ids: Collection[ArticleId],
         *where: str,
     ) -> Iterator[tuple[TaskName, tuple[str, bytes]]]:
         for name, place in files.items():
@@ -396,8 +396,8 @@ class _Reader:
                 self._draft.fault(place, error.message)
                 continue
             labelled = frozenset(map(ArticleId, getattr(task, "gold_articles", lambda _: ())(gold)))
-            placed = ids is not None and not takes_uploads_only(plan.tasks)
-            if placed and labelled and labelled.isdisjoint(ids or ()):
+            sent = ids and not takes_uploads_only(plan.tasks)
+            if labelled and sent and labelled.isdisjoint(ids):
                 self._draft.fault(place, "none of its articles is in the phase's corpus")
                 continue
             yield task.name, (PurePosixPath(place).name, content)

@@ -193,7 +193,14 @@ async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, 
                 if run.team in retired:
                     draft.fault(PLAN, f"team {run.team!r} is retired on this hub", phase.line)
             await _check_phase(hub, draft, phase, read)
+    draft.faults.sort(key=_place)
     return draft, read
+
+
+def _place(fault: InputError) -> tuple[str, int]:
+    """Return a fault's file and line."""
+    file, _, line = fault.place.rpartition(":")
+    return (file, int(line)) if line.isdecimal() else (fault.place, 0)
 
 
 def _shipped(sample: str) -> bytes:
@@ -290,7 +297,8 @@ async def _made(
         more = len(draft.faults) - MOST_REPORTED
         said = "; ".join(map(str, draft.faults[:MOST_REPORTED]))
         message = f"{said} (and {more} more)" if more > 0 else said
-        raise RefusedError(Refusal.INVALID, message, field="content")
+        faults = msgspec.to_builtins(_report(draft).faults)
+        raise RefusedError(Refusal.INVALID, message, field="content", detail={"faults": faults})
     made, now = draft.challenge, hub.clock()
     async with hub.store.writing() as connection:
         if await phases.get_challenge(connection, made.challenge) is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import shutil
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,11 +16,12 @@ from jsonschema import Draft202012Validator
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.zips import files_in, zip_of
+from metaserver.cli import main
 from metaserver.operations.bundle_files import BundleHead, read_bundle
 from metaserver.operations.bundles import SAMPLES
 from tests.docs.schemas import schema
 from tests.hubs.inside import Running, at_work, settings
-from tests.hubs.sites import signed_in
+from tests.hubs.sites import signed_in, site_of
 
 PLAN = (SAMPLES / "interactions" / "challenge.yaml").read_text()
 RUN = b"pathway1\tP04637\t1\t0.9\npathway1\tQ00987\t2\t0.8\n"
@@ -121,6 +124,7 @@ def test_all_faults_are_said_at_once() -> None:
         "challenge.yaml:13: titel:",
         "challenge.yaml:10: kind:",
         "challenge.yaml:12: limits:",
+        "challenge.yaml:11: opens",
         "challenge.yaml:22: opens",
         "challenge.yaml:24: 'none'",
         "challenge.yaml:26: 'none.tsv'",
@@ -230,3 +234,37 @@ async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) 
             await running.do("phases.create", challenge="next", phase="interactions-test",
                              corpus="interactions-test", release="test")  # fmt: skip
         assert refused.value.field == "phase"
+
+
+@pytest.mark.slow
+async def test_the_commands_take_a_folder_and_print_each_fault_on_its_line(
+    running: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = await running.do("tokens.create", role="organiser", label="ana")
+    (tmp_path / "token").write_text(token.token)
+    folder = tmp_path / "bundle"
+    shutil.copytree(SAMPLES / "interactions", folder)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "pack.zip").write_bytes(b"PK")
+    (folder / "challenge.yaml").write_text(
+        PLAN.replace("kind: training", "kind: x").replace("title: Test", "titel: Test")
+    )
+    (folder / "gold" / "test_INT.tsv").write_text("bad\n")
+
+    async def said(verb: str) -> tuple[int, str, str]:
+        words = ["challenges", verb, "--content", str(folder), "--hub", str(site.make_url(""))]
+        words += ["--token-file", str(tmp_path / "token")]
+        status = await asyncio.to_thread(main.main, words)
+        return status, *capsys.readouterr()
+
+    async with site_of(running) as site:
+        places = ["challenge.yaml:10", "challenge.yaml:19", "gold/test_INT.tsv:1"]
+        status, out, _ = await said("check")
+        assert (status, [line.split()[0] for line in out.splitlines()[-3:]]) == (1, places)
+        status, _, err = await said("make")
+        lines = err.splitlines()[:3]
+        assert (status, [line.split(": ")[1] for line in lines]) == (1, places)
+        shutil.copyfile(SAMPLES / "interactions" / "challenge.yaml", folder / "challenge.yaml")
+        shutil.copytree(SAMPLES / "interactions" / "gold", folder / "gold", dirs_exist_ok=True)
+        assert (await said("make"))[0] == 0
+    assert [one.challenge for one in await running.do("challenges.list")] == ["interactions"]

@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -22,7 +22,7 @@ SCHEMES = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnect
 
 
 class AnsweredError(Exception):
-    """The hub answered with an error; `field` is the parameter at fault.
+    """The hub answered with an error; `field` is the parameter at fault, `faults` those of a file.
 
     `help` is the address of what explains it, in the hub's own documentation.
     """
@@ -31,6 +31,14 @@ class AnsweredError(Exception):
         self.status = status
         self.help = explained
         self.field = str(error.get("field", ""))
+        self.faults: Sequence[str] = ()
+        match error.get("detail"):
+            case {"faults": list(faults)}:
+                self.faults = [
+                    f"{one.get('place')}: {one.get('message')}"
+                    for one in faults
+                    if isinstance(one, dict)
+                ]
         message = str(error.get("message") or http.client.responses.get(status, ""))
         described = f"{self.field}: {message}" if self.field else message
         number = f", request {error['request_id']}" if status >= 500 else ""

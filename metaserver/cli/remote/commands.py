@@ -6,6 +6,7 @@ import argparse
 import base64
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -160,7 +161,7 @@ def main(args: argparse.Namespace) -> int:
         print_refusal(error)
         return REFUSED
     _print(printed, answer, args)
-    return DONE
+    return REFUSED if isinstance(answer, dict) and answer.get("faults") else DONE
 
 
 def _is_request(outline: Outline) -> bool:
@@ -239,7 +240,8 @@ def _given(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
     if files and any(
         parameter.name == FILE_NAME and parameter.required for parameter in outline.by_name
     ):
-        arguments.setdefault(FILE_NAME, files[0].name)
+        suffix = ".zip" if files[0].is_dir() else ""
+        arguments.setdefault(FILE_NAME, f"{files[0].absolute().name}{suffix}")
     parameters = {parameter.name: parameter for parameter in outline.by_name}
     return {name: _value(parameters[name], value) for name, value in arguments.items()}
 
@@ -247,7 +249,8 @@ def _given(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
 def _value(parameter: Parameter, value: Any) -> Any:
     if parameter.kind is ValueKind.FILE:
         try:
-            return base64.b64encode(value.read_bytes()).decode()
+            content = _zipped(value) if value.is_dir() else value.read_bytes()
+            return base64.b64encode(content).decode()
         except OSError as error:
             raise InputError(parameter.option, f"{value}: {_reason(error)}") from error
     if parameter.long and value.startswith("@"):
@@ -261,6 +264,14 @@ def _value(parameter: Parameter, value: Any) -> Any:
         members = dict(_member(parameter, text) for text in value)
         return [members] if parameter.many else members
     return value
+
+
+def _zipped(folder: Path) -> bytes:
+    """Return a folder as a zip, without hidden files."""
+    from metaserver.base.zips import files_in, zip_of
+
+    named = files_in(folder)
+    return zip_of((name, path) for name, path in named if not re.search(r"(?:^|/)[.]", name))
 
 
 def _member(parameter: Parameter, text: str) -> tuple[str, Any]:

@@ -206,6 +206,8 @@ def _print(table: Table) -> None:
 
 def print_refusal(error: Exception) -> None:
     """Print a hub's error, and where its documentation explains it, on standard error."""
-    print(f"metaserver: {printable(str(error))}", file=sys.stderr)
+    faults = error.faults if isinstance(error, AnsweredError) else ()
+    for line in faults or [str(error)]:
+        print(f"metaserver: {printable(line)}", file=sys.stderr)
     if isinstance(error, AnsweredError) and error.help:
         print(f"see {printable(error.help)}", file=sys.stderr)
