@@ -222,13 +222,15 @@ class GoldVersion(GoldEntry):
 class PackedData(msgspec.Struct, frozen=True, kw_only=True):
     """A data package's file, named by `sha256`, the whole zip's checksum.
 
-    `gold` has the version of each task's gold in it, `articles` the number of articles.
+    `gold` has the version of each task's gold in it, `articles` the number of articles, `xml` that
+    of the original XML files beside them.
     """
 
     sha256: str
     size: int
     files: int
     articles: int
+    xml: int
     corpus_id: int
     gold: dict[str, int]
 

@@ -72,13 +72,15 @@ def count_stated(answers: Mapping[ArticleId, Any]) -> int:
 class Article:
     """An article as sent: plain text, paragraphs and headings on lines of their own.
 
-    `text` begins with the title if the source has one; it holds no carriage returns.
+    `text` begins with the title if the source has one; it holds no carriage returns. `original` is
+    the XML file that it was read from, if it is kept.
     """
 
     id: ArticleId
     text: str
     title: str = ""
     source: str = ""  # the file it was read from
+    original: bytes = b""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -530,6 +530,11 @@ def read_xml(path: Path, data: bytes) -> Iterator[ArticleDraft]:
         raise InputError(path, f"no article in it; expected <{'> or <'.join(kind.article)}>")
 
 
+def is_bioc(path: Path, data: bytes) -> bool:
+    """Return whether an XML file, which can be read, is BioC."""
+    return _kind(path, data).read is read_bioc_xml
+
+
 def _read(path: Path, kind: _Kind, element: _Element) -> ArticleDraft:
     try:
         return kind.read(element)

@@ -21,6 +21,7 @@ from metaserver.corpus.files import (
 from metaserver.corpus.markup import (
     PUBTATOR,
     ArticleDraft,
+    is_bioc,
     read_bioc_json,
     read_pubtator,
     read_xml,
@@ -66,15 +67,23 @@ def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
     if data.startswith(PDF):
         raise InputError(path, "a PDF is not read; expected text, XML or BioC JSON")
     _, suffix = stem_and_suffix(path)
-    start = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if suffix != ".txt" and (start == b"<" or suffix in {".xml", ".nxml"}):
+    if _is_xml(path, data):
         yield from read_xml(path, data)
-    elif suffix != ".txt" and (start in {b"{", b"["} or suffix == ".json"):
+    elif suffix != ".txt" and (_start(data) in {b"{", b"["} or suffix == ".json"):
         yield from read_bioc_json(path, data.removeprefix(b"\xef\xbb\xbf"))
     elif PUBTATOR.match(data):
         yield from read_pubtator(path, data)
     else:
         yield _read_text(path, data)
+
+
+def _is_xml(path: Path, data: bytes) -> bool:
+    _, suffix = stem_and_suffix(path)
+    return suffix != ".txt" and (_start(data) == b"<" or suffix in {".xml", ".nxml"})
+
+
+def _start(data: bytes) -> bytes:
+    return data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
 
 
 def _read_text(path: Path, data: bytes) -> ArticleDraft:
@@ -110,6 +119,8 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 MOST = 2**30
 """The maximum total length of articles, in characters: a small gzip file can contain many."""
 MOST_ARTICLES = 100_000
+MOST_ORIGINAL = 2**24
+"""The maximum bytes in an XML file that is kept beside its article's text."""
 
 
 def read_upload(
@@ -165,15 +176,26 @@ def _files(folder: Path, name: str) -> Sequence[Path]:
 
 
 def _read(path: Path, folder: Path, problems: list[InputError], limit: int) -> Sequence[Article]:
-    """Return a file's articles, at most `limit` + 1; none if it has a problem."""
+    """Return a file's articles, at most `limit` + 1; none if it has a problem.
+
+    The only article of an XML file has the file, unpacked; but not that of BioC, which may hold
+    annotations.
+    """
     name = path.relative_to(folder).as_posix()
     try:
-        articles = islice(read_articles([path]), limit + 1)
-        return [replace(article, source=name) for article in articles]
+        articles = list(islice(read_articles([path]), limit + 1))
+        original = _original(path) if len(articles) == 1 else b""
+        return [replace(article, source=name, original=original) for article in articles]
     except InputError as error:
         place = error.place.replace(str(path), name)
         problems.append(InputError(place, error.message.replace(str(path), name)))
         return ()
+
+
+def _original(path: Path) -> bytes:
+    data = read_bytes(path)
+    kept = len(data) <= MOST_ORIGINAL and _is_xml(path, data) and not is_bioc(path, data)
+    return data if kept else b""
 
 
 def _plain(source: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shutil
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import HubError
 from metaserver.base.files import FOLDER_MODE
@@ -27,16 +28,22 @@ from metaserver.store.reader import ReadStore, open_reader
 from metaserver.tasks.plugin import CorpusTask, installed_tasks
 from scoring import ActGold, ItemGold
 from scoring.files import gold_lines
+from scoring.views import members
 
 BATCH = 50
 _DRAFT = ".draft"
 
 
 class DataOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of a data package: with the gold or not, a licence's URL, terms in words."""
+    """The contents of a data package: gold or not, XML or not, a licence's URL, terms in words.
+
+    `secret` are phases whose gold the XML must not give away.
+    """
 
     phase: str
     gold: bool
+    xml: bool = False
+    secret: tuple[str, ...] = ()
     license: str = ""
     terms: str = ""
 
@@ -96,6 +103,7 @@ def _make(
         size=size,
         files=writing.files,
         articles=writing.count,
+        xml=writing.originals,
         corpus_id=writing.phase.corpus_id,
         gold={task: version.version for task, version in writing.gold.items()},
     )
@@ -111,14 +119,33 @@ async def _write(store: StorePlace, out: Path, order: DataOrder, counted: RowCou
                 challenge.name: challenge for challenge in await phases.list_challenges(connection)
             }
             gold = await phases.newest_gold(connection, phase.id) if order.gold else {}
-        writing = _Writing(PackageFolder(out), order, phase, by_name[phase.challenge], gold)
+            secret = await _secret(connection, order.secret if order.xml else ())
+        writing = _Writing(PackageFolder(out), order, phase, by_name[phase.challenge], gold, secret)
         counted.begin("articles", len((await reader.corpus(phase.corpus_id)).ids))
         async for batch in _articles(reader, phase.corpus_id):
-            writing.add_texts(batch)
+            for article in batch:
+                original = b""
+                if order.xml:
+                    original = await reader.original(phase.corpus_id, writing.count)
+                writing.add(article, original)
             counted.count(len(batch))
     counted.begin("BioC, gold, checksums")
     writing.finish()
     return writing
+
+
+async def _secret(connection: AsyncConnection, names: Iterable[str]) -> Mapping[str, Set[str]]:
+    """Return the accessions in the gold of some phases, by article."""
+    found: dict[str, set[str]] = {}
+    for name in names:
+        phase = await phases.get(connection, PhaseName(name))
+        versions = {} if phase is None else await phases.newest_gold(connection, phase.id)
+        for task, version in versions.items():
+            gold = read_gold(task, version.content, version.source)
+            if isinstance(gold, ItemGold):
+                for article, items in gold.items.items():
+                    found.setdefault(article, set()).update(*map(members, items))
+    return found
 
 
 async def _articles(reader: ReadStore, corpus_id: int) -> AsyncIterator[list[Article]]:
@@ -152,9 +179,12 @@ class _Writing:
         phase: Phase,
         challenge: Challenge,
         gold: Mapping[TaskName, GoldVersion],
+        secret: Mapping[str, Set[str]],
     ) -> None:
         self.phase = phase
         self.gold = gold
+        self.originals = 0
+        self._secret = secret
         self._folder = folder
         self._order = order
         self._challenge = challenge
@@ -172,15 +202,27 @@ class _Writing:
         """The number of files."""
         return len(self._folder.about)
 
-    def add_texts(self, articles: list[Article]) -> None:
-        for article in articles:
-            name = f"text/{self._names.name(article.id, self.count + 1)}"
-            try:
-                self._folder.write(name, article.text, "")
-            except UnicodeEncodeError as error:
-                message = f"article {article.id} has characters that UTF-8 lacks: {error.reason}"
-                raise HubError(message) from error
-            self._listed.append((replace(article, text=""), name))
+    def add(self, article: Article, original: bytes) -> None:
+        file = self._names.name(article.id, self.count + 1)
+        name = f"text/{file}"
+        try:
+            self._folder.write(name, article.text, "")
+        except UnicodeEncodeError as error:
+            message = f"article {article.id} has characters that UTF-8 lacks: {error.reason}"
+            raise HubError(message) from error
+        if original:
+            self._add_original(article, original, f"xml/{file.removesuffix('.txt')}.xml")
+        self._listed.append((replace(article, text=""), name))
+
+    def _add_original(self, article: Article, original: bytes, name: str) -> None:
+        plain = original.replace(b"\0", b"")  # as in UTF-16
+        for accession in self._secret.get(article.id, ()):
+            if accession.encode() in plain and accession not in article.text:
+                message = f"the XML of article {article.id} has an accession of a test phase's gold"
+                raise HubError(f"{message}, and its text has not: make the package without XML")
+        self._folder.new(name, "").write_bytes(original)
+        self._folder.written(name)
+        self.originals += 1
 
     def finish(self) -> None:
         for number, parts in enumerate(bioc_collections(self._read_again()), start=1):
@@ -245,6 +287,8 @@ class _Writing:
         yield "|---|---|"
         for name, about in FILES.items():
             yield f"| `{name}` | {about} |"
+        if self.originals:
+            yield f"| `xml/*.xml` | {self.originals} of them as the XML file that they came in as |"
         for task, version in self.gold.items():
             title = installed_tasks()[task].title
             yield f"| `gold/{task}.*` | {title}: gold, version {version.version} |"
@@ -254,6 +298,10 @@ class _Writing:
         yield ""
         yield "Texts are those that servers are sent, character by character."
         yield "Offsets count Unicode characters from 0, the first of the text file."
+        if self.originals:
+            yield ""
+            yield "An XML file and the text made of it have the same name. Its `DOCTYPE` names its"
+            yield "DTD, which is not in here: get it from the publisher, or parse without it."
 
 
 FILES = {

@@ -24,7 +24,10 @@ INSERT_BATCH = 200
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PackedArticles:
-    """Articles as rows ready to be stored; `checksum` is that of ids and texts, in order."""
+    """Articles as rows ready to be stored.
+
+    `checksum` is that of ids, texts and original files, in order.
+    """
 
     checksum: str
     rows: Sequence[dict[str, Any]]
@@ -47,6 +50,9 @@ def pack_articles(entries: Iterable[Article]) -> PackedArticles:
         text = article.text.encode("utf-8", "surrogatepass")
         digest.update(b"%d %s\0%d " % (position, article.id.encode(), len(text)))
         digest.update(text)
+        if article.original:
+            digest.update(b"original %d " % len(article.original))
+            digest.update(article.original)
         rows.append(
             {
                 "position": position,
@@ -54,6 +60,7 @@ def pack_articles(entries: Iterable[Article]) -> PackedArticles:
                 "title": article.title,
                 "source": article.source,
                 "text": pack(text),
+                "original": pack(article.original) if article.original else None,
                 "wire_bytes": len(escape_text(article.text)),
             }
         )

@@ -108,6 +108,15 @@ class ReadStore:
             packed = (await connection.execute(query)).scalars().all()
         return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
 
+    async def original(self, corpus_id: int, position: int) -> bytes:
+        """Return the XML file that an article was read from; empty if none is kept."""
+        query = sa.select(t.articles.c.original).where(
+            t.articles.c.corpus_id == corpus_id, t.articles.c.position == position
+        )
+        async with self.reading() as connection:
+            packed = (await connection.execute(query)).scalar_one_or_none()
+        return b"" if packed is None else unpack(packed)
+
     async def packed_answers(
         self, key: LaneKey, *, after: int, limit: int
     ) -> Sequence[PackedAnswer]:

@@ -33,7 +33,9 @@ from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, client_of, organiser_token, signed_in, visiting
 from tests.integration.kits import served
+from tests.integration.test_service_corpora import zipped
 from tests.shared import ROOT
+from tests.unit.metaserver.corpus.samples import JATS
 
 ANYBODY = Caller()
 TERMS = "For research in the challenge alone."
@@ -220,6 +222,40 @@ async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> N
         await running.do("phases.open", phase="test")
         found = await running.refused("data-package.read", running.team("blue"), phase="test")
         assert found.refusal == 404
+
+
+@pytest.mark.slow
+async def test_it_has_the_original_xml_if_that_is_said_and_gives_no_gold_away(
+    tmp_path: Path,
+) -> None:
+    jats = JATS.encode("iso-8859-1").replace(b"UTF-8", b"iso-8859-1")
+    corpus = {"900001.xml": jats, "10.txt": b"A text."}
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running, "other", teams=["blue"], kind="training")
+        given = {"corpus": "xml", "source": "xml.zip", "content": zipped(corpus)}
+        await running.do("corpora.import", **given)
+        await running.do("phases.create", challenge="bc", phase="test", corpus="xml",
+                         release="test")  # fmt: skip
+        release = {"phase": "test", "test_articles": True}
+        assert (await running.do("data-package.release", **release)).xml == 0
+        assert not [name for name in files_of(await content(running)) if name.startswith("xml/")]
+        made = await running.do("data-package.release", **release, xml=True)
+        files = files_of(await content(running))
+        assert (made.xml, made.articles) == (1, 2)
+        assert files["xml/900001.xml"] == jats
+        assert "xml/900001.xml" in files["checksums.tsv"].decode()
+        assert "`xml/*.xml` | 1 of them" in files["README.md"].decode()
+        # an accession of its gold stands in the XML alone
+        gold = {"source": "gold.tsv", "content": b"900001\tP04637\n"}
+        await running.do("gold.set", phase="test", task="INT", **gold)
+        await running.do("data-package.release", **release, xml=True)
+        hidden = jats.replace(b"<!-- a comment -->", b"<!-- P04637 -->")
+        corpus["900001.xml"] = hidden
+        await running.do("corpora.import", **given | {"content": zipped(corpus)})
+        await running.do("phases.update", phase="test", corpus="xml")
+        with pytest.raises(AssertionError, match="XML of article 900001 has an accession"):
+            await running.do("data-package.release", **release, xml=True)
+        assert (await running.do("data-package.release", **release)).xml == 0
 
 
 @pytest.mark.slow

@@ -140,6 +140,9 @@ class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     test_articles: Annotated[
         bool, Meta(description="Confirmed: teams would have the test articles beforehand")
     ] = False
+    xml: Annotated[
+        bool, Meta(description="With the XML files that the articles came in as, as they are")
+    ] = False
     public: Annotated[bool, Meta(description="For everybody, not for teams alone")] = False
     license: License = ""
     terms: Annotated[
@@ -150,9 +153,10 @@ class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase's data package; readable only if `released`.
 
-    `size` is its zip's size in bytes, `sha256` the zip's checksum, `gold` each task's gold version
-    in it; `outdated` says what changed since, or to organisers that its file is gone. `job` is the
-    last release job since the hub was started, for organisers only.
+    `xml` is the number of original XML files in it, `size` its zip's size in bytes, `sha256` the
+    zip's checksum, `gold` each task's gold version in it; `outdated` says what changed since, or to
+    organisers that its file is gone. `job` is the last release job since the hub was started, for
+    organisers only.
     """
 
     phase: str
@@ -163,6 +167,7 @@ class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str = ""
     files: int = 0
     articles: int = 0
+    xml: int = 0
     gold: dict[str, int] = {}
     license: str = ""
     outdated: str = ""
@@ -174,7 +179,8 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
     """Make a phase's data package, and release it to teams: texts, BioC, gold, checksums.
 
     It replaces the phase's last one. A test phase's gold is released from its freeze on, its
-    articles before that only with confirmation.
+    articles before that only with confirmation. XML that has accessions of such a gold, and its
+    text has not, is refused.
     """
     running = hub.phase(request.phase)
     if request.gold and request.without_gold:
@@ -212,7 +218,18 @@ async def _release(
 ) -> MadeData:
     """Make the package, check again that it may be released, then store that it is."""
     gold = _with_gold(hub.phase(request.phase), request)
-    order = DataOrder(phase=request.phase, gold=gold, license=request.license, terms=request.terms)
+    order = DataOrder(
+        phase=request.phase,
+        gold=gold,
+        xml=request.xml,
+        secret=tuple(
+            phase.name
+            for phase in hub.phases.scheduler.phases.values()
+            if guarded(phase, hub.clock())
+        ),
+        license=request.license,
+        terms=request.terms,
+    )
     made_data = await data_maker(hub).make(order, progress)
     try:
         shared_file = await offer(

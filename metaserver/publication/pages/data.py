@@ -37,6 +37,11 @@ WORDING = {
         help="Needed where its articles are those of a test phase that is not over: teams can then"
         " prepare answers, and the test of their servers on unseen articles is lost.",
     ),
+    "xml": Wording(
+        label="With the original XML",
+        help="The files that the articles came in as. Look first that nothing in them gives gold"
+        " away, such as annotations or curated interactions.",
+    ),
     "public": Wording(label="For everybody", help="Else for signed-in teams alone."),
     "license": Wording(label="Licence", help="Its URL; empty: not said."),
     "terms": Wording(
@@ -64,7 +69,7 @@ class DataPages(PackagePages):
     def _form(self, phase: PhaseDetail) -> OperationForm:
         """Return a phase's form: gold is asked about if it is not as usual."""
         gold = "without_gold" if phase.kind is PhaseState.TRAINING else "gold"
-        names = (gold, "test_articles", "public", "license", "terms")
+        names = (gold, "xml", "test_articles", "public", "license", "terms")
         return OperationForm(request=DataRelease, names=names, wording=WORDING)
 
     async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:

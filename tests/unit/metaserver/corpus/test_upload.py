@@ -1,12 +1,15 @@
 """Uploaded corpora: a file or a zip gives its articles, and every file's problem is reported."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 
 from metaserver.base.errors import InputError
 from metaserver.base.records import Article
+from metaserver.corpus import reader
 from metaserver.corpus.reader import MOST_ARTICLES, read_upload
+from tests.unit.metaserver.corpus.samples import JATS, PUBMED, TEI
 from tests.unit.metaserver.corpus.test_zipped import zipped
 
 
@@ -34,6 +37,28 @@ def test_a_zip_gives_its_articles_in_order_and_names_their_files(tmp_path: Path)
 def test_a_file_that_is_no_zip_is_read_as_it_is(tmp_path: Path) -> None:
     articles, _ = read("Ä".encode(), "C:\\articles\\17.txt", tmp_path)
     assert [(article.id, article.source) for article in articles] == [("17", "17.txt")]
+
+
+def test_the_xml_of_an_only_article_is_kept_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bioc = b"<collection><document><id>3</id><passage><text>a</text></passage></document>"
+    content = zipped(
+        ("1.nxml", JATS.encode()),
+        ("2.xml", PUBMED.encode()),
+        ("3.xml", bioc + b"</collection>"),
+        ("4.txt", JATS.encode()),
+        ("5.xml", TEI.encode()),
+    )
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    articles, problems = read(content, "corpus.zip", tmp_path / "a")
+    assert (len(articles), problems) == (6, [])
+    kept = {one.source: one.original.decode() for one in articles if one.original}
+    assert kept == {"1.nxml": JATS, "5.xml": TEI}
+    monkeypatch.setattr(reader, "MOST_ORIGINAL", len(JATS) - 1)
+    [article], _ = read(gzip.compress(JATS.encode()), "1.nxml.gz", tmp_path / "b")
+    assert not article.original
 
 
 def test_every_problem_is_reported_with_its_place_in_the_zip(tmp_path: Path) -> None:

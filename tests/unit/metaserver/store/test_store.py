@@ -1,6 +1,7 @@
 """The store on a real SQLite file: commits are stored once; stale entries are refused."""
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,10 @@ async def test_articles_are_kept_as_they_are_in_order(store: Store) -> None:
     assert texts == [article.text for article in ARTICLES[1:]]
     assert (await store.add_corpus(ARTICLES)).id == corpus.id
     assert (await store.add_corpus(ARTICLES[:2])).id != corpus.id
+    first = dataclasses.replace(ARTICLES[0], original=b"<article>\xe4</article>")
+    with_xml = await store.add_corpus([first, *ARTICLES[1:]])
+    assert with_xml.id != corpus.id
+    assert [await store.original(with_xml.id, place) for place in (0, 1)] == [first.original, b""]
 
 
 async def test_lanes_taken_together_go_on_each_behind_its_own(store: Store) -> None:
