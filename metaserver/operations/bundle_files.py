@@ -121,7 +121,7 @@ class BundleHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseDraft:
-    """A phase of a bundle, read whole: gold files by task with their names, runs with theirs."""
+    """A phase of a bundle, read whole: gold files by task with their places, and runs."""
 
     plan: NewPhase
     line: int
@@ -400,7 +400,7 @@ class _Reader:
             if labelled and sent and labelled.isdisjoint(ids):
                 self._draft.fault(place, "none of its articles is in the phase's corpus")
                 continue
-            yield task.name, (PurePosixPath(place).name, content)
+            yield task.name, (place, content)
 
     def _runs(self, runs: Iterable[BundledRun], *where: str) -> Iterator[tuple[BundledRun, bytes]]:
         for place, run in enumerate(runs):

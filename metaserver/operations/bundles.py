@@ -323,7 +323,8 @@ async def _made(
                 after=hub.phases.scheduler.last_id,
             )
             phase_ids.append(phase_id)
-            for task, (source, content) in phase.gold.items():
+            for task, (file, content) in phase.gold.items():
+                source = PurePath(file).name
                 await phases.set_gold(connection, phase_id, task, source, content)
             for place, (run, content) in enumerate(phase.runs):
                 team, task = TeamName(run.team), TaskName(run.task)

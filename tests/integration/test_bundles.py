@@ -159,9 +159,11 @@ async def test_the_bundles_that_ship_make_challenges(running: Running) -> None:
 
 
 async def test_nothing_is_made_of_a_bundle_with_a_fault(running: Running) -> None:
-    wrong = bundle(**{"gold/test_INT.tsv": "bad\n"})
+    other_release = {"gold/training_INT.tsv": "pathway1\tA0A000\n"}
+    wrong = bundle(**{"gold/test_INT.tsv": "bad\n"}, **other_release)
     report = await running.do("challenges.check", content=wrong)
-    assert [one.place for one in report.faults] == ["gold/test_INT.tsv:1"]
+    places = ["gold/test_INT.tsv:1", "gold/training_INT.tsv"]
+    assert [one.place for one in report.faults] == places
     with pytest.raises(RefusedError) as refused:
         await running.do("challenges.make", content=wrong)
     assert (refused.value.refusal, refused.value.field) == (Refusal.INVALID, "content")
