@@ -62,6 +62,7 @@ async def test_who_is_signed_in_is_a_stranger_to_an_embedded_board(running: Runn
         assert "blue-1" in page.said
         assert previews(page) == []
         await is_withheld(ana, address)
+        await is_withheld(ana, f"{BOARD}/picture.png")
         await do("phases.update", phase="test", visibility="own")
         async with TestClient(TestServer(make_pages_app(running.service))) as owner:
             await is_withheld(Visitor(owner), address)
@@ -79,6 +80,8 @@ async def test_who_is_signed_in_is_a_stranger_to_an_embedded_board(running: Runn
         assert preview["title"] == name
         assert preview["description"] == "Interactor normalization: 1 run"
         assert re.fullmatch(f"http://127.0.0.1:[0-9]+{BOARD}", preview["url"])
+        assert "image" not in preview  # no run has a place
+        await is_withheld(reader, f"{BOARD}/picture.png")
         [found] = re.findall("<pre id=.snippet.*?>(.*?)</pre>", page.text)
         snippet = html.unescape(found)
         assert re.match(rf'<iframe src="http://127.0.0.1:[0-9]+{address}\?sort=run"', snippet)
@@ -105,3 +108,4 @@ async def test_a_frozen_board_is_embedded_while_it_is_public(running: Running) -
             page = await ana.get(f"/b/{board}")
             assert (page.status, previews(page), "&lt;iframe" in page.text) == (200, [], False)
             await is_withheld(ana, f"/b/{board}/embed")
+            await is_withheld(ana, f"/b/{board}/picture.png")

@@ -115,7 +115,7 @@ async def told_to(hub: HubOfRoles, who: str) -> Mapping[str, str]:
 def text_of(body: bytes) -> str:
     """Return what a body says, that of a zip member by member."""
     if not body.startswith(b"PK"):
-        return body.decode()
+        return body.decode(errors="replace")  # of a picture, too
     with zipfile.ZipFile(io.BytesIO(body)) as opened:
         return "\n".join(opened.read(name).decode() for name in opened.namelist())
 

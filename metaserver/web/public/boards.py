@@ -12,7 +12,7 @@ from metaserver.base.boards import HEADINGS, BoardRow
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.access.auth import address_for
-from metaserver.web.access.headers import FRAMED
+from metaserver.web.access.headers import FRAMED, OPEN_TO
 from metaserver.web.access.roles import for_strangers
 from metaserver.web.access.visitor import VIEWER
 from metaserver.web.public.articles import COLUMNS, Articles
@@ -21,6 +21,7 @@ from metaserver.web.public.leaderboard import Leaderboard, sortable
 from metaserver.web.public.sites import SITES, Site, show, site_of
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.live import LiveParts
+from metaserver.web.ui.pictures import bars
 from metaserver.web.ui.tables import to_csv, to_dict
 from metaserver.web.ui.templates import Templates
 
@@ -41,6 +42,7 @@ class BoardPages:
             web.get("/board/{task}.json", self.board_json),
             web.get("/board/{task}", self.board),
             web.get("/board/{task}/embed", self.embedded),
+            web.get("/board/{task}/picture.png", self.picture),
             web.get("/board/{task}/articles.csv", self.articles_csv),
             web.get("/board/{task}/articles", self.articles),
         ]
@@ -51,6 +53,7 @@ class BoardPages:
             web.get("/b/{key}.csv", self.frozen_csv),
             web.get("/b/{key}.json", self.frozen_json),
             web.get("/b/{key}/embed", self.frozen_embedded),
+            web.get("/b/{key}/picture.png", self.frozen_picture),
             web.get("/b/{key}", self.frozen),
         ]
 
@@ -83,15 +86,23 @@ class BoardPages:
     @for_strangers
     async def embedded(self, request: web.Request) -> web.Response:
         """Answer with a public leaderboard's table, which pages of other sites may frame."""
-        board = self._leaderboard(request, request.match_info["task"])
-        if board.board.hidden:
-            raise web.HTTPNotFound(text="The scores of this phase are not public.")
-        return self._embedded_page(request, board)
+        return self._embedded_page(request, self._public(request))
 
     @for_strangers
     async def frozen_embedded(self, request: web.Request) -> web.Response:
         """Answer with the same of a frozen board."""
         return self._embedded_page(request, await self._frozen(request))
+
+    @for_strangers
+    async def picture(self, request: web.Request) -> web.Response:
+        """Answer with a picture of a public leaderboard, for the preview of a link."""
+        return _picture(site_of(request), self._public(request))
+
+    @for_strangers
+    async def frozen_picture(self, request: web.Request) -> web.Response:
+        """Answer with the same of a frozen board."""
+        board = await self._frozen(request)
+        return _picture(site_of(request), board)
 
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with how hard a task's articles are; the query chooses: view, sort."""
@@ -146,6 +157,13 @@ class BoardPages:
         policies = site.source.policies(task.name)
         choice = or_400(lambda: Choice.parse(request.query, views, sortable(task), policies))
         return _shown(site, task, choice, viewer_of(request))
+
+    def _public(self, request: web.Request) -> Leaderboard:
+        """Return the leaderboard that strangers see."""
+        board = self._leaderboard(request, request.match_info["task"])
+        if board.board.hidden:
+            raise web.HTTPNotFound(text="The scores of this phase are not public.")
+        return board
 
     def _articles(self, request: web.Request) -> Articles:
         site = site_of(request)
@@ -250,6 +268,15 @@ def _shown(site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> Lead
         base=site.base,
         viewer=viewer,
     )
+
+
+def _picture(site: Site, board: Leaderboard) -> web.Response:
+    shares = tuple(board.shares)
+    if not shares:
+        raise web.HTTPNotFound(text="This board has no picture.")
+    drawn = site.memo.get(("picture", board.path), shares, lambda: bars(shares))
+    headers = {"Cache-Control": "no-cache", OPEN_TO: "cross-origin"}
+    return web.Response(body=drawn, content_type="image/png", headers=headers)
 
 
 def viewer_of(request: web.Request) -> Viewer:

@@ -31,6 +31,7 @@ from metaserver.web.public.choices import Charted, Choice, Show, Sort
 from metaserver.web.public.usage_chart import UsageChart
 from metaserver.web.ui.charts import SERIES, Axis, Curve, Point
 from metaserver.web.ui.paging import Page
+from metaserver.web.ui.pictures import BARS
 
 POINTS = 200
 """Best runs of teams that the scatter shows: more would hide one another."""
@@ -234,6 +235,12 @@ class Leaderboard:
         """
         score = None if self.main_column.rising else row.values.get(self.main)
         return float(score) if score is not None and 0 <= score <= 1 else None
+
+    @property
+    def shares(self) -> Sequence[float]:
+        """The same of the teams' best runs with a place, as many as a picture has bars."""
+        placed = [self.share(row) for row in self.leaders if row.place is not None]
+        return [share for share in placed[:BARS] if share is not None]
 
     @property
     def main(self) -> str:

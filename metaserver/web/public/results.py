@@ -88,7 +88,8 @@ class ResultsPage:
             c=texts,
             shown=shown_results,
             headings=HEADINGS,
-            address=f"{address_for(request)}/results/{name}",
+            home=address_for(request),
+            path=f"/results/{name}",
         )
         return page(text)
 

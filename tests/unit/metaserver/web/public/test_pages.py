@@ -61,6 +61,19 @@ async def test_pages_have_no_inline_script_or_style():
             assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
 
 
+async def test_a_public_board_has_a_picture_that_other_sites_may_show():
+    source = Challenge()
+    source.freeze("k7Q2", "INT")
+    async with browsing(source) as client:
+        for board in ("/c/bc/test/board/INT", "/b/k7Q2"):
+            text = await text_of(client, board)
+            assert re.search(f'og:image" content="http://[^/]+{board}/picture.png"', text)
+            async with client.get(f"{board}/picture.png") as response:
+                assert (response.status, response.content_type) == (200, "image/png")
+                assert response.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+                assert response.headers["X-Frame-Options"] == "DENY"
+
+
 @pytest.mark.parametrize(
     "address",
     ["/monitor", "/board/INT.csv", "/board/INT.json", "/c/bc/test", "/nope", EVENTS + "x"],
