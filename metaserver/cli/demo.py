@@ -37,10 +37,13 @@ from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.curation.operations import requests
 from metaserver.curation.operations.requests import NewRequest, RequestDetail, RequestQuery
-from metaserver.operations import conformance, servers, tokens
+from metaserver.operations import challenge_pages, challenges, conformance, servers, tokens
 from metaserver.operations.caller import Caller
+from metaserver.operations.challenge_pages import ChallengeEdit, NewAnnouncement
+from metaserver.operations.challenges import NewChallenge
 from metaserver.operations.conformance import ServerTest
 from metaserver.operations.context import HubContext
+from metaserver.operations.fields import OneChallenge
 from metaserver.operations.jobs import JobQuery
 from metaserver.operations.jobs import get as get_job
 from metaserver.operations.servers import Consent
@@ -262,17 +265,32 @@ DELAY = ("--delay", "0.3", "1.2")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DemoChallenge:
-    """The tasks that are scored, and the servers with their options."""
+    """The challenge's title and texts (files), its tasks, and the servers with their options."""
 
+    title: str
+    about: str
+    evaluation: str
     tasks: Sequence[str]
     servers: Mapping[str, Sequence[str]]
 
 
+DEMO = OneChallenge(challenge=PHASE)
+OVER = NewAnnouncement(
+    challenge=PHASE,
+    title="All servers have ended",
+    text="The boards are final. The pages stay up until the command is stopped.",
+)
 INTERACTIONS = DemoChallenge(
+    title="Demo: protein interactions",
+    about="about.md",
+    evaluation="evaluation.md",
     tasks=("ACT", "INT", "IPT"),
     servers={"dictionary": (), "cooccurrence": (), "act": (), "slow": DELAY, "faulty": ()},
 )
 NAMES = DemoChallenge(
+    title="Demo: names of proteins",
+    about="about_ner.md",
+    evaluation="evaluation_ner.md",
     tasks=("NER",),
     servers={
         "ner": (),
@@ -330,17 +348,20 @@ async def _demo(
         articles = read_articles([data / "articles"])
         opened = open_phase(phase, articles, settings, settings.address_guard())
         hub, running = await stack.enter_async_context(opened)
+        await _write_page(hub, challenge, data)
         pages = serve_app(make_pages_app(hub, [PAGES]), settings.web)
         address = await stack.enter_async_context(pages)
         console.print(f"{len(running.corpus)} articles; watch it live at [bold]{address}[/]\n")
         details: list[RequestDetail] = []
 
-        async def curate() -> None:
+        async def end() -> None:
+            if not await ask(hub, ORGANISER, challenge_pages.list_announcements, DEMO):
+                await ask(hub, ORGANISER, challenge_pages.announce, OVER)
             if challenge is INTERACTIONS:
                 details.append(await ask_as_curator(hub, servers))
 
         async with shown(running.boards, console), story(running.boards, fails, console):
-            await work_to_end(hub, running, curate)
+            await work_to_end(hub, running, end)
         boards = await write_results(hub, running)
         print_summary(console, running.boards.tasks(), boards, running.boards.monitor())
         if not Path(settings.folder).is_relative_to(scratch):
@@ -355,3 +376,15 @@ async def _demo(
             console.print(f"\nthe pages stay up at [bold]{address}[/] until Ctrl-C")
             await work(hub, notices=False)
     return 0
+
+
+async def _write_page(hub: HubContext, challenge: DemoChallenge, data: Path) -> None:
+    """Say on the challenge's page what the demo is, and what there is to see."""
+    named = NewChallenge(challenge=PHASE, title=challenge.title)
+    await ask(hub, ORGANISER, challenges.set_challenge, named)
+    texts = ChallengeEdit(
+        challenge=PHASE,
+        description=(data / challenge.about).read_text("utf-8"),
+        evaluation=(data / challenge.evaluation).read_text("utf-8"),
+    )
+    await ask(hub, ORGANISER, challenge_pages.edit, texts)

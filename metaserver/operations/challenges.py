@@ -19,6 +19,8 @@ from metaserver.operations.fields import NAME_HELP, NewName, Title
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import phases, sign_ups
 
+MOST_ABOUT = 500
+
 Zone = Annotated[
     str,
     Meta(
@@ -42,14 +44,16 @@ class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ChallengeDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A challenge; `waiting` counts, for organisers, the sign-ups that wait for approval.
+    """A challenge; `about` is the first paragraph of its description, in Markdown.
 
-    `automatic` counts the teams that came in without an organiser in the last 24 hours.
+    For organisers, `waiting` counts the sign-ups that wait for approval, and `automatic` the teams
+    that came in without an organiser in the last 24 hours.
     """
 
     challenge: str
     title: str
     timezone: str
+    about: str = ""
     waiting: int = 0
     automatic: int = 0
 
@@ -98,12 +102,23 @@ async def list_challenges(
             challenge=challenge.name,
             title=challenge.title,
             timezone=challenge.timezone,
+            about=first_paragraph(challenge.page.description),
             waiting=waiting.get(challenge.name, 0),
             automatic=entered.get(challenge.name, 0),
         )
         for challenge in challenges_stored
         if caller.organiser or not challenge.is_embargoed(now)
     ]
+
+
+def first_paragraph(text: str) -> str:
+    r"""Return the first paragraph of a Markdown text that is no heading, cut at `MOST_ABOUT`.
+
+    >>> first_paragraph("# Why\n\nFind the proteins that interact.\n\nTeams run a server.")
+    'Find the proteins that interact.'
+    """
+    blocks = (block.strip() for block in text.split("\n\n"))
+    return next((block for block in blocks if block and block[0] != "#"), "")[:MOST_ABOUT]
 
 
 async def seen_challenge(hub: HubContext, caller: Caller, name: str) -> Challenge:

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from tests.hubs.command import boards, metaserver, start
+from tests.hubs.stored import stored
 from tests.waiting import patience
 
 pytestmark = pytest.mark.one_store("the store of the command is a file")
@@ -75,4 +76,8 @@ async def test_the_faulty_server_leads_no_board_and_a_package_is_left(tmp_path: 
         assert 1 in places.values()
     assert "faulty" in (package / "tables" / "IPT" / "raw.csv").read_text()
     assert (package / "report.html").is_file()
+    [(title, page)] = stored(out, "SELECT title, page FROM challenges")
+    assert title == "Demo: protein interactions"
+    assert "crashes in the middle" in str(page)
+    assert stored(out, "SELECT title FROM announcements") == [("All servers have ended",)]
     assert (package / "ro-crate-metadata.json").is_file()

@@ -114,7 +114,10 @@ async def test_the_page_of_a_challenge_has_its_texts_and_its_timeline(door: Door
     assert re.search(r'data-countdown="2027-01-18T09:00:00Z">in 3 days 1 h<', shown.text)
     assert 'href="/c/bc/test/monitor"' in shown.text
     assert 'href="/sign-up/bc"' in shown.text
-    assert 'href="/c/bc"' in (await door.visitor.get("/")).text
+    home = (await door.visitor.get("/")).text
+    assert 'href="/c/bc"' in home
+    assert '<p class="lead">&lt;script&gt;alert(1)&lt;/script&gt; so</p>' in home
+    assert "2 articles · 0 servers" in home
     assert (await door.visitor.get("/c/none")).status == 404
 
 

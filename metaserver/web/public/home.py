@@ -15,6 +15,7 @@ from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.sites import PhaseSummary, Sites, may_know
+from metaserver.web.ui.markdown import render
 from metaserver.web.ui.templates import Templates
 
 
@@ -34,6 +35,10 @@ class Home:
             self.templates.page(
                 "home.html",
                 challenges=challenges,
+                leads={
+                    challenge.challenge: render(challenge.about).striptags()
+                    for challenge in challenges
+                },
                 summaries=[
                     summary for summary in self.sites.summaries() if may_know(summary, viewer)
                 ],

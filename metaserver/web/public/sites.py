@@ -61,6 +61,8 @@ class PhaseSummary:
     dates: Sequence[tuple[str, float]]
     next: tuple[str, float] | None
     tasks: Sequence[TaskName]
+    articles: int
+    servers: int
     uploads_only: bool
     data: bool = False
     embargoed: bool = False  # for organisers alone, as its challenge is

@@ -57,6 +57,8 @@ class GivenSite:
             dates=(),
             next=None,
             tasks=[task.name for task in self._site.tasks],
+            articles=2,
+            servers=2,
             uploads_only=False,
         )
 
