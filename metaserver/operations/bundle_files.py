@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from enum import EnumType
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 import yaml
@@ -254,7 +255,7 @@ class _Reader:
             try:
                 found = msgspec.convert(left, kind, strict=False)
             except msgspec.ValidationError as error:
-                message, steps = _said(error)
+                message, steps = _said(error, kind)
                 first = steps[0] if steps else ""
                 if first not in wrong:
                     self._fault(message, *where, *steps)
@@ -294,7 +295,7 @@ class _Reader:
             except UnicodeDecodeError as error:
                 self._draft.fault(place, f"not UTF-8 text: {error.reason}")
             except msgspec.ValidationError as error:
-                self._draft.fault(place, _said(error)[0])
+                self._draft.fault(place, _said(error, ChallengeEdit)[0])
         if head is None:
             return ChallengePage()
         if texts.get("terms") and not head.terms_version:
@@ -417,8 +418,8 @@ class _Reader:
         return zip_of(files_in(path))
 
 
-def _said(error: msgspec.ValidationError) -> tuple[str, Sequence[str]]:
-    """Return what is wrong with a field, and the steps that lead to it."""
+def _said(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> tuple[str, Sequence[str]]:
+    """Return what is wrong with a field of a struct, and the steps that lead to it."""
     what, at, path = str(error).rpartition(" - at `$")
     if not at:
         what, path = path, ""
@@ -430,7 +431,17 @@ def _said(error: msgspec.ValidationError) -> tuple[str, Sequence[str]]:
         what = "missing" if lacking[1] == "missing" else "unknown field"
     elif steps and steps[-1] in NAMED and what.startswith("Expected `str` matching"):
         what = f"expected {NAME_HELP}"
+    elif given := re.fullmatch("Invalid enum value (.*)", what, re.DOTALL):
+        what = f"{given[1][:MOST_QUOTED]} is none of {', '.join(_choices(kind, steps))}"
     return f"{field}: {what}", steps
+
+
+def _choices(kind: Any, steps: Iterable[str]) -> Iterator[str]:
+    """Yield the words that a struct's field may be, to which steps lead."""
+    for step in steps:
+        kind = get_type_hints(kind)[step]
+    for one in get_args(kind) or (kind,):  # words, or an enumeration, perhaps beside None
+        yield from one if isinstance(one, EnumType) else [one] if isinstance(one, str) else []
 
 
 @contextmanager

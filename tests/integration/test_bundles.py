@@ -56,7 +56,7 @@ def faults(content: bytes) -> list[str]:
     [
         (
             plan(PLAN.replace("kind: training", "kind: tranining")),
-            "challenge.yaml:10: kind: Invalid",
+            "challenge.yaml:10: kind: 'tranining' is none of training, test",
         ),
         (
             plan(PLAN.replace("    title: Test\n", "    titel: Test\n")),
@@ -71,6 +71,10 @@ def faults(content: bytes) -> list[str]:
             "challenge.yaml:21: '../etc' is",
         ),
         (plan(PLAN.replace("bundle: 1", "bundle: 2")), "challenge.yaml:2: bundle: Expected"),
+        (
+            plan(PLAN.replace("kind: training", "answers: {normalise: x}")),
+            "challenge.yaml:10: answers.normalise: 'x' is none of strict, mend",
+        ),
         (
             plan(PLAN.replace("kind: training", "limits: {servers: 3, serves: 2}")),
             "challenge.yaml:10: limits.serves: unknown field",
