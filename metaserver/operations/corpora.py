@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.memory import give_back
 from metaserver.base.states import Role
 from metaserver.base.structs import convert
 from metaserver.corpus.reader import read_upload
@@ -104,6 +105,8 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
                 articles=len(corpus),
                 source=request.source,
             )
+    del packed
+    await asyncio.to_thread(give_back)
     return CorpusImported(
         corpus=request.corpus,
         version=version,
