@@ -57,10 +57,15 @@ def require_materials(
         require_release(hub, release)
     if takes_uploads_only(tasks):
         return
-    for field, is_there in (("corpus", has_articles), ("release", bool(release))):
-        if not is_there:
-            message = "is needed: only a phase whose tasks take uploads alone has none"
-            raise RefusedError(Refusal.INVALID, message, field=field)
+    if not has_articles:
+        message = "no articles are given: servers are sent those of a corpus"
+        raise RefusedError(Refusal.INVALID, message, field="corpus")
+    if not release:
+        message = (
+            "no UniProt release is given: answers are checked by one, which"
+            " `metaserver uniprot build` makes on the hub's machine"
+        )
+        raise RefusedError(Refusal.INVALID, message, field="release")
 
 
 def require_divisible(plan: PhasePlan, tasks: Iterable[str]) -> None:
