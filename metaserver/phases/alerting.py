@@ -191,6 +191,7 @@ class AlertSender:
         self._clock = clock
         self._book: AlertBook | None = None
         self._next: dict[int, float] = {}  # the earliest time of a channel's next message
+        self._failing: set[int] = set()  # channels, as logged
 
     async def run(self) -> None:
         """Look and send, until cancelled."""
@@ -271,15 +272,17 @@ class AlertSender:
         try:
             await self.deliver(channel, lines(waiting), waiting)
         except FAILURES as error:
-            if not is_away(error) and not channel.error:
+            if not is_away(error) and channel.id not in self._failing:
                 log.warning("alerts could not be sent to channel %s: %s", channel.id, error)
+                self._failing.add(channel.id)
             await run_uncancelled(self._failed(channel, last, str(error)))
         except Exception as error:  # one channel must not keep the others from being sent theirs
             log.exception("alerts could not be sent to channel %s", channel.id)
             await run_uncancelled(self._failed(channel, last, type(error).__name__))
         else:
-            if channel.error:
+            if channel.id in self._failing:
                 log.warning("channel %s is sent alerts again", channel.id)
+                self._failing.remove(channel.id)
             await run_uncancelled(self._sent(channel, last))
 
     async def _sent(self, channel: AlertChannel, last: int) -> None:

@@ -149,7 +149,9 @@ async def _available(connection: AsyncConnection, place: StorePlace) -> AsyncIte
     """Turn a fault that says the database is away into `UnavailableError`."""
     try:
         yield
-    except (sa.exc.DBAPIError, OSError, TimeoutError) as error:
+    except UnavailableError:
+        raise
+    except Exception as error:  # a cursor's are the driver's own
         if (reason := unavailable(error, connection.sync_connection)) is None:
             raise
         raise UnavailableError(reason, str(place)) from error
@@ -170,7 +172,7 @@ async def _connected(engine: AsyncEngine, place: StorePlace) -> AsyncIterator[As
     finally:
         try:
             await connection.__aexit__(None, None, None)  # to its end, also when cancelled
-        except (sa.exc.DBAPIError, OSError, TimeoutError):
+        except Exception:
             driver = connection.sync_connection
             if driver is not None and not is_lost(driver):
                 raise  # else all that was read or committed before is had all the same

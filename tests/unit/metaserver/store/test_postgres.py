@@ -359,3 +359,19 @@ async def test_locks_of_a_frozen_process_last_no_longer_than_its_lease(url: Post
         assert await shown(patient, setting) == 0
     for connection in (writer, other, patient):
         await connection.close()
+
+
+async def test_a_cursor_that_is_cut_off_says_that_the_store_is_away(url):
+    async def cut_off(store: Store) -> None:
+        async with store.reading() as connection:
+            pid = await connection.scalar(sa.text("SELECT pg_backend_pid()"))
+            rows = await connection.stream(sa.text("SELECT generate_series(1, 10000)"))
+            end = f"SELECT pg_terminate_backend({pid}, 60000)"
+            await asyncio.to_thread(stores.server().ask, end)
+            async for _ in rows:
+                pass
+
+    async with open_store(url) as store:
+        with pytest.raises(UnavailableError):
+            await cut_off(store)
+        assert store.blocked is None
