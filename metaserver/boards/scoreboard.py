@@ -238,6 +238,16 @@ def score_of(scorer: Scorer, policy: ArticlePolicy, mask: Mask) -> Score:
     return replace(score, articles_counted=counted)
 
 
+def score_alone(
+    task: TaskPlugin, gold: Any, article: ArticleId, payload: Any, policy: ArticlePolicy
+) -> Score:
+    """Return the score of an answer on the gold of its article alone."""
+    scorer = task.scorer(gold)
+    scorer.keep(article, scorer.prepare(article, payload))
+    articles = scorer.articles if isinstance(scorer, CountingScorer) else ()
+    return score_of(scorer, policy, np.ones(len(articles), dtype=bool))
+
+
 class Scoreboard:
     """The leaderboards for the tasks that have gold. A run is a server's answers to a task.
 

@@ -37,6 +37,8 @@ from scoring.resampling import ACT_MEASURES
 
 ActPayload: TypeAlias = list[Any]
 
+_WORDS = {True: "relevant", False: "irrelevant"}
+
 _USUAL = re.compile(
     f"<value>{SPACE}<boolean>([01])</boolean>{SPACE}</value>{SPACE}{CONFIDENCE}{SPACE}"
 )
@@ -140,9 +142,13 @@ class ArticleClassification:
     def labels(self, gold: ActGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each article's class."""
         return {
-            ArticleId(article): frozenset(["relevant" if relevant else "irrelevant"])
+            ArticleId(article): frozenset([_WORDS[relevant]])
             for article, relevant in gold.relevant.items()
         }
+
+    def stated(self, payload: ActPayload) -> frozenset[str]:
+        """Return the class that an answer states, if any."""
+        return frozenset(_WORDS[relevant] for relevant in payload[:1])
 
     def read_run(
         self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary

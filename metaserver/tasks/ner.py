@@ -134,10 +134,7 @@ class NerScorer:
         mentions = self._gold.articles.get(article)
         if mentions is None:
             return None
-        run = [
-            MentionSpan(article, ((offset, offset + len(words)),), kind)
-            for offset, words, kind in payload
-        ]
+        run = _mentions(article, payload)
         gold_by_type, run_by_type = _by_type(mentions), _by_type(run)
         kinds = [kind for kind in self._gold.types if kind in gold_by_type or kind in run_by_type]
         return ArticleCounts(
@@ -268,6 +265,17 @@ def _by_type(mentions: Sequence[MentionSpan]) -> Mapping[str, Sequence[MentionSp
     return by_type
 
 
+def _mentions(article: str, payload: NerPayload) -> Sequence[MentionSpan]:
+    return [
+        MentionSpan(article, ((offset, offset + len(words)),), kind)
+        for offset, words, kind in payload
+    ]
+
+
+def _label(mention: MentionSpan) -> str:
+    return f"{';'.join(f'{start}-{end - 1}' for start, end in mention.span)} {mention.type}"
+
+
 def _missing(gold: Sequence[MentionSpan]) -> ArticleCounts:
     types = Counter(mention.type for mention in gold)
     return ArticleCounts(
@@ -376,12 +384,13 @@ class NamedEntities:
     def labels(self, gold: NerGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each article's mentions: their places, from 0, and types."""
         return {
-            ArticleId(article): frozenset(
-                f"{';'.join(f'{start}-{end - 1}' for start, end in mention.span)} {mention.type}"
-                for mention in mentions
-            )
+            ArticleId(article): frozenset(map(_label, mentions))
             for article, mentions in gold.articles.items()
         }
+
+    def stated(self, payload: NerPayload) -> frozenset[str]:
+        """Return the mentions of an answer: their places, from 0, and types."""
+        return frozenset(map(_label, _mentions("", payload)))
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, NerPayload]]) -> Iterator[str]:
         """Yield the lines of a run's result file for task 9.1, with inclusive offsets.

@@ -296,6 +296,14 @@ class LabelledTask(TaskPlugin, Protocol):
         """Return each article's gold labels as texts: "P04637", "relevant"."""
 
 
+@runtime_checkable
+class StatedTask(LabelledTask, CorpusTask, Protocol):
+    """A task whose answers can be compared with the gold's labels, article by article."""
+
+    def stated(self, payload: Payload) -> frozenset[str]:
+        """Return an answer's part as texts, each as `labels` writes it."""
+
+
 @cache
 def installed_tasks() -> Mapping[TaskName, TaskPlugin]:
     """Return every installed task by name, in alphabetical order."""

@@ -292,6 +292,10 @@ class RankedTask:
             for article, items in gold.items.items()
         }
 
+    def stated(self, payload: RankedPayload) -> frozenset[str]:
+        """Return the accessions, or pairs, of an answer."""
+        return frozenset(" ".join(members(hit.item)) for hit in hits_of(payload))
+
     def read_run(
         self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
     ) -> RunFile:

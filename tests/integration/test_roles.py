@@ -204,6 +204,7 @@ ROWS: Mapping[str, Row] = {
     "servers.measures": own(**SERVER),
     "servers.queue": own(**SERVER),
     "servers.test-status": own(**SERVER),
+    "servers.training-articles": own(server=BLUE),
     "teams.get": own(team="blue"),
     "teams.get-notices": own(team="blue"),
     "tokens.list": each(),

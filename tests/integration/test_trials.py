@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote_plus
 
@@ -15,6 +16,8 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.base.records import Article, ArticleId, ServerName
+from metaserver.boards.scoreboard import Scoreboard
 from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.table import perform
 from metaserver.operations.trials import MOST_TEXT
@@ -168,6 +171,77 @@ async def test_what_is_refused(running: Running, blue: Visitor) -> None:
         assert "The answer has nothing for it." in (await blue.get(waiting.path)).said
     await running.do("servers.retire", running.team("blue"), server="blue-1")
     assert (await blue.post(PATH, ARTICLE)).status == 409
+
+
+@pytest.mark.slow
+async def test_an_article_of_released_training_data_is_scored_and_no_other_gold_is_told(
+    running: Running, blue: Visitor
+) -> None:
+    """Others are as if unknown: not released, of a test phase, shared with an open one."""
+    [first, second] = [Article(id=ArticleId(f"s{number}"), text=TEXT) for number in (1, 2)]
+    await running.add_corpus("both", [first, second])
+    await running.add_corpus("one", [second])
+    texts, (right, other, *_) = [], ACCESSIONS
+
+    def note(text: str, _context: Context) -> Answer:
+        texts.append(text)
+        return {"normalizations": [hit(ACCESSIONS[3], 1), hit(right, 2)]}
+
+    async def gold(phase: str, lines: str) -> None:
+        content = {"content": lines.encode(), "source": "gold.tsv"}
+        await running.do("gold.set", phase=phase, task="INT", **content)
+
+    async def is_refused(phase: str, article: str) -> None:
+        sent = {"server": "blue-1", "phase": phase, "article": article}
+        error = await running.refused("servers.try", running.team("blue"), **sent)
+        unknown = f"no article {article!r} of a training phase's released data can be tried"
+        assert (error.refusal, error.field, error.message) == (404, "article", unknown)
+
+    for phase, corpus, kind in (("train", "both", "training"), ("exam", "one", "test")):
+        plan = {"phase": phase, "corpus": corpus, "kind": kind}
+        await running.do("phases.create", challenge="bc", release="test", tasks=("INT",), **plan)
+    await gold("train", f"s1\t{right}\ns1\t{other}\n")
+    async with served(Kit(note)) as url:
+        await register(running, url)
+        await is_refused("train", "s1")
+        assert '<datalist id="form-article-list">' not in (await blue.get(PATH)).text
+        await running.do("data-package.release", phase="train", test_articles=True)
+        await gold("exam", f"s2\t{right}\n")
+        listed = (await blue.get(PATH)).text
+        assert [f'<option value="{article}">train<' in listed for article in ("s1", "s2")] == [
+            True, True,
+        ]  # fmt: skip
+        await running.do("phases.open", phase="exam")
+        assert '<option value="s2">' not in (await blue.get(PATH)).text
+        for phase, article in (("train", "s2"), ("exam", "s2"), ("exam", "s1"), ("train", "s3"),
+                               ("test", "sample01")):  # fmt: skip
+            await is_refused(phase, article)
+        assert (await blue.post(PATH, phase="train", article="s2")).wrong == (404, {"article"})
+        both = await blue.post(PATH, ARTICLE, phase="train", article="s1")
+        assert both.wrong == (422, {"article"})
+        assert not texts
+        page = await blue.post(PATH, phase="train", article="s1")
+        [job] = running.service.jobs.own.list_all("blue")
+        async with signed_in(running, "red") as red:
+            assert (await red.get(page.path)).status == 404
+        await gold("train", f"s1\t{right}\n")
+        newer = await blue.post(PATH, phase="train", article="s1")
+        await running.do("data-package.withdraw", phase="train")
+        await is_refused("train", "s1")
+    assert texts == [TEXT, TEXT]
+    assert "2 kept of 2" in page.said
+    assert f"Found: {right} Missed: {other} Of this article alone, on version 1" in page.said
+    assert "No score: the phase's released data have no gold" in html.unescape(newer.said)
+    [scored] = running.service.phase("train").boards.scoreboard.scored()
+    scored = replace(scored, gold=replace(scored.gold, items={"s1": frozenset([right, other])}))
+    board = Scoreboard([scored])
+    payload = [[ACCESSIONS[3], 1, 0.5], [right, 2, 0.5]]
+    board.put(ServerName("blue-1"), first.id, {scored.plugin.name: payload})
+    values = board.scores(scored.plugin.name)[ServerName("blue-1")].values
+    assert values["recall"] == 0.5
+    assert [score.values for score in job.report.scores] == [values]
+    for column in scored.plugin.columns:
+        assert f"{column.heading} {column.text(values[column.key])}" in page.said
 
 
 async def test_a_server_of_jobs_shows_its_first_request(running: Running, blue: Visitor) -> None:

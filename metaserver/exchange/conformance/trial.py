@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -72,7 +72,7 @@ class Tried:
     """The end of a trial.
 
     `request` is the first of so many `requests` as a command; empty if there was none. `raw` is the
-    answer's beginning. `problems` are those that belong to no line.
+    answer's beginning. `problems` are those that belong to no line. `payloads` are the valid parts.
     """
 
     attempt: Attempt
@@ -81,6 +81,7 @@ class Tried:
     raw: str
     tasks: tuple[TriedTask, ...]
     problems: tuple[Problem, ...]
+    payloads: Mapping[TaskName, Any]
 
 
 async def trial(
@@ -90,13 +91,15 @@ async def trial(
     vocabulary: Vocabulary,
     text: str,
     *,
+    article: ArticleId | None = None,
     time_limit: float,
     shown: int,
     completion: Completion | None = None,
 ) -> Tried:
     """Send a text once, the way the hub sends articles; a server's failures raise nothing.
 
-    At most `shown` characters of its answer are returned.
+    It is sent by an id of its own unless it is a phase's `article`. At most `shown` characters of
+    its answer are returned.
     """
 
     async def load(_positions: range) -> Sequence[str]:
@@ -113,7 +116,9 @@ async def trial(
     caller = ArticleCaller(
         client,
         PhaseArticles(
-            ids=[_id_of(text)], wire_bytes=[len(escape_text(text))], texts=ArticleTexts(load)
+            ids=[article or _id_of(text)],
+            wire_bytes=[len(escape_text(text))],
+            texts=ArticleTexts(load),
         ),
         noted,
         vocabulary,
@@ -122,7 +127,7 @@ async def trial(
         use=SlotUse.REQUEST,
         open_channel=open_channel,
     )
-    attempt, _ = await caller.call(server, 0, 1)
+    attempt, checked = await caller.call(server, 0, 1)
     hide: Callable[[str], str] = str
     request = ""
     if requests:
@@ -137,6 +142,7 @@ async def trial(
         raw=beginning(attempt.raw, shown),
         tasks=tuple(part.tried(hide, answered=answered) for part in noted),
         problems=tuple(each for each in attempt.problems if (each.path, each.message) not in told),
+        payloads={} if checked is None else checked.payloads,
     )
 
 

@@ -1,8 +1,8 @@
-"""Trials of a server: an article that its team pastes, and what becomes of the answer."""
+"""Trials of a server: an article of its team's choice, and what becomes of the answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 import msgspec
@@ -11,8 +11,10 @@ from aiohttp import web
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import JobState
 from metaserver.operations import jobs, trials
+from metaserver.operations.fields import OneServer
 from metaserver.operations.jobs import JobDetail, JobQuery
 from metaserver.operations.trials import MOST_TEXT, SHOWN_ANSWER, Trial, TriedArticle
+from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.team.attempts import MARKS, length, time_bar, time_parts
 from metaserver.web.team.view import Card, one_card, scope_of
 from metaserver.web.ui.console import ConsoleContext, posted
@@ -23,12 +25,18 @@ from metaserver.web.ui.live import LiveParts
 PATH = "/team/servers/{server}/try"
 SOON = 1.5
 """Seconds that the form waits for the answer before it leads to a page that waits."""
+MOST_LISTED = 1_000
+"""The maximum articles suggested, of all phases."""
 VERDICTS = {"kept": "up", "refused": "down", "lost": "slow"}
 """The pill of a line's verdict."""
 WORDING = {
     "phase": Wording(help="Its tasks, its UniProt release and its limits are used."),
     "title": Wording(help="The first line of what is sent."),
     "text": Wording(help=f"At most {MOST_TEXT:,} characters. It counts nowhere."),
+    "article": Wording(
+        label="Or an article of a training phase",
+        help="Its id in the data of the phase, and its phase above. Leave title and text empty.",
+    ),
 }
 
 
@@ -51,8 +59,11 @@ class TrialPages:
         values = None
         if trial is not None:
             phase = trial.terms.phase
-            values = {"phase": phase, "title": trial.title, "text": trial.text}
-        return await self._show(request, card, _form(card).form(values), job, trial)
+            values = {"phase": phase} | {
+                name: getattr(trial, name) for name in ("title", "text", "article")
+            }
+        form = await self._form(request, card)
+        return await self._show(request, card, form.form(values), job, trial)
 
     async def _show(
         self,
@@ -73,6 +84,7 @@ class TrialPages:
             marks=MARKS,
             verdicts=VERDICTS,
             shown_answer=SHOWN_ANSWER,
+            plugins=installed_tasks(),
             length=length,
             parts_of_time=time_parts(trial.attempt.timings) if trial else (),
             bar=time_bar(trial.attempt.timings) if trial else "",
@@ -82,27 +94,33 @@ class TrialPages:
         """Send an article, and lead to what becomes of it."""
         submitted = await posted(request)
         card = await one_card(self.console, request, request.match_info["server"])
-        form = _form(card)
+        form = await self._form(request, card)
         values = form.values(submitted) | {"server": card.server.server}
-        begun = await tried(self.console.submit(request, trials.try_, values))
+        begun = await tried(self.console.submit(request, trials.try_, values), ("article",))
         if isinstance(begun, RefusedError):
             return await self._show(request, card, form.form(submitted, begun))
         await self.console.ask(request, jobs.get, JobQuery(job=begun.job, wait=SOON))
         raise web.HTTPSeeOther(_path(card.path, begun.job))
 
+    async def _form(self, request: web.Request, card: Card) -> OperationForm:
+        """Return the form for a server; phase and article are asked for if there are any."""
+        server = OneServer(server=card.server.server)
+        training = await self.console.ask(request, trials.list_training_articles, server)
+        listed = [(article, of.phase) for of in training for article in of.articles]
+        tested = [tested.phase for tested in card.server.tests]
+        phases = list(dict.fromkeys([*tested, *(of.phase for of in training)]))
+        wording = WORDING | {
+            "phase": replace(WORDING["phase"], choices=[(phase, phase) for phase in phases]),
+            "article": replace(WORDING["article"], suggestions=listed[:MOST_LISTED]),
+        }
+        names = [
+            *(["phase"] if phases else []), "title", "text", *(["article"] if listed else []),
+        ]  # fmt: skip
+        return OperationForm(request=TriedArticle, names=names, wording=wording)
+
 
 def _path(path: str, job: str) -> str:
     return f"{path}/try?{urlencode({'job': job})}"
-
-
-def _form(card: Card) -> OperationForm:
-    """Return the form for a server; the phase is asked for if there is any."""
-    phases = [tested.phase for tested in card.server.tests]
-    wording = WORDING | {
-        "phase": Wording(help=WORDING["phase"].help, choices=[(phase, phase) for phase in phases])
-    }
-    names = ("phase", "title", "text") if phases else ("title", "text")
-    return OperationForm(request=TriedArticle, names=names, wording=wording)
 
 
 async def job_of(console: ConsoleContext, request: web.Request, server: str, key: str) -> JobDetail:

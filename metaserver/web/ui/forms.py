@@ -26,13 +26,15 @@ NUMBERS = (kinds.IntType, kinds.FloatType)
 class Wording:
     """Texts of a field beyond its struct: another label, help, kind or choices.
 
-    `choices` are pairs of value and label; `sends` is what a ticked box sends.
+    `choices` are pairs of value and label, and so are `suggestions` for a text that may be another;
+    `sends` is what a ticked box sends.
     """
 
     label: str = ""
     help: str = ""
     kind: str = ""
     choices: Sequence[tuple[str, str]] = ()
+    suggestions: Sequence[tuple[str, str]] = ()
     sends: str = "true"
 
 
@@ -51,6 +53,7 @@ class FormField:
     help: str = ""
     given: Sequence[str] = ()
     choices: Sequence[tuple[str, str]] = ()
+    suggestions: Sequence[tuple[str, str]] = ()
     bounds: Mapping[str, object]
     required: bool = False
     error: str = ""
@@ -249,6 +252,7 @@ def _field(
         help=wording.help or _said(field, "description"),
         given=texts,
         choices=choices,
+        suggestions=wording.suggestions,
         bounds=_bounds(kind),
         required=field.required,
         error=error,

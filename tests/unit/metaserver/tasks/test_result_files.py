@@ -1,14 +1,15 @@
 """Result files checked like answers, each problem with its line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from metaserver.base.records import ArticleId
+from metaserver.base.records import ArticleId, TaskName
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
-from metaserver.tasks.plugin import FiledTask, LabelledTask, RunFile, answered_tasks
+from metaserver.tasks.plugin import FiledTask, RunFile, StatedTask, answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 from tests.fakes.vocabulary import FakeVocabulary
 
@@ -82,8 +83,27 @@ def test_act_keeps_its_ranks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", answered_tasks().values(), ids=lambda task: task.name)
 def test_which_tasks_have_files_and_labels(task: object) -> None:
-    assert isinstance(task, LabelledTask)
+    assert isinstance(task, StatedTask)
     assert isinstance(task, FiledTask) == (getattr(task, "name", "") != "NER")
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "payload"),
+    [
+        ("ACT", "1\t0\n", [False, 0.5]),
+        ("INT", "1\tP2\n1\tP1\n", [["P1", 1, 0.9], ["P2", 2, 0.8]]),
+        ("IPT", "1\tP2\tP1\n", [["P1", "P2", 1, 0.9]]),
+        ("NER", "1\t3-6\tMDM4\tprotein\n", [[3, "MDM4", "protein"]]),
+    ],
+)
+def test_an_answer_with_all_of_the_gold_states_its_labels(
+    tmp_path: Path, task: str, gold: str, payload: list[Any]
+) -> None:
+    plugin, path = answered_tasks()[TaskName(task)], tmp_path / "gold.tsv"
+    path.write_text(gold)
+    assert isinstance(plugin, StatedTask)
+    assert plugin.stated(payload) == plugin.labels(plugin.read_gold(path))[ArticleId("1")]
+    assert not plugin.stated([])
 
 
 def test_an_article_without_a_line_is_answered_with_nothing_but_not_classified(tmp_path):
