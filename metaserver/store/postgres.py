@@ -198,7 +198,12 @@ LIBRARIES: Final = ("pgqueuer", "sqlalchemy.pool.impl.AsyncAdaptedQueuePool")
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a library says more than that the store is away, as its writer says."""
+    """Return whether a library says more than that the store is away, as its writer says.
+
+    What PgQueuer could not store at its end is offered again.
+    """
+    if str(record.msg).startswith("Shutdown flush failed"):
+        return False
     error = record.exc_info[1] if record.exc_info else None
     return error is None or unavailable(error) is None
 

@@ -65,5 +65,6 @@ def test_libraries_do_not_report_outages_with_tracebacks(caplog):
         for error in (asyncpg.InterfaceError("connection is closed"), AWAY, OSError("away")):
             library.error("a task failed", exc_info=error)
         library.error("a task failed", exc_info=asyncpg.InterfaceError("in progress"))
+        library.warning("Shutdown flush failed, %d items remaining", 1)
         library.error("something else")
     assert caplog.messages == ["a task failed", "something else"] * len(LIBRARIES)
