@@ -32,7 +32,7 @@ from tests.hubs.inside import ORGANISER, Running, at_work, settings
 from tests.hubs.release import ACCESSIONS
 from tests.hubs.sites import client_of
 from tests.integration.test_leaks import READERS, told_to
-from tests.integration.test_roles import HubOfRoles, hub_with_blue
+from tests.integration.test_roles import BLUE, HubOfRoles, hub_with_blue
 
 pytestmark = pytest.mark.slow
 
@@ -212,6 +212,8 @@ async def seen_in(folder: Path, hub: HubOfRoles, at: float) -> Mapping[str, str]
     given = await settings(folder.parent, web=WebSettings(requests_a_minute=10**6))
     given = msgspec.structs.replace(given, folder=str(folder))
     async with at_work(given, clock=FakeClock(at)) as running, client_of(running) as client:
+        watch = running.service.phase("test").boards.server_monitor
+        await running.until(lambda: watch.status(BLUE).state == "finished")
         await running.service.part(ServerStateRecorder).record()  # it looks once a second
         again = replace(hub, running=running, client=client)
         return {

@@ -61,7 +61,7 @@ async def told_to(hub: HubOfRoles, who: str, alias: str) -> Mapping[str, str]:
                 async with patience():
                     text = (await response.content.readuntil(b"\n\n")).decode()
             else:
-                text = await response.text()
+                text = await response.text(errors="replace")  # of a picture
             for one in re.findall(r"blue-\w+", address):  # what was asked for is repeated
                 text = text.replace(one, "")
             told[address] = f"{response.status} {response.content_type} {text}"
