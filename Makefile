@@ -55,7 +55,7 @@ demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=
 test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some, ARGS="--store postgresql" hubs on it)
 	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "not nightly") $(ARGS)
 
-pythons: $(VENV)/.installed-dev  ## Run the unit tests on the other supported Pythons found here (PYTHONS="3.13" only these, PYTHONS=newest)
+pythons: $(VENV)/.installed-dev  ## Run the unit tests on the other supported Pythons found here (PYTHONS="3.13" only these)
 	PYTHONS="$(PYTHONS)" .ci/pythons $(BIN) $(if $(filter-out tests,$(TESTS)),$(TESTS))
 
 nightly:  ## Run what `make test SLOW=1` leaves out, on all Pythons and PostgreSQL, with mutants (an hour and more)
