@@ -73,7 +73,7 @@ class Article:
     """An article as sent: plain text, paragraphs and headings on lines of their own.
 
     `text` begins with the title if the source has one; it holds no carriage returns. `original` is
-    the XML file that it was read from, if it is kept.
+    the XML that it was read from, if it is kept.
     """
 
     id: ArticleId

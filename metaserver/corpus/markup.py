@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -29,7 +29,8 @@ class ArticleDraft:
     """An article before it has its final id; `id` is "" if the source has none.
 
     `line` is the line in its file on which it begins (from 1), or None if unknown;
-    `publication` is what the file says of it.
+    `publication` is what the file says of it, `xml` its element as a document of its own, if that
+    is kept.
     """
 
     id: str
@@ -37,6 +38,7 @@ class ArticleDraft:
     text: str
     line: int | None = None
     publication: Publication = UNKNOWN
+    xml: bytes = b""
 
     @classmethod
     def of_lines(
@@ -499,6 +501,8 @@ _EXPECTED = "expected JATS, Elsevier, IOP, Nature, RSC, Springer, TEI, PubMed or
 
 MOST_TAGS = 1_000_000
 """The maximum number of tags between two articles' ends; a long article has some ten thousand."""
+LONGEST_DOCTYPE = 1_000
+"""The longest name of a DTD, in characters, that is kept for each article of a file."""
 _BLOCK = 2**20
 _DECLARED = re.compile(
     rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([!-~]{1,40}?)["']"""
@@ -511,16 +515,20 @@ _ENCODINGS = re.compile(
 )
 
 
-def read_xml(path: Path, data: bytes) -> Iterator[ArticleDraft]:
-    """Yield an XML file's articles; raises `InputError` with the line."""
+def read_xml(path: Path, data: bytes, *, keep: bool = False) -> Iterator[ArticleDraft]:
+    """Yield an XML file's articles; raises `InputError` with the line.
+
+    `keep` gives each its XML, but not that of BioC, which may hold annotations.
+    """
     _check_encoding(path, data)
     try:
         kind = _kind(path, data)
         tags = [f"{{*}}{name}" for name in kind.article]
         empty = True
         for element in _parse(path, data, "end", tags):
+            xml = _alone(element) if keep and kind.read is not read_bioc_xml else b""
             _write_out_entities(path, element)
-            yield _read(path, kind, element)
+            yield replace(_read(path, kind, element), xml=xml)
             _forget(element)
             empty = False
     except etree.XMLSyntaxError as error:
@@ -530,9 +538,16 @@ def read_xml(path: Path, data: bytes) -> Iterator[ArticleDraft]:
         raise InputError(path, f"no article in it; expected <{'> or <'.join(kind.article)}>")
 
 
-def is_bioc(path: Path, data: bytes) -> bool:
-    """Return whether an XML file, which can be read, is BioC."""
-    return _kind(path, data).read is read_bioc_xml
+def _alone(element: _Element) -> bytes:
+    """Return an article's element as a document in UTF-8, with the DTD that its file declares."""
+    declared = element.getroottree().docinfo
+    doctype = declared.doctype.replace(declared.root_name, local_name(element), 1)  # type: ignore[attr-defined]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        doctype if len(doctype) <= LONGEST_DOCTYPE else "",
+        etree.tostring(element, encoding="unicode", with_tail=False),
+    ]
+    return "\n".join(filter(None, lines)).encode()
 
 
 def _read(path: Path, kind: _Kind, element: _Element) -> ArticleDraft:

@@ -21,7 +21,6 @@ from metaserver.corpus.files import (
 from metaserver.corpus.markup import (
     PUBTATOR,
     ArticleDraft,
-    is_bioc,
     read_bioc_json,
     read_pubtator,
     read_xml,
@@ -45,13 +44,19 @@ def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[
     """
     sources: dict[ArticleId, str] = {}
     for path in list(article_files(paths)):
-        for draft in read_drafts(path, limit):
-            article = article_of(path, draft)
-            if article.id in sources:
-                message = f"article {article.id} is in {sources[article.id]} too; an id comes once"
-                raise InputError(path, message, line=draft.line)
-            sources[article.id] = article.source
-            yield article
+        yield from _articles(path, read_drafts(path, limit), sources)
+
+
+def _articles(
+    path: Path, drafts: Iterable[ArticleDraft], sources: dict[ArticleId, str]
+) -> Iterator[Article]:
+    for draft in drafts:
+        article = article_of(path, draft)
+        if article.id in sources:
+            message = f"article {article.id} is in {sources[article.id]} too; an id comes once"
+            raise InputError(path, message, line=draft.line)
+        sources[article.id] = article.source
+        yield article
 
 
 def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
@@ -63,23 +68,21 @@ def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
     >>> [(draft.id, draft.text) for draft in read_drafts(Path("two.txt"))]
     [('1', 'MDM2 binds p53.\nBoth bind DNA.')]
     """
-    data = read_bytes(path, limit)
+    yield from _drafts(path, read_bytes(path, limit))
+
+
+def _drafts(path: Path, data: bytes, *, keep_xml: bool = False) -> Iterator[ArticleDraft]:
     if data.startswith(PDF):
         raise InputError(path, "a PDF is not read; expected text, XML or BioC JSON")
     _, suffix = stem_and_suffix(path)
-    if _is_xml(path, data):
-        yield from read_xml(path, data)
+    if suffix != ".txt" and (_start(data) == b"<" or suffix in {".xml", ".nxml"}):
+        yield from read_xml(path, data, keep=keep_xml)
     elif suffix != ".txt" and (_start(data) in {b"{", b"["} or suffix == ".json"):
         yield from read_bioc_json(path, data.removeprefix(b"\xef\xbb\xbf"))
     elif PUBTATOR.match(data):
         yield from read_pubtator(path, data)
     else:
         yield _read_text(path, data)
-
-
-def _is_xml(path: Path, data: bytes) -> bool:
-    _, suffix = stem_and_suffix(path)
-    return suffix != ".txt" and (_start(data) == b"<" or suffix in {".xml", ".nxml"})
 
 
 def _start(data: bytes) -> bytes:
@@ -109,6 +112,7 @@ def article_of(path: Path, draft: ArticleDraft) -> Article:
         text=draft.text.replace("\r", " "),
         title=draft.title,
         source=str(path),
+        original=draft.xml,
     )
 
 
@@ -119,8 +123,8 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 MOST = 2**30
 """The maximum total length of articles, in characters: a small gzip file can contain many."""
 MOST_ARTICLES = 100_000
-MOST_ORIGINAL = 2**24
-"""The maximum bytes in an XML file that is kept beside its article's text."""
+MOST_XML = 2**26
+"""The maximum bytes in an XML file that is kept beside its articles' texts."""
 
 
 def read_upload(
@@ -178,24 +182,23 @@ def _files(folder: Path, name: str) -> Sequence[Path]:
 def _read(path: Path, folder: Path, problems: list[InputError], limit: int) -> Sequence[Article]:
     """Return a file's articles, at most `limit` + 1; none if it has a problem.
 
-    The only article of an XML file has the file, unpacked; but not that of BioC, which may hold
-    annotations.
+    The only article of an XML file has the file itself, unpacked, as its original.
     """
     name = path.relative_to(folder).as_posix()
     try:
-        articles = list(islice(read_articles([path]), limit + 1))
-        original = _original(path) if len(articles) == 1 else b""
-        return [replace(article, source=name, original=original) for article in articles]
+        data = read_bytes(path)
+        drafts = _drafts(path, data, keep_xml=len(data) <= MOST_XML)
+        articles = [
+            replace(article, source=name)
+            for article in islice(_articles(path, drafts, {}), limit + 1)
+        ]
     except InputError as error:
         place = error.place.replace(str(path), name)
         problems.append(InputError(place, error.message.replace(str(path), name)))
         return ()
-
-
-def _original(path: Path) -> bytes:
-    data = read_bytes(path)
-    kept = len(data) <= MOST_ORIGINAL and _is_xml(path, data) and not is_bioc(path, data)
-    return data if kept else b""
+    if len(articles) == 1 and articles[0].original:
+        return [replace(articles[0], original=data)]
+    return articles
 
 
 def _plain(source: str) -> str:

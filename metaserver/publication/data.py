@@ -288,7 +288,7 @@ class _Writing:
         for name, about in FILES.items():
             yield f"| `{name}` | {about} |"
         if self.originals:
-            yield f"| `xml/*.xml` | {self.originals} of them as the XML file that they came in as |"
+            yield f"| `xml/*.xml` | {self.originals} of them as the XML that they came in as |"
         for task, version in self.gold.items():
             title = installed_tasks()[task].title
             yield f"| `gold/{task}.*` | {title}: gold, version {version.version} |"

@@ -109,7 +109,7 @@ class ReadStore:
         return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
 
     async def original(self, corpus_id: int, position: int) -> bytes:
-        """Return the XML file that an article was read from; empty if none is kept."""
+        """Return the XML that an article was read from; empty if none is kept."""
         query = sa.select(t.articles.c.original).where(
             t.articles.c.corpus_id == corpus_id, t.articles.c.position == position
         )

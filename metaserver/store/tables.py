@@ -52,7 +52,7 @@ articles = sa.Table(
     sa.Column("title", sa.String, nullable=False),
     sa.Column("source", sa.String, nullable=False),
     sa.Column("text", sa.LargeBinary, nullable=False),  # zstd of UTF-8
-    sa.Column("original", sa.LargeBinary),  # zstd of the XML file that it was read from
+    sa.Column("original", sa.LargeBinary),  # zstd of the XML that it was read from
     sa.Column("wire_bytes", Large, nullable=False),  # of the text as sent in a request
     sa.UniqueConstraint("corpus_id", "article_id"),
 )

@@ -140,9 +140,7 @@ class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     test_articles: Annotated[
         bool, Meta(description="Confirmed: teams would have the test articles beforehand")
     ] = False
-    xml: Annotated[
-        bool, Meta(description="With the XML files that the articles came in as, as they are")
-    ] = False
+    xml: Annotated[bool, Meta(description="With the XML that the articles came in as")] = False
     public: Annotated[bool, Meta(description="For everybody, not for teams alone")] = False
     license: License = ""
     terms: Annotated[

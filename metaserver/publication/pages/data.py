@@ -39,7 +39,7 @@ WORDING = {
     ),
     "xml": Wording(
         label="With the original XML",
-        help="The files that the articles came in as. Look first that nothing in them gives gold"
+        help="The XML that the articles came in as. Look first that nothing in them gives gold"
         " away, such as annotations or curated interactions.",
     ),
     "public": Wording(label="For everybody", help="Else for signed-in teams alone."),

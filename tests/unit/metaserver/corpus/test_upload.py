@@ -8,7 +8,8 @@ import pytest
 from metaserver.base.errors import InputError
 from metaserver.base.records import Article
 from metaserver.corpus import reader
-from metaserver.corpus.reader import MOST_ARTICLES, read_upload
+from metaserver.corpus.markup import LONGEST_DOCTYPE
+from metaserver.corpus.reader import MOST_ARTICLES, read_articles, read_upload
 from tests.unit.metaserver.corpus.samples import JATS, PUBMED, TEI
 from tests.unit.metaserver.corpus.test_zipped import zipped
 
@@ -39,7 +40,7 @@ def test_a_file_that_is_no_zip_is_read_as_it_is(tmp_path: Path) -> None:
     assert [(article.id, article.source) for article in articles] == [("17", "17.txt")]
 
 
-def test_the_xml_of_an_only_article_is_kept_as_it_is(
+def test_an_only_article_keeps_its_file_and_one_of_several_its_element(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bioc = b"<collection><document><id>3</id><passage><text>a</text></passage></document>"
@@ -50,13 +51,24 @@ def test_the_xml_of_an_only_article_is_kept_as_it_is(
         ("4.txt", JATS.encode()),
         ("5.xml", TEI.encode()),
     )
-    for folder in ("a", "b"):
+    for folder in ("a", "b", "c"):
         (tmp_path / folder).mkdir()
     articles, problems = read(content, "corpus.zip", tmp_path / "a")
     assert (len(articles), problems) == (6, [])
-    kept = {one.source: one.original.decode() for one in articles if one.original}
-    assert kept == {"1.nxml": JATS, "5.xml": TEI}
-    monkeypatch.setattr(reader, "MOST_ORIGINAL", len(JATS) - 1)
+    kept = {one.id: one.original.decode() for one in articles if one.original}
+    assert kept["900001"] == JATS
+    assert kept["PMC123"] == TEI
+    assert sorted(kept) == ["11", "12", "900001", "PMC123"]
+    ids = '"-//NLM//DTD PubMedArticle//EN" "https://dtd.nlm.nih.gov/p.dtd"'
+    assert f"<!DOCTYPE PubmedBookArticle PUBLIC {ids}>\n<PubmedBookArticle>" in kept["12"]
+    (tmp_path / "11.xml").write_text(kept["11"])
+    [again] = read_articles([tmp_path / "11.xml"])
+    assert (again.id, again.text) == ("11", articles[1].text)
+    long = PUBMED.replace("p.dtd", "p" * LONGEST_DOCTYPE).encode()
+    [article, _], _ = read(long, "2.xml", tmp_path / "c")
+    assert b"<PubmedArticle>" in article.original
+    assert b"DOCTYPE" not in article.original
+    monkeypatch.setattr(reader, "MOST_XML", len(JATS) - 1)
     [article], _ = read(gzip.compress(JATS.encode()), "1.nxml.gz", tmp_path / "b")
     assert not article.original
 
