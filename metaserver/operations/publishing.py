@@ -34,7 +34,7 @@ NAMED = 5
 """How many runs a sentence names; for more it gives the number."""
 
 
-class Publication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewPublication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Publishes a phase's results, with an announcement unless its title is empty."""
 
     phase: PhaseField
@@ -117,7 +117,7 @@ async def plan(hub: HubContext, caller: Caller, request: OnePhase) -> Publicatio
 
 
 @operation("Phases.publish", "POST /phases/{phase}/publish", Role.ORGANISER)
-async def publish(hub: HubContext, caller: Caller, request: Publication) -> PhaseDetail:
+async def publish(hub: HubContext, caller: Caller, request: NewPublication) -> PhaseDetail:
     """Publish a finished phase's results: everybody sees its scores from now on.
 
     The challenge's results page has them, and the announcement is sent to its teams, all at once.

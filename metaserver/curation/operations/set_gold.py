@@ -32,7 +32,7 @@ from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
 
 
-class Publication(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewGoldOfSet(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The gold of a set for a task of its phase.
 
     Of articles that the set has not, the present gold stays.
@@ -123,14 +123,14 @@ async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGold
 
 @operation("CurationSets.preview", "POST /curation-sets/{set}/gold/{task}/preview", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
-async def preview(hub: HubContext, caller: Caller, request: Publication) -> JobDetail:
+async def preview(hub: HubContext, caller: Caller, request: NewGoldOfSet) -> JobDetail:
     """Begin a preview of the gold that a set makes: labels, and every run's scores."""
     return await gold.preview(hub, caller, await _proposal(hub, caller, request))
 
 
 @operation("CurationSets.publish", "PUT /curation-sets/{set}/gold/{task}", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
-async def publish(hub: HubContext, caller: Caller, request: Publication) -> JobDetail:
+async def publish(hub: HubContext, caller: Caller, request: NewGoldOfSet) -> JobDetail:
     """Begin to set the gold that a set makes, as the next version of its phase's.
 
     Refused while a disagreement has no ruling, or an article is not submitted.
@@ -161,7 +161,7 @@ async def _made(hub: HubContext, work: SetWork, task: str) -> SetGold:
     return await asyncio.to_thread(set_gold, work.entry.name, work.articles, task, rulings)
 
 
-async def _proposal(hub: HubContext, caller: Caller, request: Publication) -> NewGold:
+async def _proposal(hub: HubContext, caller: Caller, request: NewGoldOfSet) -> NewGold:
     """Return a set's gold as a file for its phase; `RefusedError` while it is not complete."""
     work = await _work(hub, caller, request)
     merged_gold = await _made(hub, work, request.task)

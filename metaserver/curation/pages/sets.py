@@ -13,7 +13,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.operations import curation_sets, set_agreement, set_gold, set_seats
 from metaserver.curation.operations.curation_sets import OneSet
 from metaserver.curation.operations.set_agreement import SetAgreement, SetDisagreements, TaskOfSet
-from metaserver.curation.operations.set_gold import Publication
+from metaserver.curation.operations.set_gold import NewGoldOfSet
 from metaserver.curation.operations.set_seats import ArticleOfSet
 from metaserver.curation.pages.desk import desk_path
 from metaserver.operations.jobs import JobDetail
@@ -170,15 +170,15 @@ class SetPages:
         return await self._begin(request, set_gold.publish)
 
     async def _begin(
-        self, request: web.Request, operation: AskedOperation[Publication, JobDetail]
+        self, request: web.Request, operation: AskedOperation[NewGoldOfSet, JobDetail]
     ) -> web.Response:
         submitted = await posted(request)
-        publication = Publication(
+        new_gold = NewGoldOfSet(
             set=request.match_info["set"],
             task=str(submitted.get("task", "")),
             partial="partial" in submitted,
         )
-        outcome = await tried(self.console.ask(request, operation, publication))
+        outcome = await tried(self.console.ask(request, operation, new_gold))
         if isinstance(outcome, RefusedError):
             return await self._show(request, in_words(outcome), outcome.refusal)
         raise web.HTTPSeeOther(await soon(self.console, request, outcome))

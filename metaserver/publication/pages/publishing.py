@@ -13,7 +13,7 @@ from metaserver.base.errors import RefusedError
 from metaserver.operations import boards, phases, publishing
 from metaserver.operations.boards import OneFrozen
 from metaserver.operations.fields import OnePhase
-from metaserver.operations.publishing import Publication, PublicationPlan
+from metaserver.operations.publishing import NewPublication, PublicationPlan
 from metaserver.publication.operations import results
 from metaserver.publication.operations.results import NewPackage
 from metaserver.web.ui.console import ConsoleContext, posted
@@ -21,7 +21,7 @@ from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Form, FormField, Wording
 
 ANNOUNCEMENT = OperationForm(
-    request=Publication,
+    request=NewPublication,
     names=("title", "text"),
     wording={
         "title": Wording(
