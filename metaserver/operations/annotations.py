@@ -164,8 +164,10 @@ async def _annotation_of_run(
     payload = await caller.aside(runs.unpack_one, packed, article)
     if payload is None:
         return None
-    hits = await caller.aside(runs.unpack_one, packed_asides, article)
-    asides = Asides(hits={run.task: hits or ()})
+    asides = Asides()
+    if packed_asides is not None:
+        hits = await caller.aside(runs.unpack_one, packed_asides, article)
+        asides = Asides(hits={run.task: hits or ()})
     return _shown(article, run.name, running, {run.task: payload}, asides)
 
 
