@@ -14,11 +14,10 @@ from metaserver.base.plans import ArticlePolicy, Ranking
 from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import OnePhase, PhaseField, require_one_of
+from metaserver.operations.fields import OnePhase, PhaseField, TaskField, require_one_of
 from metaserver.operations.phase_view import PhaseView, frozen_board
 from metaserver.operations.table import operation
 
-TaskField = Annotated[str, Meta(description="The task: INT, IPT, ACT, ...")]
 ArticlesField = Annotated[
     ArticlePolicy,
     Meta(description="Which articles count: by default those of the phase's ranking"),

@@ -313,7 +313,8 @@ class _Reader:
         release = found.release
         if not release and not takes_uploads_only(found.tasks):
             release = self._release
-        plan = convert(found, NewPhase, challenge=self._name, corpus=corpus, release=release)
+        named = {"challenge": self._name, "corpus": corpus, "release": release}
+        plan = convert(found, NewPhase, **named, gold=())  # its files are read below
         try:
             planned(plan, zone)
         except RefusedError as error:

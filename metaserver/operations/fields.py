@@ -36,6 +36,9 @@ PhaseField: TypeAlias = Annotated[
         description="The phase's name; CHALLENGE.NAME if phases of several challenges have it",
     ),
 ]
+TaskField: TypeAlias = Annotated[
+    str, Meta(max_length=64, description="The task: INT, IPT, ACT, ...")
+]
 NewName: TypeAlias = Annotated[str, Meta(pattern=NAME, description=f"The new name: {NAME_HELP}")]
 Title: TypeAlias = Annotated[
     str, Meta(max_length=200, pattern=_PRINTABLE, description="A title for people")

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.phases import GoldChange
-from metaserver.base.records import TaskName
+from metaserver.base.plans import PhasePlan
+from metaserver.base.records import ArticleId, TaskName
 from metaserver.base.states import Role
 from metaserver.base.structs import convert
 from metaserver.boards.gold import label_changes, no_accession, read_gold, unanswerable
-from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.corpora import OfVersion, Source
-from metaserver.operations.fields import GREATEST, OnePhase, PhaseField, require_one_of
+from metaserver.operations.fields import GREATEST, OnePhase, PhaseField, TaskField, require_one_of
 from metaserver.operations.jobs import JobDetail, begun
-from metaserver.operations.planning import require_divisible
+from metaserver.operations.planning import require_divisible, takes_uploads_only
 from metaserver.operations.regrading import Proposal, Regrading
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
-from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
 from metaserver.tasks.plugin import OfflineTask, TaskPlugin, installed_tasks
+from metaserver.uniprot import ReleaseVocabulary
+
+GoldContent = Annotated[bytes, Meta(description="The gold file (docs/scoring.md, docs/tasks.md)")]
 
 
 class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,7 +37,7 @@ class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     phase: PhaseField
     task: TaskField
-    content: Annotated[bytes, Meta(description="The gold file (docs/scoring.md, docs/tasks.md)")]
+    content: GoldContent
     source: Source
     replaces: Annotated[
         Annotated[int, Meta(ge=0, le=GREATEST)] | None,
@@ -112,29 +114,37 @@ async def get(hub: HubContext, caller: Caller, request: OneGold) -> GoldFile:
     return GoldFile(gold=convert(gold, GoldDetail), content=gold.content)
 
 
-async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
+async def usable_gold(
+    request: NewGold, plan: PhasePlan, articles: Sequence[ArticleId], vocabulary: ReleaseVocabulary
+) -> Any:
     """Read a gold file; `RefusedError` if it has faults, or belongs to another corpus or task."""
-    running = hub.phase(request.phase)
     require_one_of(request.task, installed_tasks(), "task")
     plugin = installed_tasks()[TaskName(request.task)]
-    _require_same_kind(running, plugin)
-    require_divisible(running.phase.plan, [plugin.name])
+    _require_same_kind(request.phase, plan, plugin)
+    require_divisible(plan, [plugin.name])
     content = await asyncio.to_thread(unpacked, request.content)
     try:
         gold = await asyncio.to_thread(read_gold, plugin.name, content, request.source)
     except InputError as error:
         raise RefusedError(Refusal.INVALID, str(error), field="content") from error
-    labels = await asyncio.to_thread(label_changes, plugin, None, gold, running.corpus.ids)
+    labels = await asyncio.to_thread(label_changes, plugin, None, gold, articles)
     if labels.articles and labels.unknown_articles == labels.articles:
         message = "none of its articles is in the phase's corpus"
         raise RefusedError(Refusal.INVALID, message, field="content")
-    impossible = await asyncio.to_thread(unanswerable, plugin, gold, running.vocabulary)
+    impossible = await asyncio.to_thread(unanswerable, plugin, gold, vocabulary)
     if impossible.is_all:
-        message = no_accession(running.vocabulary.release.name)
+        message = no_accession(vocabulary.release.name)
         raise RefusedError(Refusal.INVALID, message, field="content")
+    return gold
+
+
+async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
+    """Read a gold file as a proposal for its phase; `RefusedError` if it cannot be used."""
+    running = hub.phase(request.phase)
+    gold = await usable_gold(request, running.phase.plan, running.corpus.ids, running.vocabulary)
     proposal = Proposal(
         phase=running.name,
-        plugin=plugin,
+        plugin=installed_tasks()[TaskName(request.task)],
         gold=gold,
         content=request.content,
         source=request.source,
@@ -144,15 +154,13 @@ async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
     return proposal
 
 
-def _require_same_kind(running: RunningPhase, plugin: TaskPlugin) -> None:
+def _require_same_kind(phase: str, plan: PhasePlan, plugin: TaskPlugin) -> None:
     """Raise `RefusedError` for an offline task in a phase of servers, and the other way round."""
-    if isinstance(plugin, OfflineTask) and plugin not in running.tasks:
-        message = (
-            f"{plugin.name} takes uploads only: name it among the tasks of phase {running.name}"
-        )
+    if isinstance(plugin, OfflineTask) and plugin.name not in plan.tasks:
+        message = f"{plugin.name} takes uploads only: name it among the tasks of phase {phase}"
         raise RefusedError(Refusal.INVALID, message, field="task")
-    if running.uploads_only and not isinstance(plugin, OfflineTask):
-        message = f"phase {running.name} takes uploads only, and {plugin.name} is for servers"
+    if takes_uploads_only(plan.tasks) and not isinstance(plugin, OfflineTask):
+        message = f"phase {phase} takes uploads only, and {plugin.name} is for servers"
         raise RefusedError(Refusal.INVALID, message, field="task")
 
 

@@ -34,13 +34,16 @@ from metaserver.base.plans import (
     UsageRules,
     WrittenPlan,
 )
-from metaserver.base.records import PhaseName
+from metaserver.base.records import PhaseName, TaskName
 from metaserver.base.states import PhaseState, Role, Visibility
+from metaserver.base.structs import convert
 from metaserver.base.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
+from metaserver.operations.corpora import Source
+from metaserver.operations.fields import NewName, OnePhase, PhaseField, TaskField, Title
+from metaserver.operations.gold import GoldContent, NewGold, usable_gold
 from metaserver.operations.kept import offered
 from metaserver.operations.planning import (
     checked,
@@ -51,6 +54,7 @@ from metaserver.operations.planning import (
 )
 from metaserver.operations.rounded import FINAL, warning
 from metaserver.operations.table import Nothing, operation
+from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
 
@@ -70,10 +74,20 @@ ReleaseField = Annotated[
 ]
 
 MOST_OUTSIDE = 100
+MOST_GOLD = 64
+"""The most gold files that a new phase is planned with: one per task."""
 PLANNED = ("title", *PhaseRules.__struct_fields__)
 """The values in a request that go into the plan as they are."""
 FIXED = ("public_share", "answers")
 """Those that cannot be changed once there is a run, besides corpus, release and tasks."""
+
+
+class FirstGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A gold file for a task of a new phase."""
+
+    task: TaskField
+    content: GoldContent
+    source: Source = "-"
 
 
 class NewPhase(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +98,10 @@ class NewPhase(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     corpus: Corpus = ""
     release: ReleaseField = ""
     title: Title = ""
+    gold: Annotated[
+        tuple[FirstGold, ...],
+        Meta(max_length=MOST_GOLD, description="Gold files of its tasks: it is planned with all"),
+    ] = ()
 
 
 class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -241,7 +259,9 @@ def warnings_of(phase: PhaseDetail) -> tuple[str, ...]:
 
 @operation("Phases.create", "POST /phases", Role.ORGANISER)
 async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDetail:
-    """Plan a phase. Import its corpus before, set its gold after.
+    """Plan a phase. Import its corpus before; give its gold with it, or set it after.
+
+    If a gold is refused, no phase is made. Set gold of more than 1 MiB after.
 
     Its name is unique in its challenge. If a phase of another challenge has it too, `phase` in the
     answer is CHALLENGE.NAME, by which operations know this one.
@@ -250,6 +270,7 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
     require_materials(hub, request.tasks, request.release, has_articles=bool(request.corpus))
     corpus_id = await known_corpus(hub, request.corpus)
     plan = planned(request, challenge.timezone)
+    await _require_usable_gold(hub, request, plan, corpus_id)
     async with hub.store.writing() as connection:
         if await phases.in_challenge(connection, challenge.name, request.phase) is not None:
             message = f"there is a phase {request.phase!r} of {challenge.name} already"
@@ -263,10 +284,37 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
             release=request.release,
             after=hub.phases.scheduler.last_id,
         )
+        for file in request.gold:
+            task = TaskName(file.task)
+            await phases.set_gold(connection, phase_id, task, file.source, file.content)
         phase = await phases.by_id(connection, phase_id)
         assert phase is not None
-        await audit_log(connection, caller, "phases.create", phase.name, **_audit_details(request))
+        details = _audit_details(request) | {"gold": {one.task: one.source for one in request.gold}}
+        await audit_log(connection, caller, "phases.create", phase.name, **details)
     return _warned(detail(hub, await reopened(hub, phase.name)))
+
+
+async def _require_usable_gold(
+    hub: HubContext, request: NewPhase, plan: PhasePlan, corpus_id: int
+) -> None:
+    """Raise `RefusedError`, for the field `gold.TASK`, for a gold that cannot be used."""
+    if not request.gold:
+        return
+    corpus = await hub.store.corpus(corpus_id)
+    vocabulary = vocabulary_of(hub.settings.of_phase(plan), request.release)
+    known: set[str] = set()
+    for file in request.gold:
+        field = f"gold.{file.task}"
+        if file.task in known:
+            raise RefusedError(Refusal.INVALID, "there are two gold files of it", field=field)
+        known.add(file.task)
+        new = convert(file, NewGold, phase=request.phase)
+        try:
+            await usable_gold(new, plan, corpus.ids, vocabulary)
+        except RefusedError as error:
+            if error.field in ("content", "task"):
+                raise RefusedError(error.refusal, error.message, field=field) from error
+            raise
 
 
 def planned(request: NewPhase, zone: str) -> PhasePlan:
@@ -415,5 +463,9 @@ def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:
 
 def _audit_details(request: NewPhase | PhaseChange) -> dict[str, object]:
     """Return a plan's details for the audit log: the request's values."""
-    values = msgspec.to_builtins(request)
-    return {name: value for name, value in values.items() if name != "phase" and value is not None}
+    values = msgspec.to_builtins(request, builtin_types=(bytes,))
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in ("phase", "gold") and value is not None
+    }

@@ -19,10 +19,9 @@ from metaserver.base.boards import (
 )
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ServerName, TeamName
-from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import PhaseField
+from metaserver.operations.fields import PhaseField, TaskField
 from metaserver.operations.phase_view import PhaseView
 from metaserver.operations.runs import RunField
 from metaserver.operations.table import operation

@@ -15,10 +15,9 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import Problem, TeamName
 from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.base.structs import convert
-from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import NewName, PhaseField, TeamField
+from metaserver.operations.fields import NewName, PhaseField, TaskField, TeamField
 from metaserver.operations.regrading import PATIENCE_SECONDS, turn
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked

@@ -361,9 +361,20 @@ async def test_corpus_and_gold_are_given_in_the_steps_of_the_phase(pages: Pages)
     page = await sent(b"a\t1\n", freezes="2020-01-01")
     assert page.wrong == (422, {"freezes"})
     assert "small" not in running.service.phases.scheduler.phases
-    page = await sent(b"nothing like gold")
-    assert page.path == "/organise/phases/small?gold-problem=ACT"
-    assert "the gold of ACT was not set. a.txt:1: " in page.said  # and why
-    await running.do("phases.delete", phase="small")
+    page = await sent(b"nothing like gold", visibility="own")
+    assert page.wrong == (422, {"gold-ACT"})
+    assert "Nothing was planned, as a gold cannot be used: see its file" in page.said
+    assert "a.txt:1: " in page.said  # and why
+    assert 'name="visibility" value="own"' in page.text  # what was written is kept
+    assert "It has no date on which it opens" in page.said
+    assert "small" not in running.service.phases.scheduler.phases
     assert (await sent(b"a\t1\n")).path == "/organise/phases/small"
     assert running.service.phase("small").gold["ACT"].version == 1
+    log = {one.action: one for one in await running.do("audit.list", subject="small")}
+    assert log["phases.create"].detail["gold"] == {
+        "ACT": "a.txt"
+    }  # its source, and nothing of its content
+    twice = [{"task": "ACT", "content": b"a\t1\n"}] * 2
+    plan = {"challenge": "bc", "phase": "other", "corpus": "small", "release": "test"}
+    refused = await running.refused("phases.create", **plan, gold=twice)
+    assert (refused.field, refused.message) == ("gold.ACT", "there are two gold files of it")

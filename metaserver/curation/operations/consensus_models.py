@@ -21,10 +21,9 @@ from metaserver.curation.models import changed_members
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import consensus_models
 from metaserver.curation.store.consensus_models import StoredModel
-from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import GREATEST, NAME, require_one_of
+from metaserver.operations.fields import GREATEST, NAME, TaskField, require_one_of
 from metaserver.operations.jobs import JobDetail, begun_alone
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.jobs import Progress, in_process

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -13,17 +13,13 @@ from multidict import MultiDict, MultiMapping
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import DATES, PhasePlan
-from metaserver.base.states import JobState
-from metaserver.operations import challenges, corpora, gold, jobs, phases, releases
+from metaserver.operations import challenges, corpora, phases, releases
 from metaserver.operations.challenges import ChallengeDetail
-from metaserver.operations.gold import NewGold
-from metaserver.operations.jobs import JobQuery
 from metaserver.operations.phases import NewPhase, PhaseDetail, planned
 from metaserver.operations.planning import require_materials, takes_uploads_only
 from metaserver.operations.table import Nothing, invalid
 from metaserver.web.access.bodies import upload
-from metaserver.web.access.refusals import in_words, sentence
-from metaserver.web.organise.jobs import SOON
+from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.launch import plan_check, taking_part
 from metaserver.web.organise.overview import NEW_PHASE, phase_path
 from metaserver.web.organise.phase_form import (
@@ -47,7 +43,6 @@ from metaserver.web.organise.phase_form import (
     with_questions,
     with_uploaded_tasks,
 )
-from metaserver.web.organise.phases import GoldRefusals
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import OperationForm, number, sent_file, tried
 from metaserver.web.ui.forms import Form, FormField
@@ -56,7 +51,6 @@ NAMES = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
 CARRIED = (*NAMES, *(f"{name}{READING}" for name in DATES))
 """The fields whose values go from step to step."""
 AGAIN = "Choose the file again: it was not kept."
-MOST_REFUSED = 64
 NOTHING_SENT: Mapping[str, str] = {}
 
 
@@ -121,10 +115,9 @@ def _in_words(field: FormField, submitted: MultiMapping[Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NewPhasePages:
-    """The handlers for new phases; `refused` is what phase pages say about their gold."""
+    """The handlers for new phases."""
 
     console: ConsoleContext
-    refused: GoldRefusals = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -154,10 +147,10 @@ class NewPhasePages:
     ) -> web.Response:
         """Answer with a step; if a value of another step was refused, with that one."""
         check: Sequence[str] | None = None
-        if step == CHECK and not refused.error:
+        if step == CHECK:
             plan = await tried(self._plan(request, challenge, submitted, CHECK - 1))
             if isinstance(plan, RefusedError):
-                refused = Refused(plan)
+                refused = Refused(refused.error or plan, refused.files)
             else:
                 guests, own = await taking_part(self.console, request)
                 check = plan_check(plan, self.console.hub.clock(), guests, len(own))
@@ -277,26 +270,30 @@ class NewPhasePages:
     async def _create(
         self, request: web.Request, challenge: ChallengeDetail, submitted: MultiMapping[Any]
     ) -> web.Response:
-        """Plan a phase, with the gold that was sent; its page shows what became of it."""
-        result = await tried(self._created(request, challenge, submitted), FIXED)
+        """Plan a phase with the gold that was sent, or show why it is not planned."""
+        sent = {name: file for name in GOLD_FILES if (file := sent_file(submitted, name)).content}
+        golds = [
+            {"task": GOLD_FILES[name], "content": file.content, "source": file.source or "-"}
+            for name, file in sent.items()
+        ]
+        result = await tried(self._created(request, challenge, submitted, golds), FIXED)
         if isinstance(result, RefusedError):
-            again = {name: AGAIN for name in GOLD_FILES if sent_file(submitted, name).content}
-            return await self._show(request, challenge, submitted, CHECK, Refused(result, again))
-        problems = []
-        for name, task in GOLD_FILES.items():
-            if why := await self._set_gold(request, result, task, submitted, name):
-                self.refused.pop((result.phase, task), None)
-                self.refused[result.phase, task] = why
-                problems.append(f"gold-problem={task}")
-        for refused_key in list(self.refused)[:-MOST_REFUSED]:
-            del self.refused[refused_key]
-        query = f"?{'&'.join(problems)}" if problems else ""
-        raise web.HTTPSeeOther(f"{phase_path(result.phase)}{query}")
+            files, refused = dict.fromkeys(sent, AGAIN), result.field.replace(".", "-", 1)
+            if refused in sent:
+                files[refused] = in_words(result)
+                message = "nothing was planned, as a gold cannot be used: see its file"
+                result = RefusedError(result.refusal, message)
+            return await self._show(request, challenge, submitted, CHECK, Refused(result, files))
+        raise web.HTTPSeeOther(phase_path(result.phase))
 
     async def _created(
-        self, request: web.Request, challenge: ChallengeDetail, submitted: MultiMapping[Any]
+        self,
+        request: web.Request,
+        challenge: ChallengeDetail,
+        submitted: MultiMapping[Any],
+        golds: Sequence[Mapping[str, Any]],
     ) -> PhaseDetail:
-        values = self._values(challenge, submitted, CHECK)
+        values = self._values(challenge, submitted, CHECK) | {"gold": golds}
         return await self.console.submit(request, phases.create, values)
 
     async def _challenge(self, request: web.Request, name: str) -> ChallengeDetail:
@@ -321,24 +318,3 @@ class NewPhasePages:
             self.console.submit(request, corpora.import_, values_sent), ("content",)
         )
         return result if isinstance(result, RefusedError) else f"{result.corpus}@{result.version}"
-
-    async def _set_gold(
-        self,
-        request: web.Request,
-        phase: PhaseDetail,
-        task: str,
-        submitted: MultiMapping[Any],
-        name: str,
-    ) -> str:
-        """Begin to set a task's gold, if a file was sent; return why not, if it is refused."""
-        file = sent_file(submitted, name)
-        if not file.content:
-            return ""
-        new_gold = NewGold(
-            phase=phase.phase, task=task, content=file.content, source=file.source or "-"
-        )
-        result = await tried(self.console.ask(request, gold.set_, new_gold), ("content", "task"))
-        if isinstance(result, RefusedError):
-            return in_words(result)
-        ended = await self.console.ask(request, jobs.get, JobQuery(job=result.job, wait=SOON))
-        return sentence(ended.error) if ended.state is JobState.FAILED else ""

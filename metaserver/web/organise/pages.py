@@ -18,7 +18,7 @@ from metaserver.web.organise.health import AuditPage, MachinesPage, health
 from metaserver.web.organise.jobs import JobPages
 from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
-from metaserver.web.organise.phases import GoldRefusals, PhasePages
+from metaserver.web.organise.phases import PhasePages
 from metaserver.web.organise.servers import OrganiserServerPages
 from metaserver.web.organise.sign_ups import SignUpDesk
 from metaserver.web.organise.teams import OrganiserTeamPages
@@ -46,7 +46,6 @@ class OrganiserPages:
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes, all for organisers only."""
         console = self.console
-        refused: GoldRefusals = {}
         routes_open = [
             web.get("/organise", self.overview),
             web.get("/organise/events", self.events, allow_head=False),
@@ -54,9 +53,9 @@ class OrganiserPages:
             *BundlePages(console=console).routes(),
             *TextPages(console=console).routes(),
             *SignUpDesk(console=console).routes(),
-            *NewPhasePages(console=console, refused=refused).routes(),
+            *NewPhasePages(console=console).routes(),
             *DeletionPages(console=console).routes(),
-            *PhasePages(console=console, refused=refused).routes(),
+            *PhasePages(console=console).routes(),
             *ControlRoomPages(console=console).routes(),
             *GoldPages(console=console).routes(),
             *CorpusPages(console=console).routes(),

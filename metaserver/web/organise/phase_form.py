@@ -262,7 +262,7 @@ SECTIONS: Sequence[tuple[int, str, str, Sequence[str], Sequence[str]]] = (
     (
         CHECK,
         "Gold",
-        "It is set once the phase is there, whose page then counts articles outside the corpus.",
+        "If one cannot be used, no phase is planned. Its page counts articles outside the corpus.",
         tuple(GOLD_FILES),
         (),
     ),

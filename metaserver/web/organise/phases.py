@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any
 
 from aiohttp import web
 from multidict import MultiMapping
@@ -71,8 +71,6 @@ ADVANCE_OPERATIONS: Mapping[Advance, AskedOperation[OnePhase, PhaseDetail]] = {
     Advance.FREEZE: phases.freeze,
     Advance.CLOSE: phases.close,
 }
-GoldRefusals: TypeAlias = dict[tuple[str, str], str]
-"""Sentences by phase and task, only in this process, for the newest phases."""
 EFFECTS: Mapping[Advance, str] = {
     Advance.OPEN: "Servers that are started are sent articles from now on.",
     Advance.FREEZE: "No article is sent any more. What is in flight is finished and counted; then"
@@ -83,10 +81,9 @@ EFFECTS: Mapping[Advance, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PhasePages:
-    """The phase handlers; `refused` has why a new phase's gold was not set."""
+    """The phase handlers."""
 
     console: ConsoleContext
-    refused: GoldRefusals = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -135,10 +132,6 @@ class PhasePages:
             titles={name: task.title for name, task in installed_tasks().items()},
             boards=await self.console.ask(request, boards.list_frozen, query),
             visible=VISIBLE,
-            unset={
-                task: self.refused.get((phase.phase, task), "")
-                for task in request.query.getall("gold-problem", ())
-            },
         )
 
     async def start_baselines(self, request: web.Request) -> web.Response:
