@@ -515,18 +515,21 @@ _ENCODINGS = re.compile(
 )
 
 
-def read_xml(path: Path, data: bytes, *, keep: bool = False) -> Iterator[ArticleDraft]:
+def read_xml(path: Path, data: bytes, *, keep: int = 0) -> Iterator[ArticleDraft]:
     """Yield an XML file's articles; raises `InputError` with the line.
 
-    `keep` gives each its XML, but not that of BioC, which may hold annotations.
+    Each has its XML, unless the file is longer than `keep` bytes, or BioC, which may hold
+    annotations; and none after `keep` bytes in all, since each repeats the file's name spaces.
     """
     _check_encoding(path, data)
     try:
         kind = _kind(path, data)
         tags = [f"{{*}}{name}" for name in kind.article]
+        left = 0 if len(data) > keep or kind.read is read_bioc_xml else keep
         empty = True
         for element in _parse(path, data, "end", tags):
-            xml = _alone(element) if keep and kind.read is not read_bioc_xml else b""
+            xml = _alone(element) if left > 0 else b""
+            left -= len(xml)
             _write_out_entities(path, element)
             yield replace(_read(path, kind, element), xml=xml)
             _forget(element)

@@ -71,7 +71,7 @@ def read_drafts(path: Path, limit: int = MAX_BYTES) -> Iterator[ArticleDraft]:
     yield from _drafts(path, read_bytes(path, limit))
 
 
-def _drafts(path: Path, data: bytes, *, keep_xml: bool = False) -> Iterator[ArticleDraft]:
+def _drafts(path: Path, data: bytes, *, keep_xml: int = 0) -> Iterator[ArticleDraft]:
     if data.startswith(PDF):
         raise InputError(path, "a PDF is not read; expected text, XML or BioC JSON")
     _, suffix = stem_and_suffix(path)
@@ -124,7 +124,7 @@ MOST = 2**30
 """The maximum total length of articles, in characters: a small gzip file can contain many."""
 MOST_ARTICLES = 100_000
 MOST_XML = 2**26
-"""The maximum bytes in an XML file that is kept beside its articles' texts."""
+"""The maximum bytes in an XML file that is kept beside its articles' texts, and in those parts."""
 
 
 def read_upload(
@@ -187,7 +187,7 @@ def _read(path: Path, folder: Path, problems: list[InputError], limit: int) -> S
     name = path.relative_to(folder).as_posix()
     try:
         data = read_bytes(path)
-        drafts = _drafts(path, data, keep_xml=len(data) <= MOST_XML)
+        drafts = _drafts(path, data, keep_xml=MOST_XML)
         articles = [
             replace(article, source=name)
             for article in islice(_articles(path, drafts, {}), limit + 1)

@@ -73,6 +73,22 @@ def test_an_only_article_keeps_its_file_and_one_of_several_its_element(
     assert not article.original
 
 
+def test_name_spaces_of_a_file_are_not_repeated_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces = " ".join(f'xmlns:n{number}="urn:{number}"' for number in range(1_000))
+    articles = "".join(
+        f"<PubmedArticle><MedlineCitation><PMID>{number}</PMID><Article><ArticleTitle>A"
+        "</ArticleTitle></Article></MedlineCitation></PubmedArticle>"
+        for number in range(1, 21)
+    )
+    content = f"<PubmedArticleSet {spaces}>{articles}</PubmedArticleSet>".encode()
+    monkeypatch.setattr(reader, "MOST_XML", 2 * len(content))
+    found, problems = read(content, "2.xml", tmp_path)
+    assert (len(found), problems) == (20, [])
+    assert 2 <= sum(bool(article.original) for article in found) <= 3
+
+
 def test_every_problem_is_reported_with_its_place_in_the_zip(tmp_path: Path) -> None:
     content = zipped(("x/a.txt", b"text\n\xff"), ("x/b.txt", b"\xff"), ("x/c.txt", b"text"))
     articles, problems = read(content, "c.zip", tmp_path)
