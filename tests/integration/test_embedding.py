@@ -40,6 +40,8 @@ async def looked_at(visitor: Visitor, path: str, token: str = "") -> str:
     assert {"X-Frame-Options", "Set-Cookie"} & set(response.headers) == set()
     assert re.findall("<(?:script|form|nav|header)|csrf|yours|Signed in", text) == []
     assert '<base target="_blank">' in text
+    text, drawn = re.subn(" · drawn <time .*?</time> · ", "", text)
+    assert drawn == (not path.startswith("/b/"))  # what changes later says from when it is
     return text
 
 
@@ -71,6 +73,7 @@ async def test_who_is_signed_in_is_a_stranger_to_an_embedded_board(running: Runn
         assert await looked_at(ana, address) == shown
         assert await looked_at(reader, address, await token_of(running, "blue")) == shown
         assert "A &#34;test&#34; &lt;phase&gt;" in shown
+        assert f'<a href="{address}" target="_self">draw again</a>' in shown
         assert "blue" not in shown  # the name is hidden until the freeze
         assert (await reader.get(f"{address}?sort=gold")).status == 400
         page = await reader.get(f"{BOARD}?sort=run")

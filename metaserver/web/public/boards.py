@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -143,7 +144,7 @@ class BoardPages:
 
     def _embedded_page(self, request: web.Request, board: Leaderboard) -> web.Response:
         rows = self._rows(site_of(request), board)
-        response = page(self.templates.page("embedded.html", b=board, rows=rows))
+        response = page(self.templates.page("embedded.html", b=board, rows=rows, drawn=time.time()))
         response[FRAMED] = True
         return response
 
