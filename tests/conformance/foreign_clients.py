@@ -1,7 +1,9 @@
-"""Clients of the hub's XML-RPC in other languages: the same steps with each one's own library."""
+"""Clients of the hub in other languages: of its XML-RPC, and made from its OpenAPI document."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -59,6 +61,43 @@ PAIRS: Sequence[tuple[foreign.Language, Client]] = (
     (foreign.c, c),
 )
 """Each language's annotation server, and its client."""
+
+
+def openapi_python(folder: Path, document: str) -> Command:
+    tools = CACHE / "openapi" / "bin"
+    if not (tools / "openapi-python-client").exists():
+        missing("openapi-python-client")
+    made = ["--meta", "none", "--output-path", str(folder / "hub_client"), "--fail-on-warning"]
+    _made(
+        [str(tools / "openapi-python-client"), "generate", "--url", document, *made],
+        PATH=f"{tools}{os.pathsep}{os.environ['PATH']}",  # it has its code formatted
+    )
+    path = ["env", f"PYTHONPATH={folder}"]
+    return [*path, str(tools / "python"), _script("openapi_python.py")]
+
+
+def openapi_typescript(folder: Path, document: str) -> Command:
+    modules = CACHE / "node_modules"
+    if not (modules / "openapi-typescript").is_dir():
+        missing("openapi-typescript")
+    (folder / "node_modules").symlink_to(modules)
+    (folder / "package.json").write_text('{"type": "module"}')
+    _made([str(modules / ".bin/openapi-typescript"), document, "-o", str(folder / "hub.d.ts")])
+    source = shutil.copy(_script("openapi_typescript.ts"), folder)
+    how = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom"]
+    _made([str(modules / ".bin/tsc"), *how, source])
+    return [program("node"), source.removesuffix("ts") + "js"]
+
+
+GENERATED: Sequence[Callable[[Path, str], Command]] = (openapi_python, openapi_typescript)
+"""Clients that a generator makes from the OpenAPI document at an address."""
+
+
+def _made(command: Command, **environment: str) -> None:
+    ended = subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def _script(name: str) -> str:

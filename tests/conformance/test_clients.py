@@ -1,4 +1,4 @@
-"""A challenge from register to results by foreign clients, with servers of the same language."""
+"""A challenge from register to results by foreign clients, most with servers of their language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ import aiohttp
 import pytest
 
 from metaserver.cli.catalogue import OPERATIONS
-from tests.conformance.foreign import Language, param, running
-from tests.conformance.foreign_clients import PAIRS, Client
+from tests.conformance.foreign import Command, Language, param, python, running
+from tests.conformance.foreign_clients import GENERATED, PAIRS, Client
 from tests.hubs.process import Api, hub_at, new_token, write_config
 
 ARTICLES = {
@@ -38,16 +38,16 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class XmlRpcHub:
-    """A hub with a phase to open: the address of its XML-RPC, and two tokens."""
+class AskedHub:
+    """A hub with a phase to open: its address, and two tokens."""
 
-    url: str
+    address: str
     team: str
     organiser: str
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[XmlRpcHub]:
+async def hub(tmp_path: Path) -> AsyncIterator[AskedHub]:
     config = await write_config(tmp_path)
     organiser = await new_token(config)
     async with hub_at(config) as running_hub, aiohttp.ClientSession() as session:
@@ -64,7 +64,7 @@ async def hub(tmp_path: Path) -> AsyncIterator[XmlRpcHub]:
         assert (await api("GET", f"/jobs/{job['job']}", wait=30))["state"] == "done"
         await api("POST", "/teams", team="foreign")
         team = (await api("POST", "/tokens", team="foreign"))["token"]
-        yield XmlRpcHub(f"{running_hub.address}xmlrpc/", team, organiser)
+        yield AskedHub(running_hub.address, team, organiser)
 
 
 def zipped(texts: dict[str, str]) -> bytes:
@@ -93,11 +93,12 @@ async def told(command: Sequence[str], *arguments: str) -> Any:
     ("language", "client"), [param(one.__name__, one, client) for one, client in PAIRS]
 )
 async def test_a_foreign_client_leads_its_server_through_a_phase(
-    hub: XmlRpcHub, tmp_path: Path, language: Language, client: Client
+    hub: AskedHub, tmp_path: Path, language: Language, client: Client
 ) -> None:
     command = client(tmp_path)
+    address = f"{hub.address}xmlrpc/"
     with running(language, tmp_path) as url:
-        saw = await told(command, hub.url, hub.team, hub.organiser, "peer-1", url, "test")
+        saw = await told(command, address, hub.team, hub.organiser, "peer-1", url, "test")
     system = ["listMethods", "methodHelp", "methodSignature", "multicall"]
     names = [*(one.rpc for one in OPERATIONS.values()), *(f"system.{name}" for name in system)]
     assert sorted(saw.pop("methods")) == sorted(names)
@@ -130,3 +131,27 @@ async def test_a_foreign_client_leads_its_server_through_a_phase(
         "server": {"server": "peer-1", "team": "foreign", "tasks": ["INT"]},
         "board": [["peer-1", 1, 0.5]],
     } | EXCEPTIONS.get(language.__name__, {})
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("made", GENERATED)
+async def test_a_client_made_from_the_openapi_document_leads_a_server_through_a_phase(
+    hub: AskedHub, tmp_path: Path, made: Callable[[Path, str], Command]
+) -> None:
+    document = f"{hub.address}api/v1/openapi.json"
+    command = await asyncio.to_thread(made, tmp_path, document)
+    with running(python, tmp_path) as url:
+        address = hub.address.rstrip("/")
+        saw = await told(command, address, hub.team, hub.organiser, "peer-1", url, "test")
+    attempts = saw.pop("attempts")
+    assert sorted(attempts) == [[article, "ok"] for article in sorted(ARTICLES)]
+    assert saw == {
+        "registered": "never",
+        "listed": ["peer-1"],
+        "untested": 409,
+        "wrong": [422, "url"],
+        "passed": True,
+        "raw": True,
+        "hits": HITS,
+        "board": [["peer-1", 1, 0.5]],
+    }

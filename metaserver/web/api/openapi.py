@@ -88,23 +88,27 @@ def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Any], dict[str,
     schemas, components = msgspec.to_builtins(
         (schemas, components)
     )  # defaults that are tuples, enums
-    return dict(zip(types, schemas, strict=True)), _without_false(components)
+    return dict(zip(types, schemas, strict=True)), _for_generators(components)
 
 
-def _without_false(value: Any) -> Any:
-    """Return schemas without `"items": false`, which generators of clients refuse.
+def _for_generators(value: Any) -> Any:
+    """Return schemas as generators of clients read them.
 
-    It ends a tuple, of which `maxItems` says that already.
+    They refuse `"items": false`, which ends a tuple, of which `maxItems` says that already. An
+    object whose members are not known is an empty one to them unless it may have any.
     """
     if isinstance(value, list):
-        return [_without_false(item) for item in value]
+        return [_for_generators(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        name: _without_false(item)
+    read = {
+        name: _for_generators(item)
         for name, item in value.items()
         if not (name == "items" and item is False and "maxItems" in value)
     }
+    if read.get("type") == "object" and not {"properties", "additionalProperties"} & read.keys():
+        read["additionalProperties"] = True
+    return read
 
 
 def _operation(

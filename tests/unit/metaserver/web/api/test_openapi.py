@@ -27,27 +27,33 @@ def test_it_is_valid(operations: dict[str, Operation]) -> None:
     OpenAPIV31SpecValidator(read(operations)).validate()
 
 
-def _schemas(value: object) -> Iterator[dict[str, Any]]:
-    """Yield every object of the document that is a schema of an array."""
+def _schemas(value: object, kind: str) -> Iterator[dict[str, Any]]:
+    """Yield every part of the document that is a schema of this type."""
     if isinstance(value, dict):
-        if value.get("type") == "array":
+        if value.get("type") == kind:
             yield value
         for one in value.values():
-            yield from _schemas(one)
+            yield from _schemas(one, kind)
     elif isinstance(value, list):
         for one in value:
-            yield from _schemas(one)
+            yield from _schemas(one, kind)
 
 
 @pytest.mark.parametrize("operations", [SMALL, OPERATIONS], ids=["small", "real"])
 def test_generators_of_clients_read_every_array(operations: dict[str, Operation]) -> None:
     """They take no Boolean for a schema; a tuple has its members and its length."""
-    found = list(_schemas(read(operations)))
+    found = list(_schemas(read(operations), "array"))
     tuples = [one for one in found if "prefixItems" in one]
     assert tuples
     assert all(isinstance(one.get("items", {}), dict) for one in found)
     assert all("items" in one or "prefixItems" in one for one in found)
     assert all(one["maxItems"] == len(one["prefixItems"]) for one in tuples)
+
+
+def test_object_with_unknown_members_is_not_read_as_empty() -> None:
+    found = list(_schemas(read(OPERATIONS), "object"))
+    assert {"type": "object", "additionalProperties": True} in found  # an answer of a server
+    assert all({"properties", "additionalProperties"} & one.keys() for one in found)
 
 
 def test_schema_is_named_as_its_type() -> None:
