@@ -45,11 +45,15 @@ class ShownAnnouncement(NamedTuple):
 
 
 class Milestone(NamedTuple):
-    """A date of the timeline; `word` is what a phase does then."""
+    """A date of the timeline; `word` is what a phase does then.
+
+    `planned`: the plan's date, if an organiser did it at another time.
+    """
 
     phase: PhaseSummary
     word: str
     at: float
+    planned: float | None
 
 
 def sections_of(texts: ChallengeTexts) -> list[ShownSection]:
@@ -76,7 +80,11 @@ def announced(announcements: Sequence[AnnouncementDetail]) -> list[ShownAnnounce
 
 def timeline(phases: Sequence[PhaseSummary]) -> list[Milestone]:
     """Return the dates of phases in their order."""
-    milestones = [Milestone(phase, word, at) for phase in phases for word, at in phase.dates]
+    milestones = [
+        Milestone(phase, word, at, phase.planned.get(word))
+        for phase in phases
+        for word, at in phase.dates
+    ]
     return sorted(milestones, key=lambda milestone: milestone.at)
 
 

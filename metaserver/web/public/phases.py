@@ -131,9 +131,9 @@ def summary_of(view: PhaseView, now: float) -> PhaseSummary:
     phase = view.detail()
     coming, idle = phase.coming, phase.idle_dates(now)
     dated = {word: at.timestamp() for word in DATES if (at := getattr(phase, word))}
-    dated = {word: at for word, at in dated.items() if word not in idle} | {
-        word: at for word in DATES if (at := getattr(phase.moments, word)) is not None
-    }
+    done = {word: at for word in DATES if (at := getattr(phase.moments, word)) is not None}
+    planned = {word: at for word, at in dated.items() if word in done}
+    dated = {word: at for word, at in dated.items() if word not in idle} | done
     if phase.moments.published is not None:
         dated[PUBLISHED] = phase.moments.published
     return convert(
@@ -141,6 +141,7 @@ def summary_of(view: PhaseView, now: float) -> PhaseSummary:
         PhaseSummary,
         name=phase.phase,
         dates=list(dated.items()),
+        planned=planned,
         next=(coming[0].date, coming[0].at.timestamp()) if coming else None,
         tasks=[task.name for task in view.tasks()],
         embargoed=view.embargoed,

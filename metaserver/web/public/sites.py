@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -48,7 +48,8 @@ class PhaseSummary:
 
     `name` is unique in the hub, `own_name` in its challenge: addresses have that.
     `timezone` is for its challenge's dates. `dates` are passed dates and those by which the clock
-    does something, each with its word ("opens"); `next` is what the clock does next.
+    does something, each with its word ("opens"); `next` is what the clock does next. `planned` has
+    the plan's dates of what organisers did at another time.
     `uploads_only`: no server takes part. `data`: its data package is released.
     """
 
@@ -60,6 +61,7 @@ class PhaseSummary:
     timezone: str
     dates: Sequence[tuple[str, float]]
     next: tuple[str, float] | None
+    planned: Mapping[str, float] = field(default_factory=dict)
     tasks: Sequence[TaskName]
     articles: int
     servers: int
