@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if path := config.getoption("--times"):
         config.pluginmanager.register(Measuring())
         if not hasattr(config, "workerinput"):
-            config.pluginmanager.register(
-                Times(path, TRACED if config.pluginmanager.hasplugin("_cov") else 1.0)
-            )
+            slower = TRACED if config.pluginmanager.hasplugin("_cov") else 1.0
+            config.pluginmanager.register(Times(path, inf if effort.whole[0] else slower))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

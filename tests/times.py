@@ -1,9 +1,10 @@
 """The processor time of each test, its child processes included: a report, and two budgets.
 
 `--times FILE` writes a line a test, and prints sums by folder and the longest tests. A test without
-the marks `slow` and `nightly` may take `MOST` seconds, and all of them together `MOST_OF_ALL`. Time
-of the wall is never looked at: it says what else the machine does. Fixtures of modules and sessions
-are counted in the sums, not against a test.
+the marks `slow` and `nightly` may take `MOST` seconds, and all of them together `MOST_OF_ALL`;
+where all examples of Hypothesis are tried, there is no budget. Time of the wall is never looked at:
+it says what else the machine does. Fixtures of modules and sessions are counted in the sums, not
+against a test.
 """
 
 from __future__ import annotations
