@@ -1,7 +1,7 @@
 """A hub's job board: what a process does is stored, so that the others can show it.
 
 A single-process hub has its jobs only in memory. With several, each does its own jobs and stores
-their state (ADR 81); any of them answers alike.
+their state (ADR 18); any of them answers alike.
 """
 
 from __future__ import annotations
