@@ -86,6 +86,25 @@ def c(port: int, folder: Path) -> Command:
     return [str(built), f"{port}"]
 
 
+def aimock(key: str) -> Language:
+    """Return an endpoint of language models, which answers as `answers.json` in its folder says."""
+
+    def command(port: int, folder: Path) -> Command:
+        found = CACHE / "node_modules/.bin/llmock"
+        if not found.exists():
+            missing("npm's @copilotkit/aimock")
+        answers = ["--fixtures", str(folder / "answers.json"), "--strict"]
+        return ["env", f"AIMOCK_API_KEYS={key}", str(found), "--port", f"{port}", *answers]
+
+    return command
+
+
+def annotator(*arguments: str, key: str) -> Language:
+    """Return a server of the command `annotators serve`, with a model's key."""
+    serve = [sys.executable, "-m", "annotators", "serve", *arguments]
+    return lambda port, folder: ["env", f"OPENAI_API_KEY={key}", *serve, "--port", f"{port}"]
+
+
 PHP = 'exit(function_exists("xmlrpc_encode_request") && function_exists("pcntl_fork") ? 0 : 1);'
 NEEDED: dict[str, Callable[[], str]] = {
     "python": lambda: sys.executable,
