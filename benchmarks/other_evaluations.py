@@ -1,43 +1,21 @@
-"""The other evaluations: speed beside nervaluate and a dense assignment, and runs on real data.
-
-python -m benchmarks other_evaluations                 the speed
-python -m benchmarks.other_evaluations FOLDER          the runs, whose inputs go to FOLDER
-
-Without the corpora of `../shared` the runs are those of `scoring samples`.
-"""
+"""The other evaluations: speed beside nervaluate and a dense assignment."""
 
 from __future__ import annotations
 
-import json
 import random
-import re
-import sys
 import time
-import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, TypeVar
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from benchmarks import sized
 from scoring.alignment import best_pairing, overlaps, span
-from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate_paths
-from scoring.cli import main as scoring
-from scoring.files import read_gold
-from scoring.gold import ActGold
-from scoring.samples import write_samples
 from scoring.semeval_ner import TYPES, Criterion, MentionSpan, evaluate
-from scoring.standoff import Annotations, read_standoff_gold
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
-BB = SHARED / "bb2016"
 MENTIONS = sized(10_000, 200)
-PARENTS = BB / "OntoBiotope_BioNLP-ST-2016_parents.txt"
 Result = TypeVar("Result")
 
 
@@ -126,147 +104,5 @@ def pair_one_text(extent: int) -> None:
     print(f"the same optimum: {found[1]:,} pairs, sum of Jaccard {found[0]:.3f}")
 
 
-def command(*words: object) -> None:
-    print("\n$ scoring", *(Path(word).name if isinstance(word, Path) else word for word in words))
-    status = scoring([str(word) for word in words])
-    assert status == 0
-
-
-def runs(folder: Path) -> None:
-    """Score simple runs over real corpora with each command."""
-    if not SHARED.is_dir():
-        on_samples(folder)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    write_gene_names(folder)
-    command("ner", "--gold", folder / "genes.xml", "--run", folder / "genes_run.tsv")
-    write_cooccurrences(folder)
-    gold = BB / "BioNLP-ST-2016_BB-event_dev.zip"
-    command("bb", "--task", "event", "--gold", gold, "--run", folder / "cooccurrence.zip")
-    for task in ("cat", "cat+ner", "kb"):
-        gold = BB / f"BioNLP-ST-2016_BB-{task}_dev.zip"
-        write_parents(gold, folder / f"parents_{task}.zip")
-        run = folder / f"parents_{task}.zip"
-        command("bb", "--task", task, "--gold", gold, "--run", run, "--ontology", PARENTS)
-    for subtask in SubTask:
-        score_gold_as_run(subtask)
-    write_confidences(folder / "act.tsv")
-    command("ppi3d", "--scores", folder / "act.tsv")
-
-
-def on_samples(folder: Path) -> None:
-    """Score the samples with each command: without the corpora there is nothing else to score."""
-    write_samples(folder)
-    runs = [folder / "ner" / name for name in ("first.tsv", "second.tsv")]
-    command("ner", "--gold", folder / "ner/gold.xml", "--run", *runs)
-    for task in SubTask:
-        gold, run = folder / "bb" / task / "gold", folder / "bb" / task / "run"
-        ontology = folder / "bb/ontology.tsv"
-        command("bb", "--task", task, "--gold", gold, "--run", run, "--ontology", ontology)
-    command("ppi3d", "--scores", folder / "ppi3d/first.tsv", folder / "ppi3d/second.tsv")
-
-
-def score_gold_as_run(subtask: SubTask) -> None:
-    gold = BB / f"BioNLP-ST-2016_BB-{subtask}_dev.zip"
-    call = partial(evaluate_paths, subtask, gold, gold, PARENTS)
-    first = timed(f"gold as run: {subtask}", call).to_dict()["scores"][0]
-    print({name: first[name] for name in list(first)[1:4]})
-
-
-def write_gene_names(folder: Path) -> None:
-    """Write gene names of BioCreative VI PM: gold of the test set, names of the training set."""
-    training = json.loads((SHARED / "bc6pm/PMtask_Relations_TrainingSet.json").read_text())
-    names = {
-        note["text"]
-        for document in training["documents"]
-        for passage in document["passages"]
-        for note in passage["annotations"]
-        if len(note["text"]) > 2
-    }
-    ordered = sorted(names, key=lambda name: (-len(name), name))
-    known = re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, ordered)) + r")(?!\w)")
-    test = json.loads((SHARED / "bc6pm/PMtask_Relations_TestSet.json").read_text())
-    corpus, run = ["<documents>"], []
-    for document in test["documents"]:
-        corpus.append(f"<document id={quoteattr(document['id'])}>")
-        for number, passage in enumerate(document["passages"]):
-            name, text = f"{document['id']}.s{number}", passage["text"]
-            corpus.append(f"<sentence id={quoteattr(name)} text={quoteattr(text)}>")
-            corpus += [
-                f'<entity charOffset="{offsets}" type="gene"/>'
-                for offsets in sorted(gene_offsets(passage))
-            ]
-            corpus.append("</sentence>")
-            run += [
-                f"{name}\t{found.start()}-{found.end() - 1}\t{found[0]}\tgene"
-                for found in known.finditer(text)
-            ]
-        corpus.append("</document>")
-    corpus.append("</documents>")
-    (folder / "genes.xml").write_text("\n".join(corpus))
-    (folder / "genes_run.tsv").write_text("\n".join(run))
-
-
-def gene_offsets(passage: dict[str, Any]) -> set[str]:
-    """Return offsets in the passage's text; the few wrong ones of the corpus are left out."""
-    offsets = set()
-    for note in passage["annotations"]:
-        [place] = note["locations"][:1]
-        start = place["offset"] - passage["offset"]
-        if passage["text"][start : start + place["length"]] == note["text"]:
-            offsets.add(f"{start}-{start + place['length'] - 1}")
-    return offsets
-
-
-def write_cooccurrences(folder: Path) -> None:
-    """Write BB-event runs: every bacterium with every location of the same sentence."""
-    gold = read_standoff_gold(BB / "BioNLP-ST-2016_BB-event_dev.zip", SCHEMA)
-    with zipfile.ZipFile(folder / "cooccurrence.zip", "w") as archive:
-        for name, article in gold.items():
-            pairs = enumerate(same_sentence(article), start=1)
-            lines = [f"R{n}\tLives_In Bacteria:{a} Location:{b}\n" for n, (a, b) in pairs]
-            archive.writestr(f"{name}.a2", "".join(lines))
-
-
-def same_sentence(article: Annotations) -> Iterator[tuple[str, str]]:
-    ends = [found.end() for found in re.finditer(r"[.?!]\s+(?=[A-Z])|\n", article.text)]
-    sentence = {
-        name: int(np.searchsorted(ends, entity.span[0][0], side="right"))
-        for name, entity in article.entities.items()
-    }
-    for one in article.entities.values():
-        for other in article.entities.values():
-            location = other.type in ("Habitat", "Geographical")
-            if one.type == "Bacteria" and location and sentence[one.id] == sentence[other.id]:
-                yield one.id, other.id
-
-
-def write_parents(gold: Path, run: Path) -> None:
-    """Write the gold with every habitat's concept replaced by its first parent."""
-    parents = dict(line.split("\t") for line in reversed(PARENTS.read_text().splitlines()))
-    with zipfile.ZipFile(gold) as source, zipfile.ZipFile(run, "w") as archive:
-        for name in source.namelist():
-            if name.endswith(".a2"):
-                text = re.sub(
-                    r"OBT:\d+",
-                    lambda found: parents.get(found[0], found[0]),
-                    source.read(name).decode(),
-                )
-                archive.writestr(name, text)
-
-
-def write_confidences(path: Path) -> None:
-    """Write the relevance of BioCreative VI PM abstracts, as a linear model ranked them."""
-    gold = read_gold("ACT", SHARED / "runs/bc6pm_act_gold.txt")
-    assert isinstance(gold, ActGold)
-    relevant = dict(zip(gold.articles, gold.truth.tolist(), strict=True))
-    lines = []
-    for line in (SHARED / "runs/bc6pm_act_result.txt").read_text().splitlines():
-        article, label, _, confidence = line.split("\t")
-        signed = float(confidence) if label == "1" else -float(confidence)
-        lines.append(f"{int(relevant[article])}\t{signed}\n")
-    path.write_text("".join(lines))
-
-
 if __name__ == "__main__":
-    runs(Path(sys.argv[1])) if sys.argv[1:] else main()
+    main()

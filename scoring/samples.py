@@ -183,26 +183,67 @@ _DRUG_TEXTS = (
 )
 
 
+_EXAMPLE_TEXT = (
+    "In one study of tablets placebo was compared with an older Zelocor and given to patients of"
+    " both groups who had been taking dl-xenomide, but not to any who had the merodonates at night,"
+    " or morning arbuprole, sibutorafine and oral gabaxen amides."
+)
+_EXAMPLE_GOLD = {
+    "Zelocor": "brand",
+    "xenomide": "drug",
+    "merodonates": "drug",
+    "arbuprole": "drug",
+    "sibutorafine": "drug",
+    "gabaxen amides": "group",
+}
+_EXAMPLE_RUN = {
+    "placebo": "brand",
+    "dl-xenomide": "drug",
+    "merodonates": "brand",
+    "arbuprole": "drug",
+    "sibutorafine": "drug",
+    "oral gabaxen amides": "drug",
+}
+
+
 def _drugs() -> Iterator[tuple[str, str]]:
-    """Yield drug names as SemEval-2013 task 9.1 has them: corpus XML and two runs."""
-    corpus = ['<?xml version="1.0" encoding="UTF-8"?>', '<document id="sample">']
-    runs: dict[str, list[str]] = {"first": [], "second": []}
+    """Yield drug names as SemEval-2013 task 9.1 has them: corpus XML and two runs.
+
+    The example has the offsets and types of the task description's Table 1.
+    """
+    yield "ner/gold.xml", _corpus(_DRUG_TEXTS)
+    first, second = "", ""
     for number, (text, names) in enumerate(_DRUG_TEXTS):
+        first += _mentions(number, text, dict.fromkeys(names, "drug"))
+        second += _mentions(number, text, {name.split()[0]: kind for name, kind in names.items()})
+    yield "ner/first.tsv", first
+    yield "ner/second.tsv", second
+    yield "ner/example.xml", _corpus([(_EXAMPLE_TEXT, _EXAMPLE_GOLD)])
+    yield "ner/example_run.tsv", _mentions(0, _EXAMPLE_TEXT, _EXAMPLE_RUN)
+
+
+def _corpus(sentences: Sequence[tuple[str, Mapping[str, str]]]) -> str:
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<document id="sample">']
+    for number, (text, names) in enumerate(sentences):
         place = f"sample.s{number}"
-        corpus.append(f'<sentence id="{place}" text="{text}">')
+        lines.append(f'<sentence id="{place}" text="{text}">')
         for at, (name, kind) in enumerate(names.items()):
-            start = text.index(name)
-            end = start + len(name) - 1
-            entity = f'<entity id="{place}.e{at}" charOffset="{start}-{end}"'
-            corpus.append(f'{entity} type="{kind}" text="{name}"/>')
-            runs["first"].append(f"{place}\t{start}-{end}\t{name}\tdrug\n")
-            word = name.split()[0]
-            runs["second"].append(f"{place}\t{start}-{start + len(word) - 1}\t{word}\t{kind}\n")
-        corpus.append("</sentence>")
-    corpus.append("</document>\n")
-    yield "ner/gold.xml", "\n".join(corpus)
-    for name, lines in runs.items():
-        yield f"ner/{name}.tsv", "".join(lines)
+            entity = f'<entity id="{place}.e{at}" charOffset="{_offsets(text, name)}"'
+            lines.append(f'{entity} type="{kind}" text="{name}"/>')
+        lines.append("</sentence>")
+    return "\n".join([*lines, "</document>", ""])
+
+
+def _mentions(number: int, text: str, names: Mapping[str, str]) -> str:
+    return "".join(
+        f"sample.s{number}\t{_offsets(text, name)}\t{name}\t{kind}\n"
+        for name, kind in names.items()
+    )
+
+
+def _offsets(text: str, name: str) -> str:
+    start = text.index(name)
+    return f"{start}-{start + len(name) - 1}"
 
 
 _BIOTOPE_TEXT = "Vibrio salina was isolated from sea water and salt marsh soil near Port Alma."

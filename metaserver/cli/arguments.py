@@ -184,7 +184,8 @@ def add_demo(parser: ArgumentParser) -> None:
     add("--package", type=Path, metavar="DIR",
         help="leave a results package there, replacing an earlier one")  # fmt: skip
     add("--samples", type=Path, metavar="DIR",
-        help="instead, write its articles, gold and names of proteins there")  # fmt: skip
+        help="instead, write its articles, gold and names of proteins there, and"
+        " small data of offline tasks")  # fmt: skip
 
 
 def add_rehearse(parser: ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import as_file, files
+from itertools import product
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -55,6 +56,8 @@ from metaserver.publication.pages import PAGES
 from metaserver.uniprot import build_release
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
+from scoring.bacteria_biotope import SubTask
+from scoring.samples import write_samples as write_evaluations
 
 # -- the last act of the demo: its servers agree to serve curators, and one asks them all ----------
 
@@ -248,7 +251,26 @@ def write_samples(out: Path) -> list[str]:
             packed.write(text, text.name)
     with as_file(files("annotators") / "data" / NAMES_FILE) as names:
         shutil.copyfile(names, out / NAMES_FILE)
+    _write_offline(out / "offline")
     return sorted(path.name for path in out.iterdir())
+
+
+def _write_offline(out: Path) -> None:
+    """Write a gold and a run of each offline task, as a hub takes them."""
+    make_folder(out)
+    with tempfile.TemporaryDirectory(prefix="metaserver-samples-") as folder:
+        data = Path(folder)
+        write_evaluations(data)
+        for subtask, side in product(SubTask, ("gold", "run")):
+            with ZipFile(out / f"BB-{subtask}_{side}.zip", "w") as packed:
+                for path in sorted((data / "bb" / subtask / side).iterdir()):
+                    packed.write(path, path.name)
+                if side == "gold":
+                    packed.write(data / "bb" / "ontology.tsv", "ontology.tsv")
+        shutil.copyfile(data / "ner" / "gold.xml", out / "DDI-NER_gold.xml")
+        shutil.copyfile(data / "ner" / "first.tsv", out / "DDI-NER_run.tsv")
+        shutil.copyfile(data / "ppi3d" / "gold.tsv", out / "PPI-3D_gold.tsv")
+        shutil.copyfile(data / "ppi3d" / "first_pairs.tsv", out / "PPI-3D_run.tsv")
 
 
 # -- `metaserver demo`: a small challenge on this machine, its annotation servers as processes -----

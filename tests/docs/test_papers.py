@@ -1,4 +1,4 @@
-"""docs/papers.md: every command is typed, and leaves its picture."""
+"""docs/papers.md, evaluations.md: every command is typed, for the pictures and outputs shown."""
 
 import csv
 import io
@@ -13,6 +13,13 @@ from tests.shared import ROOT
 
 PAGE = (ROOT / "docs" / "papers.md").read_text("utf-8")
 MAKE, *COMMANDS = shown(PAGE)
+EVALUATIONS = dict(
+    re.findall(
+        r"^\$ (scoring .*)\n((?:(?!\$ |```).*\n)+)",
+        (ROOT / "docs" / "evaluations.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +40,7 @@ def typed(command: str) -> list[str]:
 def test_first_command_makes_the_samples() -> None:
     assert words_of(MAKE) == ["scoring", "samples", "samples"]
     assert len(COMMANDS) > 20
+    assert len(EVALUATIONS) > 4
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -46,6 +54,13 @@ def test_command_of_a_table_or_figure(command, samples, monkeypatch, capsys):
     if "--out" in words:
         assert Path(words[words.index("--out") + 1]).read_text().startswith("<?xml")
     assert capsys.readouterr().out or words[0] == "plot"
+
+
+@pytest.mark.parametrize("command", EVALUATIONS)
+def test_command_of_another_evaluation(command, samples, monkeypatch, capsys):
+    monkeypatch.chdir(samples)
+    assert main(typed(command)) == 0
+    assert capsys.readouterr().out.rstrip() == EVALUATIONS[command].rstrip()
 
 
 def test_example_of_the_evaluation_page(samples, monkeypatch, capsys):

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import psutil
 import pytest
 
+from metaserver.tasks.plugin import offline_tasks
 from tests.hubs.command import boards, metaserver, start
 from tests.hubs.stored import stored
 from tests.waiting import patience
@@ -48,6 +49,12 @@ async def test_its_samples_are_left_once(tmp_path: Path) -> None:
         assert {name: packed.read(name) for name in packed.namelist()} == texts
     gold = (out / "gold_int.tsv").read_text().splitlines()
     assert {f"{line.split()[0]}.txt" for line in gold} <= texts.keys()
+    for name, task in offline_tasks().items():
+        [gold_file] = out.glob(f"offline/{name}_gold.*")
+        [run_file] = out.glob(f"offline/{name}_run.*")
+        found = task.read_upload(run_file, task.read_gold(gold_file))
+        assert found.payloads
+        assert not [*found.problems, *found.faults]
     again = await metaserver("demo", "--samples", out)
     assert again.status == 2
     assert "expected a new or empty folder" in again.stderr
