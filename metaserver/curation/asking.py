@@ -110,7 +110,10 @@ def accepted(answers: Sequence[RequestAnswer]) -> dict[ServerName, RequestAnswer
 
 
 class Asker:
-    """Asks servers for a hub's requests."""
+    """Asks servers for a hub's requests.
+
+    `keep_versions` stores the versions that servers report of themselves with their answers.
+    """
 
     def __init__(
         self,
@@ -120,8 +123,10 @@ class Asker:
         guarded: GuardedArticles,
         settings: Settings,
         clock: Callable[[], float],
+        keep_versions: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
+        self._keep_versions = keep_versions
         self._client = client.bounded(settings.http_limits())
         self._challenges = challenges
         self._guarded = guarded
@@ -283,6 +288,8 @@ class Asker:
             late=self._left(live) <= 0,
         )
         await self.store(lambda connection: requests.add_answer(connection, live.key, kept))
+        with suppress(UnavailableError):  # then it is tried again later
+            await self._keep_versions()
         live.answers.append(replace(kept, raw=None))  # the store has it; nobody reads it here
         live.servers[registered.server.name] = shown(kept)
         live.touch(self._clock())

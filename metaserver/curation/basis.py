@@ -63,6 +63,16 @@ class ShownCandidate(ScoredCandidate, frozen=True, kw_only=True):
         """Its task and item."""
         return Task(self.task), self.item
 
+    def shown_probability(
+        self, differences: Mapping[str, PanelDifference], version: int
+    ) -> float | None:
+        """Return its probability, if the servers that the model learned from answered as then.
+
+        A candidate of an earlier version is no longer listed.
+        """
+        differs = self.task in differences or self.version != version
+        return None if differs else self.probability
+
 
 class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
     """An article's candidates, with names and places.
@@ -94,7 +104,7 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
         """Return the candidates as exports have them."""
         return {
             candidate.key: ProposedItem(
-                probability=candidate.probability,
+                probability=candidate.shown_probability(self.differences, self.version),
                 request_version=candidate.version,
                 consensus=candidate.method,
                 model=candidate.model,
@@ -145,10 +155,11 @@ def find_basis(
     version: int,
     models: Models,
     names: ReleaseProteins,
+    changed: Mapping[str, Sequence[ServerName]] = {},
 ) -> CurationBasis:
     """Return the basis of a request's answers so far; slow for a long text: call it in a thread."""
     text = unpack(request.text).decode("utf-8", "surrogatepass")
-    result = find(request, answers, models)
+    result = find(request, answers, models, changed=changed)
     remaining = MOST_EVIDENCE
     candidates = []
     for candidate in result.candidates:

@@ -102,19 +102,22 @@ class ClassVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PanelDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """How the servers that answered differ from the members of a task's model.
+    """How the servers that answered differ from those that a task's model learned from.
 
-    `absent` are members without an answer, `unknown` servers that are no members.
+    `absent` are members without an answer, `unknown` servers that are no members, `changed` members
+    that report another version now, `weighted` those to which the request gives a weight.
     """
 
-    absent: tuple[str, ...]
-    unknown: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    weighted: tuple[str, ...] = ()
 
     def renamed(self, shown_name: Callable[[str], str]) -> PanelDifference:
         """Return it with the names by which servers are shown."""
+        names = msgspec.structs.asdict(self)
         return PanelDifference(
-            absent=tuple(sorted(map(shown_name, self.absent))),
-            unknown=tuple(sorted(map(shown_name, self.unknown))),
+            **{kind: tuple(sorted(map(shown_name, each))) for kind, each in names.items()}
         )
 
 
@@ -186,10 +189,12 @@ def find(
     answers: Sequence[RequestAnswer],
     models: Models,
     *,
+    changed: Mapping[str, Sequence[ServerName]] = {},
     every: bool = False,
 ) -> FoundCandidates:
     """Return the candidates of a request from its answers; slow for many: call it in a thread.
 
+    `changed` has the members of each task's model that report another version than it learned from.
     `every`: also those beyond the request's cutoff or below its least probability.
     """
     text = unpack(request.text).decode("utf-8", "surrogatepass")
@@ -207,14 +212,21 @@ def find(
         model = model_for(task, request.options.method, models)
         ranking = _ranked(request, model, voted, every=every)
         methods[str(task)] = model.method
-        if model.calibrated and (ranking.absent or ranking.unknown):
-            differences[str(task)] = PanelDifference(absent=ranking.absent, unknown=ranking.unknown)
+        if model.calibrated:
+            differences[str(task)] = PanelDifference(
+                absent=ranking.absent,
+                unknown=ranking.unknown,
+                changed=tuple(sorted(voted.keys() & set(changed.get(task, ())))),
+                weighted=tuple(
+                    name for name in ranking.answered if request.options.weights.get(name, 1) != 1
+                ),
+            )
         candidates += [_candidate(task, ranked, readings) for ranked in ranking.candidates]
     return FoundCandidates(
         candidates=tuple(candidates),
         relevant=tuple(vote for reading in readings for vote in reading.classes()),
         methods=methods,
-        differences=differences,
+        differences={task: one for task, one in differences.items() if one != PanelDifference()},
     )
 
 

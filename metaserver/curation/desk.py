@@ -74,7 +74,7 @@ class RequestDesk:
         self._settings = settings.curation
         self._clock = clock
         self._process = process
-        self._asker = Asker(store, client, challenges, guarded, settings, clock)
+        self._asker = Asker(store, client, challenges, guarded, settings, clock, self.keep_versions)
         self._live: OrderedDict[str, LiveRequest] = OrderedDict()
         self._queue: OrderedDict[int, list[LiveRequest]] = OrderedDict()  # by token, in turn
         self._asking: dict[str, asyncio.Task[None]] = {}

@@ -16,6 +16,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ServerName
 from metaserver.base.states import JobState
 from metaserver.cli.catalogue import OPERATIONS
+from metaserver.curation.candidates import PanelDifference
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import consensus_models
 from metaserver.operations.caller import Caller
@@ -119,7 +120,7 @@ async def test_a_model_is_learned_from_a_closed_phase_and_used(tmp_path: Path) -
         assert asked.methods == {"INT": "rrf1"}
         assert (await running.do("consensus.use", model=made.model)).active
         ranked = await running.do("consensus.get", ana, request=asked.request)
-        assert (ranked.methods, ranked.unknown) == ({"INT": "stacked"}, ())
+        assert (ranked.methods, ranked.differences) == ({"INT": "stacked"}, {})
         first = ranked.candidates[0]
         assert 0 < first.probability < 1
         with pytest.raises(RefusedError):  # it is in use
@@ -309,15 +310,18 @@ async def test_a_model_is_older_than_a_server_that_reports_another_version(tmp_p
             running.service.part(CurationParts).requests,
             running.service.servers.client.versions,
         )
-        await desk.keep_versions()  # as the tests of the servers reported them
+        ana = await curator(running)
+        asked = await running.do("consensus.ask", ana, text=TEXT, tasks=("INT",), wait=20.0)
+        assert versions.changed() == {}  # they are kept with the answers that report them
         made = await running.do("consensus.train", task="INT")
         assert all(one.version for one in made.members)
         await running.do("consensus.use", model=made.model)
+        asked = await running.do("consensus.get", ana, request=asked.request)
+        assert asked.differences == {}
         versions.report(ServerName("fair"), "9.0")
         await desk.keep_versions()
         assert versions.changed() == {}
         [known] = (await running.do("consensus.models")).models
         assert known.changed == ("fair",)
-        ana = await curator(running)
-        asked = await running.do("consensus.ask", ana, text=TEXT, tasks=("INT",), wait=20.0)
-        assert asked.changed == ("fair",)
+        asked = await running.do("consensus.get", ana, request=asked.request)
+        assert asked.differences == {"INT": PanelDifference(changed=("fair",))}

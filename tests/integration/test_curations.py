@@ -184,6 +184,7 @@ async def test_servers_have_the_names_that_the_request_shows(tmp_path: Path) -> 
         assert difference.absent[0] not in {"gone", *aliases}
         [written] = read_json((await running.do("curation.export", ana, **key)).content)
         assert {one.server for item in written.items for one in item.servers} == aliases
+        assert [item.probability for item in written.items] == [None]
         known = await running.do("curation.get", **key)
         assert {vote.server for vote in known.candidates[0].votes} == {"a", "b"}
         assert known.differences["INT"] == PanelDifference(absent=("gone",), unknown=("b",))

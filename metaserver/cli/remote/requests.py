@@ -100,10 +100,11 @@ def _words(server: Mapping[str, Any]) -> str:
 
 
 def _candidates(request: Request) -> Table:
-    """Return the candidates with a probability if the method gives it, else the score."""
+    """Return the candidates; with a probability if the servers are as the model learned them."""
     table = _table("task", "rank", "candidate", "probability", "score", "agreement", "servers")
     for candidate in request["candidates"]:
-        probability = candidate["probability"]
+        differs = candidate["task"] in request["differences"]
+        probability = None if differs else candidate["probability"]
         votes = (f"{vote['server']} {vote['rank']}" for vote in candidate["votes"])
         _add(
             table, candidate["task"], str(candidate["rank"]), " ".join(candidate["item"]),

@@ -315,8 +315,9 @@ async def _basis(hub: HubContext, caller: Caller, live: LiveRequest) -> Curation
     version, answers = live.version, list(live.answers)
     teams = {asked.server: asked.team for asked in live.servers.values()}
     names = hub.part(CurationParts).proteins(live.stored.release)
+    models = hub.part(CurationParts).models
     return await caller.aside(
-        find_basis, live.stored, answers, teams, version, hub.part(CurationParts).models, names
+        find_basis, live.stored, answers, teams, version, models, names, models.changed
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Annotated
@@ -24,6 +24,7 @@ from metaserver.curation.candidates import (
     ClassVote,
     ConsensusCandidate,
     FoundCandidates,
+    PanelDifference,
     check_method,
     find,
 )
@@ -155,9 +156,9 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A request with its servers and the candidates so far.
 
     `version` grows with each change; once it is `settled`, nothing changes any more. `deadline_at`
-    is null while no server was asked. `methods` are those that made the candidates, by task;
-    `unknown` are servers that the model does not know, `changed` those that report another version
-    than when it was made. `notice` is what to mind about the text. Times are Unix seconds.
+    is null while no server was asked. `methods` are those that made the candidates, by task, and so
+    are `differences`: with one, a candidate's probability is not to be relied on. `notice` is what
+    to mind about the text. Times are Unix seconds.
     """
 
     request: str
@@ -175,8 +176,7 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
     release: str
     settled: bool
     methods: Mapping[str, str]
-    unknown: tuple[str, ...]
-    changed: tuple[str, ...]
+    differences: Mapping[str, PanelDifference]
     servers: tuple[AskedServer, ...]
     candidates: tuple[ConsensusCandidate, ...]
     relevant: tuple[ClassVote, ...]
@@ -430,9 +430,9 @@ def token_of(caller: Caller) -> int:
 async def _combined(
     hub: HubContext, caller: Caller, live: LiveRequest, *, every: bool = False
 ) -> FoundCandidates:
-    answers = list(live.answers)
+    answers, models = list(live.answers), hub.part(CurationParts).models
     return await caller.aside(
-        find, live.stored, answers, hub.part(CurationParts).models, every=every
+        find, live.stored, answers, models, changed=models.changed, every=every
     )
 
 
@@ -461,18 +461,6 @@ async def _placed(
 
     async with live.placing:  # who waits for the same names has them then
         return await caller.aside(place)
-
-
-def _changed(
-    hub: HubContext, live: LiveRequest, candidates_found: FoundCandidates
-) -> Set[ServerName]:
-    """Return the servers of a request that have changed since the models that were applied."""
-    models = hub.part(CurationParts).models
-    applied = [
-        task for task, model in models.items() if candidates_found.methods.get(task) == model.method
-    ]
-    changed = {name for task in applied for name in models.changed.get(task, ())}
-    return changed & live.servers.keys()
 
 
 async def _names(hub: HubContext, caller: Caller, live: LiveRequest) -> CuratorNames:
@@ -511,10 +499,7 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
         release=stored.release,
         settled=settled,
         methods=candidates_found.methods,
-        unknown=tuple(
-            sorted({name for one in candidates_found.differences.values() for name in one.unknown})
-        ),
-        changed=tuple(sorted(map(names.server, _changed(hub, live, candidates_found)))),
+        differences=candidates_found.differences,
         servers=servers_asked,
         candidates=candidates_found.candidates,
         relevant=candidates_found.relevant,

@@ -15,7 +15,7 @@ from metaserver.curation.decisions import CurationEvent, DecisionKind
 from metaserver.curation.experiments import MOST_PARTICIPANTS, Experiment
 from metaserver.curation.mentions import LONGEST_QUOTE, Mentions, SentEvidence
 from metaserver.curation.operations.curation_view import CurationDetail
-from metaserver.curation.pages.rows import open_pairs, rejected_proteins, shown_probability
+from metaserver.curation.pages.rows import open_pairs, rejected_proteins
 from scoring import Task
 
 REDO = "redo"
@@ -148,7 +148,9 @@ def _particulars(
     particulars: dict[str, Any] = {"request_version": detail.version}
     if candidate is not None:
         particulars["seen_rank"] = candidate.rank
-        particulars["seen_probability"] = shown_probability(detail, candidate)
+        particulars["seen_probability"] = candidate.shown_probability(
+            detail.differences, detail.version
+        )
     refused = rejected_proteins(detail).intersection(item) if task is Task.IPT else ()
     if kind in (DecisionKind.ACCEPT, DecisionKind.PAIR) and refused and "proteins" not in submitted:
         message = f"{' and '.join(sorted(refused))} rejected: accept first, or tick it at the pair"

@@ -168,7 +168,9 @@ def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
                 quotes=_with_sentences(detail.text, quotes.get((task, item), ()), together.of(item))
                 if is_pair
                 else quotes.get((task, item), ()),
-                probability=shown_probability(detail, candidate) if candidate else None,
+                probability=candidate.shown_probability(detail.differences, detail.version)
+                if candidate
+                else None,
                 difference=detail.differences.get(task),
                 outdated=candidate is not None and candidate.version != detail.version,
                 pairs=0 if is_pair else of_protein[item[0]],
@@ -176,12 +178,6 @@ def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
             )
         )
     return rows
-
-
-def shown_probability(detail: CurationDetail, candidate: ShownCandidate) -> float | None:
-    """Return a candidate's probability, if all members of the model answered, and nobody else."""
-    differs = candidate.task in detail.differences or candidate.version != detail.version
-    return None if differs else candidate.probability
 
 
 def open_pairs(detail: CurationDetail) -> Sequence[tuple[str, ...]]:

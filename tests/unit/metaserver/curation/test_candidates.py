@@ -69,6 +69,9 @@ def test_the_parts_of_a_learned_consensus_sum_to_its_log_odds() -> None:
     assert found.differences == {"INT": PanelDifference(absent=("silent",), unknown=("new",))}
     whole = replace(MODEL, members=(MODEL.members[0], Member(name="new", team="new")))
     assert find(request(), ANSWERS, {"INT": whole}).differences == {}
+    given = {"changed": {"INT": ["a", "silent"], "IPT": ["a"]}}
+    weighed = find(request(weights={"a": 1.0, "new": 2.0}), ANSWERS, {"INT": whole}, **given)
+    assert weighed.differences == {"INT": PanelDifference(changed=("a",), weighted=("new",))}
     assert {one.item for one in found.candidates} == {("P00533",), ("P62993",)}
     for one in found.candidates:
         assert one.bias == -2.0

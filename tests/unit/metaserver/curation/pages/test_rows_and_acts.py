@@ -290,6 +290,14 @@ def test_a_likelihood_and_what_speaks_for_it_are_words() -> None:
             "rank 1",
             "No likelihood. Missing servers of the model: c, d. Servers unknown to it: b.",
         ),
+        (
+            {"differences": {"INT": PanelDifference(changed=("b",), weighted=("c", "d"))}},
+            "rank 1",
+            (
+                "No likelihood. Servers with another version than the model learned from: b."
+                " Servers that you gave a weight: c, d."
+            ),
+        ),
         ({"version": 2}, "no longer listed", "with the newest answers it is no longer listed"),
         (
             {"probability": None, "bias": None, "method": "rrf1"},
