@@ -109,11 +109,22 @@ class BiotopeScores:
         """Return the sums over all articles."""
         return Sums(*map(sum, zip(*self.by_article.values(), strict=True)))
 
+    @property
+    def size(self) -> int:
+        """The number of articles, which are resampled."""
+        return len(self.by_article)
+
     def on_resamples(self, resamples: int = RESAMPLES) -> Values:
         """Return the first measure on resamples of the articles; NaN where it is undefined."""
         member = next(iter(self.measures.values()))
         rows = self.by_article.values()
         return on_resamples(rows, lambda *row: getattr(Sums(*row), member), resamples=resamples)
+
+    def first_by_article(self) -> dict[str, float | None]:
+        """Return the first measure of each article that has references, or predictions."""
+        member = next(iter(self.measures.values()))
+        sums = {name: one for name, one in self.by_article.items() if any(one)}
+        return {name: getattr(one, member) for name, one in sums.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measures and counts as JSON-ready values."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.bootstrap_tests import bootstrap_tests
 from scoring.resampling import resampled
+from scoring.sign_flips import PairTest
 
 LEVEL = 0.95
 RESAMPLES = 10_000
@@ -67,3 +70,28 @@ def bounds_of(values: Values) -> Bounds | None:
         return None
     low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Bounds(low, high)
+
+
+def paired_tests(
+    runs: Mapping[str, tuple[float | None, Values]], articles: int
+) -> Sequence[PairTest]:
+    """Test all pairs of runs by the bootstrap, from a measure and its values on equal resamples.
+
+    Resamples on which a run has no value do not count; a run without a measure is left out.
+    """
+    measured = {name: values for name, (measure, values) in runs.items() if measure is not None}
+    observed = np.array([measure for measure, _ in runs.values() if measure is not None])
+    if len(measured) < 2:
+        return []
+    found = np.stack(list(measured.values()), axis=1)
+    found = found[~np.isnan(found).any(axis=1)]
+    if len(found) < 2:
+        return []
+    tests = bootstrap_tests(list(measured), found, observed, np.zeros((articles, len(measured))))
+    column = {name: place for place, name in enumerate(measured)}
+    described = []
+    for pair in tests.pairs:
+        bounds = bounds_of(found[:, column[pair.a]] - found[:, column[pair.b]])
+        assert bounds is not None
+        described.append(replace(pair, low=bounds.low, high=bounds.high))
+    return described

@@ -49,6 +49,11 @@ class KnowledgeBaseScores:
         """Return the mean over the references: what the organisers' program prints; 0 for none."""
         return self.sum / len(self.by_reference) if self.by_reference else 0.0
 
+    @property
+    def size(self) -> int:
+        """The number of references, which are resampled."""
+        return len(self.by_reference)
+
     def on_resamples(self, resamples: int = RESAMPLES) -> Values:
         """Return the mean on resamples of the references."""
         rows = [(value, 1.0) for value in self.by_reference.values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -16,6 +16,7 @@ from scoring.measures import MEASURES, measure_named
 from scoring.report import FORMATS
 from scoring.resampling import MOST_RESAMPLES
 from scoring.scorecard import ArticlePolicy, Scorecard
+from scoring.significance import MOST_PAIRED
 from scoring.tables import latex_float
 from scoring.tasks import Task
 from scoring.views import RAW, VIEWS, View, select_views
@@ -170,6 +171,17 @@ def add_interval_resamples(parser: argparse.ArgumentParser, default: int = 10_00
     parser.add_argument(
         "--resamples", type=_resample_count, default=default, metavar="N", help="0: no intervals"
     )
+
+
+def add_tests(parser: argparse.ArgumentParser) -> None:
+    """Add `--tests`, which `check_tests` checks."""
+    parser.add_argument("--tests", action="store_true", help="print a test of each pair of runs")
+
+
+def check_tests(args: argparse.Namespace, runs: Sequence[object]) -> None:
+    """Refuse tests that cannot be made: of one run, of too many, or without resamples."""
+    if args.tests and not (2 <= len(runs) <= MOST_PAIRED and args.resamples > 1):
+        raise OptionError(f"--tests: expected resamples, and 2 to {MOST_PAIRED} runs")
 
 
 def _resample_count(text: str) -> int:

@@ -220,6 +220,16 @@ def on_resamples(
     return found
 
 
+def scores_on_resamples(
+    labels: Sequence[bool] | NDArray[np.bool_],
+    confidences: Sequence[float] | Points,
+    resamples: int = RESAMPLES,
+) -> Points:
+    """Return the score on each resample."""
+    found = on_resamples(labels, confidences, resamples=resamples)
+    return found[:, MEASURES.index("score")]
+
+
 def read_scores(path: Path | str) -> tuple[list[bool], list[float]]:
     r"""Read `label<TAB>confidence` lines (0 or 1, a finite number); raises `FormatError`.
 

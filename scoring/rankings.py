@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scoring.intervals import Bounds
-from scoring.tables import Cell, Table, best_cells, csv_table, latex_table, text_table
+from scoring.sign_flips import PairTest
+from scoring.tables import (
+    Cell,
+    Table,
+    best_cells,
+    csv_table,
+    latex_table,
+    styled_table,
+    table_of,
+    text_table,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,3 +63,24 @@ def ranking_report(table: Table, style: str, measure: str, *, lowest_first: bool
     if style == "latex":
         return latex_table(table, best_cells(table, {measure: lowest_first}))
     return text_table(table)
+
+
+def tests_report(tests: Mapping[str, Sequence[PairTest]], style: str) -> str:
+    """Return paired tests by measure; a difference is the score of `run` less that of `other`."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "measure": measure,
+            "run": pair.a,
+            "other": pair.b,
+            "difference": pair.difference,
+            "low": pair.low,
+            "high": pair.high,
+            "p": pair.p,
+            "p_adjusted": pair.p_adjusted,
+        }
+        for measure, of_pairs in tests.items()
+        for pair in of_pairs
+    ]
+    if style == "json":
+        return json.dumps(rows, indent=2)
+    return styled_table(table_of(rows), style) if rows else "no pair of runs has the measure"

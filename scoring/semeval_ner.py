@@ -129,6 +129,13 @@ class NerScorecard:
             rows, lambda *row: MentionCounts(*row).f_score(self.compat), resamples=resamples
         )
 
+    def f_scores(self, criterion: Criterion) -> dict[str, float]:
+        """Return the F-score by a criterion of each article that has a mention, or a prediction."""
+        counts = {name: table[criterion] for name, table in sorted(self.by_article.items())}
+        return {
+            name: one.f_score(self.compat) for name, one in counts.items() if one.pos or one.act
+        }
+
     def macro(self) -> dict[str, float]:
         """Return the unweighted means over the four types of strict P, R and F, each in [0, 1].
 

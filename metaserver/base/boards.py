@@ -308,8 +308,9 @@ class PairedRuns(msgspec.Struct, frozen=True, kw_only=True):
     """A paired test of two runs on the articles that both are scored on, `articles` of them.
 
     `difference` is the first's score less the second's there, with its 95 % interval; null if there
-    are no such articles. `p` is two-sided; `test` says how it is made. `pairs` are the gold's
-    articles with `measure`, those that differ most first.
+    are no such articles. `p` is two-sided; `test` says how it is made, `command` which command
+    gives the same. `items` is what is counted in place of articles. `pairs` are the gold's articles
+    with `measure`, those that differ most first; none for a task that scores no single article.
     """
 
     articles: int
@@ -319,6 +320,8 @@ class PairedRuns(msgspec.Struct, frozen=True, kw_only=True):
     p: float
     test: str
     measure: str
+    items: str = "articles"
+    command: str = "scoring compare"
     pairs: tuple[ArticlePair, ...] = ()
 
 

@@ -31,7 +31,7 @@ from metaserver.tasks.plugin import TaskPlugin
 WEAKEST = 20
 """Articles with the lowest values that a run's card has."""
 ROUNDED = "While the phase is open its scores are rounded: runs are compared when it is frozen."
-NO_TEST = "This task has no paired test: its runs are scored as a whole."
+NO_TEST = "There is no paired test of the measure by which this board gives places."
 UNANSWERED = "One of them has no score yet."
 NO_ARTICLES = (
     "Article by article, runs are compared when the phase is frozen and their scores may be seen:"
@@ -65,7 +65,7 @@ class WeakArticle(msgspec.Struct, frozen=True, kw_only=True):
 class RunOnTask(msgspec.Struct, frozen=True, kw_only=True):
     """A run on a task's board, of `runs` with a place; `columns` are the board's.
 
-    `hidden` says why there is no score. `weakest` are the articles with the lowest values of the
+    `hidden` says why there is no score. `weakest` are the articles with the worst values of the
     measure by which places are given, if single articles may be seen.
     """
 
@@ -180,7 +180,9 @@ async def _on_task(
     if row is not None and view.sees_articles([team], viewer) and not view.is_rounded(viewer):
         work = await view.by_article(plugin.name, RAW, name)
         values = await caller.aside(work) if work else {}
-        lowest = sorted(values.items(), key=lambda item: (item[1] or 0.0, item[0]))[:WEAKEST]
+        sign = -1 if column_named(plugin.columns, board.order[0]).rising else 1
+        lowest = sorted(values.items(), key=lambda item: (sign * (item[1] or 0.0), item[0]))
+        lowest = lowest[:WEAKEST]
         weakest = [WeakArticle(article=article, value=value) for article, value in lowest]
     return RunOnTask(
         task=plugin.name,
@@ -204,7 +206,8 @@ async def _board(view: PhaseView, caller: Caller, plugin: TaskPlugin) -> Board:
 async def compare(hub: HubContext, caller: Caller, request: TwoRuns) -> RunPair:
     """Compare two runs of a task by a paired test, and article by article.
 
-    The test is that of `scoring compare`: sign flips, or the bootstrap for measures of whole lists.
+    The test is that of `scoring compare`: sign flips, or the bootstrap for measures of whole lists;
+    of NER and uploaded tasks, the bootstrap of `scoring ner`, `bb` or `ppi3d` with `--tests`.
     While a test phase is open there is none, since its scores are rounded. Articles are shown after
     the freeze, and before it in a training phase for the caller's own runs.
     """

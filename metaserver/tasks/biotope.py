@@ -35,8 +35,9 @@ from scoring import SCORER_VERSION, FileProblem, FormatError
 from scoring.alignment import Span, most_own_overlaps
 from scoring.bacteria_biotope import SCHEMA, BiotopeScorecard, SubTask, evaluate
 from scoring.biotope_categories import BACTERIA, HABITAT
+from scoring.biotope_scores import BiotopeScores
 from scoring.intervals import RESAMPLES
-from scoring.knowledge_base import facts
+from scoring.knowledge_base import KnowledgeBaseScores, facts
 from scoring.ontology import Ontology, read_ontology
 from scoring.standoff import (
     Annotations,
@@ -263,8 +264,14 @@ class BiotopeTask(WholeRunTask):
     subtask: SubTask
     shown: tuple[MeasureColumn, ...]
     upload: str = "a zip of .a2 files"
-    resampling: str = f"{RESAMPLES:,} resamples of the articles, seed 2009"
+    items: str = "articles"
     level: str = ""
+    command: str = "scoring bb --tests"
+
+    @property
+    def resampling(self) -> str:
+        """How intervals are made."""
+        return f"{RESAMPLES:,} resamples of the {self.items}, seed 2009"
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -323,7 +330,7 @@ class BiotopeTask(WholeRunTask):
             articles_in_gold=card.articles_in_gold,
             curve=(),
             detail={**card.to_dict(), "task": self.name, "signature": signature},
-            card=ResampledRun(measure, card.scores[0].on_resamples),
+            card=_resampled(measure, card.scores[0]),
         )
 
     def _values(self, card: BiotopeScorecard) -> Mapping[str, Any]:
@@ -332,6 +339,13 @@ class BiotopeTask(WholeRunTask):
             shown_column.column.key: scores[shown_column.score][shown_column.member]
             for shown_column in self.shown
         }
+
+
+def _resampled(measure: float | None, scores: BiotopeScores | KnowledgeBaseScores) -> ResampledRun:
+    if isinstance(scores, KnowledgeBaseScores):
+        return ResampledRun(measure, scores.on_resamples, scores.size)
+    by_article = scores.first_by_article
+    return ResampledRun(measure, scores.on_resamples, scores.size, by_article)
 
 
 def _f1(score: int, key: str, heading: str, text: str) -> MeasureColumn:
@@ -457,12 +471,12 @@ CAT_NER = BiotopeTask(
 )
 KB = BiotopeTask(
     name=TaskName("BB-kb"), title="Facts of a corpus", subtask=SubTask.KB, shown=_FACTS,
-    resampling=f"{RESAMPLES:,} resamples of the facts, seed 2009",
+    items="facts",
 )  # fmt: skip
 KB_NER = BiotopeTask(
     name=TaskName("BB-kb+ner"),
     title="Facts of a corpus, entities to be found",
     subtask=SubTask.KB_NER,
     shown=_FACTS,
-    resampling=KB.resampling,
+    items="facts",
 )

@@ -75,6 +75,8 @@ class DrugNames(WholeRunTask):
     upload: str = "a table (sentence, charOffset, text, type), or XML, also as a zip"
     resampling: str = f"{RESAMPLES:,} resamples of the documents, seed 2009"
     level: str = ""
+    items: str = "documents"
+    command: str = "scoring ner --tests"
 
     def read_gold(self, path: Path) -> DrugNameGold:
         """Read corpus XML, its zip, or a gold table; raises `InputError`."""
@@ -140,7 +142,10 @@ class DrugNames(WholeRunTask):
             curve=(),
             detail={"task": self.name, **counts, **card.to_dict(), "signature": signature},
             card=ResampledRun(
-                shown_values[self.order[0]], partial(card.on_resamples, Criterion.STRICT)
+                shown_values[self.order[0]],
+                partial(card.on_resamples, Criterion.STRICT),
+                len(card.by_article),
+                partial(card.f_scores, Criterion.STRICT),
             ),
         )
 

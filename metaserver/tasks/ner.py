@@ -21,11 +21,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.base.boards import Column, Score
+from metaserver.base.boards import Column, PairedRuns, Score
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import MENTIONS, check_optional, read, read_member
 from metaserver.exchange.wire.validation import Report, Vocabulary
-from metaserver.tasks.scores import PackedColumn, Values, decoded, input_error
+from metaserver.tasks.scores import (
+    MeasuredRun,
+    PackedColumn,
+    Values,
+    decoded,
+    input_error,
+    paired_by_bootstrap,
+)
 from scoring import SCORER_VERSION, FormatError
 from scoring.cells import FORMULA, inert
 from scoring.semeval_files import read_ner_gold
@@ -226,6 +233,7 @@ class NerScorer:
             articles_counted=len(counts),
             curve=(),
             detail={"task": "NER", **articles, **card.to_dict(), "signature": signature},
+            card=card,
         )
 
     def _scorecard(self, counts: Mapping[str, ArticleCounts]) -> NerScorecard:
@@ -305,6 +313,7 @@ def values_of(card: NerScorecard) -> Values:
 
 # -- NER: the mentions of typed entities in an article, scored as SemEval-2013 task 9.1 ------------
 
+_CRITERIA = {f"{criterion}_f": criterion for criterion in Criterion}
 MAX_OFFSET = 10**8  # no text is so long, and the evaluator reads nine digits
 
 COLUMNS = (
@@ -341,6 +350,7 @@ class NamedEntities:
     key: str
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("strict_f", "exact_f")
+    resampled: tuple[str, ...] = tuple(_CRITERIA)
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> NerPayload | None:
         """Return the valid mentions, None if a value has the wrong type."""
@@ -380,6 +390,36 @@ class NamedEntities:
     def gold_articles(self, gold: NerGold) -> Collection[ArticleId]:
         """Return the articles that the gold has."""
         return [ArticleId(article) for article in gold.articles]
+
+    def by_article(
+        self, _gold: NerGold, card: NerScorecard, measure: str
+    ) -> Mapping[str, float | None]:
+        """Return the F-score of each article that has a mention, or a predicted one."""
+        return card.f_scores(_CRITERIA[measure])
+
+    def paired(
+        self, _gold: NerGold, first: NerScorecard, second: NerScorecard, measure: str
+    ) -> PairedRuns:
+        """Return the bootstrap test of two runs on the articles that count for both."""
+        criterion = _CRITERIA[measure]
+        both = first.by_article.keys() & second.by_article.keys()
+
+        def measured(card: NerScorecard) -> MeasuredRun:
+            cut = replace(card, by_article={name: card.by_article[name] for name in both})
+            return MeasuredRun(
+                cut.micro[criterion].f_score() if both else None,
+                cut.on_resamples(criterion),
+                cut.f_scores(criterion),
+            )
+
+        return paired_by_bootstrap(
+            measured(first),
+            measured(second),
+            size=len(both),
+            measure=measure,
+            items="articles",
+            command="scoring ner --tests",
+        )
 
     def labels(self, gold: NerGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each article's mentions: their places, from 0, and types."""

@@ -186,14 +186,21 @@ class ComparedTask(TaskPlugin, Protocol):
 
 
 @runtime_checkable
-class PairedTask(ComparedTask, Protocol):
+class PairedTask(TaskPlugin, Protocol):
     """A task of which two runs can be tested against each other, article by article.
 
     The functions are slow, and are called in a thread; `measure` is one of `resampled`.
     """
 
+    @property
+    def resampled(self) -> Collection[str]:
+        """The keys of the columns that runs can be tested by."""
+
     def by_article(self, gold: Any, card: Any, measure: str) -> Mapping[str, float | None]:
-        """Return the value of each article for a run's card; None if it is not scored on it."""
+        """Return the value of each article for a run's card; None if it is not scored on it.
+
+        Empty if single articles have no value.
+        """
 
     def paired(self, gold: Any, first: Any, second: Any, measure: str) -> PairedRuns:
         """Return the paired test of two runs' cards."""

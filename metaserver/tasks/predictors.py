@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from metaserver.base.records import ArticleId, TaskName
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import (
     ResampledRun,
-    Values,
     WholeRunScorer,
     WholeRunTask,
     faults,
@@ -30,7 +28,7 @@ from metaserver.tasks.result_files import (
 from metaserver.tasks.scores import input_error
 from scoring import SCORER_VERSION, FormatError
 from scoring.pair_files import read_confidences, read_labels
-from scoring.ppi3d import MEASURES, RESAMPLES, evaluate, on_resamples
+from scoring.ppi3d import RESAMPLES, evaluate, scores_on_resamples
 
 MOST_PAIRS = 100_000
 """The maximum number of pairs in a gold: a run's intervals then take half a minute, in a thread."""
@@ -55,6 +53,8 @@ class PairPrediction(WholeRunTask):
     upload: str = "a table (pair, confidence) with every pair"
     resampling: str = f"{RESAMPLES:,} resamples of the pairs, seed 2009"
     level: str = ""
+    items: str = "pairs"
+    command: str = "scoring ppi3d --tests"
     largest: int = field(default=MOST_PAIRS, repr=False)
 
     def read_gold(self, path: Path) -> Mapping[str, bool]:
@@ -119,13 +119,10 @@ class PairPrediction(WholeRunTask):
             **counts,
             curve=(),
             detail={"task": self.name, **counts, **card, "signature": signature},
-            card=ResampledRun(values[self.order[0]], partial(_resampled, labels, confidences)),
+            card=ResampledRun(
+                values[self.order[0]], partial(scores_on_resamples, labels, confidences), len(gold)
+            ),
         )
-
-
-def _resampled(labels: Any, confidences: Values) -> Values:
-    column: Values = on_resamples(labels, confidences)[:, MEASURES.index("score")]
-    return column
 
 
 PPI_3D = PairPrediction(name=TaskName("PPI-3D"), title="3-D protein interaction prediction")

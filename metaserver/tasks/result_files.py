@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import scoring
-from metaserver.base.boards import ArticleLevel, RunIntervals, Score
+from metaserver.base.boards import ArticleLevel, PairedRuns, RunIntervals, Score
 from metaserver.base.errors import InputError
 from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, Problem
 from metaserver.corpus.files import ZipLimits, unpack
 from metaserver.exchange.wire.validation import Report
 from metaserver.tasks.plugin import Payload, RunFile
+from metaserver.tasks.scores import MeasuredRun, paired_by_bootstrap
 from scoring import Answer, FileProblem, FormatError, Task
 from scoring.intervals import LEVEL, bounds_of
 from scoring.rows import RESULT_COLUMNS
@@ -200,6 +201,16 @@ class WholeRunTask(ABC):
         """The column keys by which the board is ordered."""
 
     @property
+    @abstractmethod
+    def items(self) -> str:
+        """What is resampled: "articles"."""
+
+    @property
+    @abstractmethod
+    def command(self) -> str:
+        """The command that tests runs as `paired` does."""
+
+    @property
     def resampled(self) -> tuple[str, ...]:
         """The first measure alone: the evaluation resamples no other."""
         return self.order[:1]
@@ -207,6 +218,25 @@ class WholeRunTask(ABC):
     def levels(self, _gold: Any, _cards: Mapping[str, ResampledRun]) -> Sequence[ArticleLevel]:
         """Return no levels: articles have no scores of their own."""
         return []
+
+    def by_article(
+        self, _gold: Any, card: ResampledRun, _measure: str
+    ) -> Mapping[str, float | None]:
+        """Return the first measure of each article by itself; none if it is not one of articles."""
+        return card.by_article()
+
+    def paired(
+        self, _gold: Any, first: ResampledRun, second: ResampledRun, measure: str
+    ) -> PairedRuns:
+        """Return the bootstrap test of two runs on the same resamples."""
+        return paired_by_bootstrap(
+            MeasuredRun(first.measure, first.values, first.by_article()),
+            MeasuredRun(second.measure, second.values, second.by_article()),
+            size=first.size,
+            measure=measure,
+            items=self.items,
+            command=self.command,
+        )
 
 
 class WholeRunScorer:
@@ -243,11 +273,14 @@ class WholeRunScorer:
 class ResampledRun:
     """A run's first measure and, on demand, its values on resampled gold.
 
-    All runs are scored on the same resamples.
+    All runs are scored on the same resamples, of `size` items. `by_article` returns the measure of
+    each article by itself.
     """
 
     measure: float | None
     resample: Callable[[], Values]
+    size: int
+    by_article: Callable[[], Mapping[str, float | None]] = dict
 
     @cached_property
     def values(self) -> Values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +44,7 @@ from scoring.analysis import (
 )
 from scoring.biocreative import ActState, ItemState, Prepared, RunState
 from scoring.columns import Truths
+from scoring.intervals import paired_tests
 from scoring.match_lists import MatchLists
 from scoring.resampling import on_resamples
 from scoring.significance import compare
@@ -380,11 +381,6 @@ def paired(gold: Gold, first: Scorecard, second: Scorecard, measure: str) -> Pai
     ends = [None if end is None else sign * end for end in (pair.low, pair.high)]
     low, high = ends if is_first else reversed(ends)
     values = [by_article(gold, card, measure) for card in cards]
-    pairs = [
-        ArticlePair(article=article, first=values[0][article], second=values[1][article])
-        for article in gold.articles
-    ]
-    pairs.sort(key=lambda one: -abs((one.first or 0.0) - (one.second or 0.0)))
     return PairedRuns(
         articles=pair.articles_scored,
         difference=None if pair.difference is None else sign * pair.difference,
@@ -393,7 +389,59 @@ def paired(gold: Gold, first: Scorecard, second: Scorecard, measure: str) -> Pai
         p=pair.p,
         test=f"{compared.tests.kind}, {compared.tests.flips:,}, seed {SEED}",
         measure="classified correctly" if isinstance(gold, ActGold) else measure,
-        pairs=tuple(pairs),
+        pairs=article_pairs(gold.articles, *values),
+    )
+
+
+def article_pairs(
+    articles: Iterable[str],
+    first: Mapping[str, float | None],
+    second: Mapping[str, float | None],
+) -> tuple[ArticlePair, ...]:
+    """Return two runs' values of articles, those that differ most first."""
+    pairs = [
+        ArticlePair(article=article, first=first.get(article), second=second.get(article))
+        for article in articles
+    ]
+    pairs.sort(key=lambda one: -abs((one.first or 0.0) - (one.second or 0.0)))
+    return tuple(pairs)
+
+
+class MeasuredRun(NamedTuple):
+    """A run's measure, its values on resamples, and those of its articles."""
+
+    measure: float | None
+    values: NDArray[np.float64]
+    by_article: Mapping[str, float | None]
+
+
+def paired_by_bootstrap(
+    first: MeasuredRun,
+    second: MeasuredRun,
+    *,
+    size: int,
+    measure: str,
+    items: str,
+    command: str,
+) -> PairedRuns:
+    """Return the bootstrap test of two runs on `size` items, all of which both are scored on."""
+    runs = {"first": first[:2], "second": second[:2]}
+    pair = next(iter(paired_tests(runs, size)), None)
+    return PairedRuns(
+        articles=size,
+        difference=None if pair is None else pair.difference,
+        low=None if pair is None else pair.low,
+        high=None if pair is None else pair.high,
+        p=1.0 if pair is None else pair.p,
+        test=f"bootstrap, {len(first.values):,}, seed {SEED}",
+        measure=measure,
+        items=items,
+        command=command,
+        pairs=article_pairs(
+            sorted(first.by_article.keys() | second.by_article.keys()),
+            first.by_article,
+            second.by_article,
+        ),
     )
 
 

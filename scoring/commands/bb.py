@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from scoring.bacteria_biotope import BiotopeScorecard, SubTask, evaluate_paths
+from scoring.biotope_scores import BiotopeScores
 from scoring.files import run_name
-from scoring.intervals import bounds_of
-from scoring.options import add_format, add_interval_resamples, check_names, framed
-from scoring.rankings import RankedRun, ranking_report, ranking_table
+from scoring.intervals import bounds_of, paired_tests
+from scoring.knowledge_base import KnowledgeBaseScores
+from scoring.options import (
+    add_format,
+    add_interval_resamples,
+    add_tests,
+    check_names,
+    check_tests,
+    framed,
+)
+from scoring.rankings import RankedRun, ranking_report, ranking_table, tests_report
+from scoring.sign_flips import PairTest
 from scoring.tables import text_table
 from scoring.text import rereadable
 
@@ -38,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--ontology", type=Path, metavar="PAIRS_OR_OBO", help="child<TAB>parent lines or OBO"
     )
     parser.add_argument("--pairs", action="store_true", help="print which items were paired")
+    add_tests(parser)
     add_interval_resamples(parser)
     add_format(parser)
     parser.set_defaults(command=score_biotopes)
@@ -46,8 +57,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def score_biotopes(args: argparse.Namespace) -> int:
     """Print the scorecard of one run or the ranking of several, and the pairs where asked for."""
     check_names(args.run)
+    check_tests(args, args.run)
     ontology = args.ontology and rereadable(args.ontology)  # once for each run
     cards = {path: evaluate_paths(args.task, args.gold, path, ontology) for path in args.run}
+    if args.tests:
+        print(framed(args, tests_report(_tests(args, cards), args.format)))
+        return 0
     values = {path: _values(path, card, args.resamples) for path, card in cards.items()}
     if args.format == "json":
         for path, card in cards.items():
@@ -66,6 +81,23 @@ def score_biotopes(args: argparse.Namespace) -> int:
             table = text_table([["article", "reference", "prediction", "S_p"], *rows])
             print(f"\n{name}{table}")
     return 0
+
+
+def _tests(
+    args: argparse.Namespace, cards: Mapping[Path, BiotopeScorecard]
+) -> Mapping[str, Sequence[PairTest]]:
+    """Return the tests of the first measure of the main score."""
+    runs = {
+        run_name(path): (_main(card.scores[0])[1], card.scores[0].on_resamples(args.resamples))
+        for path, card in cards.items()
+    }
+    first = next(iter(cards.values())).scores[0]
+    return {_main(first)[0]: paired_tests(runs, first.size)}
+
+
+def _main(scores: BiotopeScores | KnowledgeBaseScores) -> tuple[str, float | None]:
+    """Return the first measure, and its value."""
+    return next((name, value) for name, value in scores.to_dict().items() if name not in _NOT_CELLS)
 
 
 def _values(path: Path, card: BiotopeScorecard, resamples: int) -> dict[str, Any]:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from scoring.errors import FileProblem, OptionError
 from scoring.files import run_name
-from scoring.intervals import Bounds, bounds_of
-from scoring.options import add_format, add_interval_resamples, check_names, framed, warn
-from scoring.rankings import RankedRun, ranking_report, ranking_table
+from scoring.intervals import Bounds, bounds_of, paired_tests
+from scoring.options import (
+    add_format,
+    add_interval_resamples,
+    add_tests,
+    check_names,
+    check_tests,
+    framed,
+    warn,
+)
+from scoring.rankings import RankedRun, ranking_report, ranking_table, tests_report
 from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
 from scoring.semeval_ner import (
     TYPES,
@@ -24,6 +33,7 @@ from scoring.semeval_ner import (
     list_pairs,
 )
 from scoring.semeval_program import evaluate as evaluate_as_program
+from scoring.sign_flips import PairTest
 from scoring.tables import styled_table, table_of, text_table
 from scoring.text import Source, rereadable
 
@@ -57,6 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="semeval2013: pair and count as the organisers' program does",
     )
     parser.add_argument("--pairs", action="store_true", help="print which names were paired")
+    add_tests(parser)
     add_interval_resamples(parser)
     add_format(parser)
     parser.set_defaults(command=score_names)
@@ -67,11 +78,16 @@ def score_names(args: argparse.Namespace) -> int:
     if args.pairs and args.compat:
         raise OptionError("--pairs: the organisers' program pairs nothing, it counts predictions")
     check_names(args.run)
+    check_tests(args, args.run)
     gold = read_ner_gold(args.gold)
     runs = list(map(rereadable, args.run))
     warnings: list[FileProblem] = []
     cards = {path: _score(args, gold, path, warnings) for path in runs}
     warn(warnings)
+    if args.tests:
+        tests = {str(criterion): _tests(args, cards, criterion) for criterion in Criterion}
+        print(framed(args, tests_report(tests, args.format)))
+        return 0
     bounds = {
         path: {
             criterion: bounds_of(card.on_resamples(criterion, args.resamples))
@@ -106,6 +122,19 @@ def _score(
     if args.compat:
         return evaluate_as_program(gold.written, read_written_run(path, gold, warnings), article_of)
     return evaluate(gold.mentions, read_ner_run(path, gold, warnings), article_of=article_of)
+
+
+def _tests(
+    args: argparse.Namespace, cards: Mapping[Source, NerScorecard], criterion: Criterion
+) -> Sequence[PairTest]:
+    runs = {
+        run_name(path): (
+            card.micro[criterion].f_score(card.compat),
+            card.on_resamples(criterion, args.resamples),
+        )
+        for path, card in cards.items()
+    }
+    return paired_tests(runs, len(next(iter(cards.values())).by_article))
 
 
 def _pairs(gold: MentionCorpus, path: Source) -> list[MentionPair]:

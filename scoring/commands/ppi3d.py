@@ -9,8 +9,16 @@ from pathlib import Path
 from scoring import figures
 from scoring.errors import OptionError
 from scoring.files import run_name
-from scoring.intervals import Bounds
-from scoring.options import add_format, add_interval_resamples, check_names, framed, positive
+from scoring.intervals import Bounds, paired_tests
+from scoring.options import (
+    add_format,
+    add_interval_resamples,
+    add_tests,
+    check_names,
+    check_tests,
+    framed,
+    positive,
+)
 from scoring.pair_files import read_labels, scored_pairs
 from scoring.pictures import add_pictures, check_pictures, save_pictures
 from scoring.ppi3d import (
@@ -20,9 +28,10 @@ from scoring.ppi3d import (
     evaluate,
     intervals,
     read_scores,
+    scores_on_resamples,
     simulated_tables,
 )
-from scoring.rankings import RankedRun, ranking_report, ranking_table
+from scoring.rankings import RankedRun, ranking_report, ranking_table, tests_report
 from scoring.tables import Cell, styled_table, table_of, text_table
 
 
@@ -45,6 +54,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--gold", type=Path, metavar="TSV", help="pair, label (0 or 1): every pair to be scored"
     )
+    add_tests(parser)
     add_interval_resamples(parser, default=RESAMPLES)
     add_pictures(parser)
     add_format(parser)
@@ -59,12 +69,23 @@ def score_pairs(args: argparse.Namespace) -> int:
         return _simulate(args)
     check_pictures(args)
     check_names(args.scores)
+    check_tests(args, args.scores)
+    if args.tests and not args.gold:
+        raise OptionError("--tests: expected --gold, by which pairs of several files are the same")
     labels = read_labels(args.gold) if args.gold else None
     pairs = {
         path: read_scores(path) if labels is None else scored_pairs(path, labels)
         for path in args.scores
     }
     cards = {path: evaluate(*scored) for path, scored in pairs.items()}
+    if args.tests:
+        runs = {
+            run_name(path): (cards[path].score, scores_on_resamples(*scored, args.resamples))
+            for path, scored in pairs.items()
+        }
+        tests = paired_tests(runs, len(next(iter(pairs.values()))[0]))
+        print(framed(args, tests_report({"score": tests}, args.format)))
+        return 0
     bounds = {
         path: intervals(*scored, resamples=args.resamples) if args.resamples else {}
         for path, scored in pairs.items()

@@ -1,5 +1,6 @@
 """NER: mentions validated, scored as they arrive, and written for `scoring ner`."""
 
+import json
 import random
 from collections.abc import Sequence
 from importlib.resources import files
@@ -20,6 +21,7 @@ from metaserver.corpus import read_articles
 from metaserver.exchange.wire.contract import Report, Severity
 from metaserver.tasks.ner import NER
 from metaserver.uniprot.vocabulary import FormatVocabulary
+from scoring.cli import main as scoring
 from scoring.semeval_files import read_ner_gold, read_ner_run
 from scoring.semeval_ner import NerScorecard, evaluate
 from tests.fakes.vocabulary import FakeVocabulary
@@ -149,6 +151,27 @@ class TestNerScoring:
         assert tuple(values) == tuple(column.key for column in NER.columns)
         assert set(NER.order) <= set(values)
         assert all(column.help for column in NER.columns)
+
+    def test_two_runs_are_tested_as_by_the_command(self, gold: Any, tmp_path, capsys) -> None:
+        runs = {
+            "good": {"1": [[0, "MDM2", "protein"], [11, "p53", "protein"]], "3": []},
+            "poor": {"1": [[0, "MDM2", "protein"]], "2": [[0, "x", "gene"]]},
+        }
+        cards = []
+        for name, answers in runs.items():
+            scorer = NER.scorer(gold)
+            for article, payload in answers.items():
+                scorer.put(ArticleId(article), payload)
+            cards.append(scorer.score().card)
+            (tmp_path / name).write_text("".join(NER.result_lines(answers.items())))  # type: ignore[arg-type]
+        pair = NER.paired(gold, *cards, "strict_f")
+        files = [str(tmp_path / name) for name in ("gold.tsv", *runs)]
+        assert scoring(["ner", "--gold", files[0], "--run", *files[1:], "--tests", "--json"]) == 0
+        strict = json.loads(capsys.readouterr().out)[0]
+        told = {key: getattr(pair, key) for key in ("difference", "low", "high", "p")}
+        assert told == {key: strict[key] for key in told}
+        articles = [(one.article, one.first, one.second) for one in pair.pairs]
+        assert articles == [("1", 1.0, pytest.approx(2 / 3)), ("2", 0.0, 0.0)]  # 3 has no mention
 
     def test_no_article_no_measure(self, gold: Any) -> None:
         score = NER.scorer(gold).score()

@@ -11,7 +11,7 @@ import pytest
 from metaserver.base.boards import Score
 from metaserver.base.errors import InputError
 from metaserver.tasks import biotope, drug_names
-from metaserver.tasks.biotope import CAT, EVENT, EVENT_NER
+from metaserver.tasks.biotope import CAT, CAT_NER, EVENT, EVENT_NER, KB
 from metaserver.tasks.drug_names import DDI_NER
 from metaserver.tasks.plugin import (
     ComparedTask,
@@ -141,6 +141,45 @@ def test_predictors_score_as_their_command(tmp_path, capsys):
     plain = b"1\t0.9\n0\t0.8\n1\t0.7\n0\t1e-3\n0\t0.2\n"
     labelled = printed(capsys, "ppi3d", "--scores", placed(tmp_path, plain, "labelled"))
     assert labelled | {"run": ""} == found | {"run": ""}
+
+
+RIGHT = dict.fromkeys(("doc1.a2", "doc2.a2"), EVENTS + CATEGORIES)
+RIGHT_NER = {name: ENTITIES + text for name, text in RIGHT.items()}
+SOME = "".join(NAMES.splitlines(keepends=True)[:2])
+OTHER = CONFIDENCES.replace("0.8", "0.1").encode()
+PAIRED: Mapping[str, Any] = {
+    "event": (EVENT, zipped(BB_GOLD), zipped(RUN), zipped(RIGHT), {"doc1": 2 / 3, "doc2": 0.0}),
+    "cat+ner": (CAT_NER, zipped(BB_NER_GOLD), zipped(NER_RUN), zipped(RIGHT_NER),
+                {"doc1": pytest.approx(4 / 27), "doc2": 2.0}),
+    "kb": (KB, zipped(BB_GOLD), zipped(RUN), zipped(RIGHT), {}),
+    "ner": (DDI_NER, SENTENCES.encode(), SOME.encode(), NAMES.splitlines()[0].encode(),
+            {"d1": 0.5}),
+    "ppi3d": (PPI_3D, LABELS.encode(), CONFIDENCES.encode(), OTHER, {}),
+}  # fmt: skip
+"""Tasks by their command, each with a gold, two runs, and the first run's value of each article."""
+
+
+@pytest.mark.parametrize(
+    "name", [*list(PAIRED)[:-1], pytest.param("ppi3d", marks=pytest.mark.slow)]
+)
+def test_two_runs_are_tested_as_by_the_command(name, tmp_path, capsys):
+    task, gold, run, other, articles = PAIRED[name]
+    cards = [scored(task, tmp_path, gold, content).card for content in (run, other)]
+    pair = task.paired(None, *cards, task.order[0])
+    for file, content in (("gold", gold), ("run", run), ("other", other)):
+        placed(tmp_path, content, file)
+    command = pair.command.split()[1]
+    words = [command, *(["--task", name] if command == "bb" else []), "--gold", tmp_path / "gold"]
+    words += ["--scores" if name == "ppi3d" else "--run", tmp_path / "run", tmp_path / "other"]
+    if name in ("cat+ner", "kb"):
+        words += ["--ontology", placed(tmp_path, ONTOLOGY.encode(), "ontology.tsv")]
+    assert scoring([*map(str, words), "--tests", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)[0]
+    told = [found[key] for key in ("difference", "low", "high", "p")]
+    assert told == [pair.difference, pair.low, pair.high, pair.p]
+    assert pair.low <= pair.difference <= pair.high
+    assert {one.article: one.first for one in pair.pairs} == articles
+    assert f"{pair.articles} {pair.items}" == f"{cards[0].size} {task.items}"
 
 
 def test_every_fault_of_a_bb_upload_has_its_place(tmp_path: Path) -> None:
@@ -407,11 +446,13 @@ def test_a_pair_of_a_newer_gold_ranks_last(tmp_path: Path) -> None:
 
 def test_ranks_of_several_runs_follow_the_direction_of_the_measure() -> None:
     runs = {
-        "low": ResampledRun(0.1, lambda: np.full(100, 0.1)),
-        "high": ResampledRun(0.9, lambda: np.full(100, 0.9)),
-        "none": ResampledRun(None, lambda: np.empty(0)),
+        "low": ResampledRun(0.1, lambda: np.full(100, 0.1), 5),
+        "high": ResampledRun(0.9, lambda: np.full(100, 0.9), 5),
+        "none": ResampledRun(None, lambda: np.empty(0), 5),
     }
     rising, falling = intervals(runs, rising=True), intervals(runs, rising=False)
     assert {name: one.best_rank for name, one in rising.items()} == {"low": 1, "high": 2}
     assert {name: one.best_rank for name, one in falling.items()} == {"low": 2, "high": 1}
     assert intervals({}, rising=False) == {}
+    test = PPI_3D.paired({}, runs["low"], runs["none"], "score")
+    assert (test.difference, test.p, test.pairs) == (None, 1.0, ())
