@@ -230,7 +230,7 @@ def usefulness(
     measures += [(f"F, beta {beta:g}", "f_score", beta) for beta in betas]
     by_cutoff = [
         Panel(
-            x=Scale(label="candidates screened an article (cutoff)", low=0.0),
+            x=Scale(label="candidates screened per article (cutoff)", low=0.0),
             y=unit_scale(label),
             series=[
                 Series(

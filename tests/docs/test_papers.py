@@ -37,6 +37,13 @@ def typed(command: str) -> list[str]:
     return [word for words in found for word in words][1:]
 
 
+def texts_in(picture: Path) -> list[str]:
+    """Return the texts of a picture, which its paths draw."""
+    found = re.findall("<!-- (.+) -->", picture.read_text("utf-8"))
+    assert found
+    return found
+
+
 def test_first_command_makes_the_samples() -> None:
     assert words_of(MAKE) == ["scoring", "samples", "samples"]
     assert len(COMMANDS) > 20
@@ -52,7 +59,9 @@ def test_command_of_a_table_or_figure(command, samples, monkeypatch, capsys):
     words = ["2000" if word == "100000" else word for word in words]
     assert main(words) == 0
     if "--out" in words:
-        assert Path(words[words.index("--out") + 1]).read_text().startswith("<?xml")
+        drawn = Path(words[words.index("--out") + 1])
+        assert f"](img/papers-{drawn.name})" in PAGE
+        assert texts_in(drawn) == texts_in(ROOT / "docs" / "img" / f"papers-{drawn.name}")
     assert capsys.readouterr().out or words[0] == "plot"
 
 
