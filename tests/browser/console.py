@@ -6,11 +6,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from aiohttp.test_utils import unused_port
+
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.config import NoticeSettings, WebSettings
+from metaserver.config import NoticeSettings, ProviderSettings, WebSettings
+from metaserver.operations import first_organiser
 from tests.fakes.clock import ShiftedClock
 from tests.fakes.mailbox import HOST, Mailbox, mailbox
+from tests.fakes.openid import CLIENT, SECRET, FakeProvider, provider
 from tests.hubs.command import ARTICLES, DEMO
 from tests.hubs.inside import plan_phase
 from tests.hubs.thread import HubThread
@@ -109,17 +113,37 @@ class BlueHub(HubThread):
 
 
 class JourneyHub(HubThread):
-    """A hub with a challenge that teams sign up for, its mailbox, and an annotation server."""
+    """A hub with a challenge that teams sign up for, and an annotation server.
+
+    People sign in by its mailbox, or by a provider that knows no address of theirs, as ORCID.
+    """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.mail: Mailbox
+        self.provider: FakeProvider
         self.annotator = Annotator()
 
     async def _start(self) -> None:
         self.mail = await self.stack.enter_async_context(mailbox())
-        notices = NoticeSettings(smtp_host=HOST, smtp_port=self.mail.port, smtp_starttls=False)
-        self._changes = {"notices": notices, "web": WebSettings(url="http://hub.example.org")}
+        self.provider = await self.stack.enter_async_context(provider())
+        self.port = unused_port()
+        secret = self._folder / "secret"
+        secret.write_text(SECRET)
+        self._changes = {
+            "notices": NoticeSettings(
+                smtp_host=HOST, smtp_port=self.mail.port, smtp_starttls=False
+            ),
+            "web": WebSettings(url=f"http://127.0.0.1:{self.port}"),
+            "sign_in": [
+                ProviderSettings(
+                    issuer=self.provider.issuer,
+                    client_id=CLIENT,
+                    client_secret_file=str(secret),
+                    label="Sign in with ORCID",
+                )
+            ],
+        }
         await super()._start()
 
     async def fill(self) -> None:
@@ -139,13 +163,13 @@ class JourneyHub(HubThread):
 
 
 class EmptyHub(HubThread):
-    """A hub with nothing but an organiser."""
+    """A hub with nothing; `link` signs the first organiser in, as `serve` prints it."""
 
     async def fill(self) -> None:
-        self.token = (await self.running.do("tokens.create", **ANA)).token
+        self.link = await first_organiser.make_link(self.running.service)
 
 
-class SlowHub(EmptyHub):
+class SlowHub(HubThread):
     """A hub with nothing but an organiser; a server takes a minute an article by its clock."""
 
     def __init__(self, folder: Path) -> None:
@@ -156,7 +180,7 @@ class SlowHub(EmptyHub):
 
     async def fill(self) -> None:
         self.url_of_server = await self.stack.enter_async_context(served(Kit(self.slow.annotate)))
-        await super().fill()
+        self.token = (await self.running.do("tokens.create", **ANA)).token
 
     def work(self) -> None:
         """Let server blue-1 answer some articles of phase `week`, and then none."""

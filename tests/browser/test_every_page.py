@@ -17,7 +17,17 @@ from metaserver.boards.monitor import ServerMonitor
 from metaserver.operations.caller import Caller
 from tests.browser.console import ANA, FRONT_DOOR, NOBODY, Annotator, EmptyHub
 from tests.browser.curating import article
-from tests.browser.visiting import MARKUP, PHONE, WIDE, check, fits, live, press, signed_in
+from tests.browser.visiting import (
+    MARKUP,
+    PHONE,
+    WIDE,
+    check,
+    first_signed_in,
+    fits,
+    live,
+    press,
+    signed_in,
+)
 from tests.hubs.command import DEMO
 from tests.hubs.inside import plan_phase
 from tests.hubs.thread import HubThread
@@ -229,7 +239,10 @@ def test_everybody_can_use(request, sessions, visits, who, path):
     for place, address in getattr(hub, "places", {}).items():
         path = path.replace(place, address)
     if who != "anybody" and who not in sessions:
-        page = signed_in(hub, visits, "/", hub.token or hub.tokens[who])
+        page = (
+            first_signed_in(hub, visits) if who == "first organiser"
+            else signed_in(hub, visits, "/", hub.tokens[who])
+        )  # fmt: skip
         sessions[who] = page.context.storage_state()
     everybody_can_use(visits.open(f"{hub.url}{path}", storage_state=sessions.get(who)))
     visits.problems = [said for said in visits.problems if "404" not in said]

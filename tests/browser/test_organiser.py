@@ -1,4 +1,4 @@
-"""An organiser's way by keys from an empty hub to published scores; what the console does live."""
+"""An organiser's ways by keys, from an empty hub to results; what the console does live."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from metaserver.base.states import Visibility
+from metaserver.operations.bundles import SAMPLES
 from tests.browser.conftest import Visits
-from tests.browser.console import OrganisedHub, SlowHub
+from tests.browser.console import EmptyHub, OrganisedHub, SlowHub
 from tests.browser.visiting import (
+    LOOKS,
     MARKUP,
     PHONE,
     WIDE,
     check,
+    counted,
+    counting,
     enter,
+    first_signed_in,
     forgive_refusals,
     live,
+    menu,
     signed_in,
+    type_into,
 )
 from tests.hubs.command import DEMO
 from tests.integration.test_control_room import ANSWERED
@@ -32,6 +38,7 @@ from tests.waiting import PATIENCE
 pytestmark = pytest.mark.slow
 
 GOLD = DEMO / "gold_act.tsv"
+RUN = "".join(f"pathway{number}\tP04637\t1\t0.9\n" for number in (3, 5, 6))
 TELL_BUSY = """() => {
   const form = document.querySelector("form[data-busy]");
   const button = form.querySelector("button");
@@ -51,6 +58,12 @@ def slow(tmp_path: Path) -> Iterator[SlowHub]:
     with SlowHub(tmp_path) as hub:
         yield hub
         hub.call(hub.slow.more.set)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[EmptyHub]:
+    with EmptyHub(tmp_path) as hub:
+        yield hub
 
 
 @pytest.fixture(scope="module")
@@ -140,12 +153,65 @@ def fetch_package(page: Page, visits: Visits, folder: Path) -> None:
     check(report)
 
 
-def test_from_an_empty_hub_to_published_scores(slow, visits, tmp_path):
+def sign_up_without_mail(hub: EmptyHub, organiser: Page, team: Page) -> None:
+    """Sign team blue up; the organiser lets it in, and hands out one link, which signs it in."""
+    enter(team, "Sign up", "**/sign-up/interactions")
+    for label, text in (("Team", "blue"), ("People", "Bo"), ("E-mail", "bo@blue.example")):
+        type_into(team, label, text)
+    enter(team, "Sign up")
+    expect(team.get_by_role("status")).to_be_visible()
+    enter(organiser, "Sign-ups of Protein interactions", "**/sign-ups")
+    enter(organiser, "Approve blue")
+    expect(organiser.locator("main")).to_contain_text("in, no token yet")
+    enter(organiser, "Hand out a link blue")
+    link = organiser.locator("#secret").inner_text()
+    assert link.startswith(hub.url)
+    team.goto(link)
+    check(team)
+    enter(team, "Sign in and show the token")
+    expect(team.locator("#secret")).to_be_visible()
+    check(team)
+
+
+@pytest.mark.parametrize(("look", "clicks"), [("wide, light", 15), ("phone, dark", 16)])
+def test_from_a_bundle_to_published_results(empty, visits, tmp_path, look, clicks):
+    hub = empty
+    bundle = shutil.make_archive(str(tmp_path / "bundle"), "zip", SAMPLES / "interactions")
+    page = first_signed_in(hub, visits, **LOOKS[look])
+    enter(page, "To the organiser console", "**/organise")
+    enter(page, "Make one from a bundle", "**/organise/bundle")
+    page.get_by_label("Bundle").set_input_files(bundle)
+    enter(page, "Make it", "**/organise")
+    team = counting(visits.open(f"{hub.url}/c/interactions", **LOOKS[look]))
+    sign_up_without_mail(hub, page, team)
+
+    menu(page)
+    enter(page, "Organise", "**/organise")
+    enter(page, "Test", "**/organise/phases/interactions-test")
+    enter(page, "Open…", "**/open")
+    enter(page, "Open it now", "**/organise/phases/interactions-test")
+    run = {"phase": "interactions-test", "task": "INT", "run": "blue-1"}
+    hub.ask_as_team("runs.upload", **run, content=RUN.encode())
+    enter(page, "Freeze…", "**/freeze")
+    enter(page, "Freeze it now", "**/organise/phases/interactions-test")
+    hub.do(hub.running.frozen(3, "interactions-test"))
+    enter(page, "Publish results…", "**/publish")
+    check(page)
+    enter(page, "Publish the results", "**/results/interactions")
+    expect(page.get_by_role("row", name="blue-1").first).to_contain_text("1")
+    assert (counted(page), counted(team)) == ((clicks, 1), (3, 3))
+    reader = visits.open(page.url, **LOOKS[look])
+    expect(reader.get_by_role("row", name="blue-1").first).to_be_visible()
+
+
+def test_from_a_phase_that_is_planned_to_a_package_of_its_results(slow, visits, tmp_path):
     hub = slow
     page = signed_in(hub, visits, "/organise", viewport=PHONE)
     make_a_challenge(page)
     page.get_by_role("link", name="Plan a phase").first.click()
+    counting(page)
     plan(page, tmp_path)
+    assert counted(page) == (5, 8)  # with a second try
     token = hand_out_a_token(page, hub.url)
     blue = signed_in(hub, visits, "/team", token)
     expect(blue.get_by_role("heading", name="Team blue")).to_be_visible()
@@ -174,14 +240,7 @@ def test_from_an_empty_hub_to_published_scores(slow, visits, tmp_path):
     expect(page.locator("#live")).to_have_text("up to date")
     expect(page.locator("#watch-servers")).to_contain_text("ended at")
 
-    page.goto(f"{hub.url}/organise/phases/week/edit")
-    page.get_by_label("Who sees the scores").select_option("public")
-    enter(page, "Change", "**/organise/phases/week")
-    assert hub.running.service.phase("week").phase.plan.visibility is Visibility.PUBLIC
-    visitor = visits.open(f"{hub.url}/c/bc", viewport=PHONE)
-    expect(visitor.get_by_role("heading", name="It has begun")).to_be_visible()
-    visitor.goto(f"{hub.url}/c/bc/week/board/ACT")
-    expect(visitor.get_by_role("row", name="blue-1")).to_be_visible()
+    page.goto(f"{hub.url}/organise/phases/week")
     fetch_package(page, visits, tmp_path)
     forgive_refusals(visits)
 

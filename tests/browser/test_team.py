@@ -1,4 +1,4 @@
-"""A team's way from a visitor to two runs on a board; what the console does at a button's press."""
+"""A team's way from a visitor to runs on a board; what the console does at a button's press."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from yarl import URL
 
 from tests.browser.conftest import Visits
 from tests.browser.console import ARTICLES, BlueHub, JourneyHub
 from tests.browser.visiting import (
+    LOOKS,
     PHONE,
     check,
+    counted,
+    counting,
     enter,
     forgive_refusals,
     live,
+    menu,
     press,
     signed_in,
     tab_to,
@@ -100,8 +105,27 @@ def take_token(hub: JourneyHub, page: Page) -> None:
     page.wait_for_url(f"{hub.url}/team")
 
 
+def sign_in_and_up(hub: JourneyHub, page: Page) -> None:
+    """Sign in at a provider that tells no address, and sign team green up as that person."""
+    menu(page)
+    press(page, "link", "Sign in")
+    page.wait_for_url("**/signin?**")
+    check(page)
+    enter(page, "Sign in with ORCID", f"{hub.url}/c/bc")
+    enter(page, "Sign up", "**/sign-up/bc")
+    expect(page.get_by_label("People")).to_have_value("Josiah Carberry")
+    type_into(page, "Team", "green")
+    type_into(page, "E-mail", "josiah@green.example")
+    page.get_by_label("I accept the terms").focus()
+    page.keyboard.press("Space")
+    enter(page, "Sign up")
+    expect(page.get_by_role("status")).to_be_visible()
+    page.goto(hub.mailed(1))
+    enter(page, "Confirm", f"{hub.url}/team")
+
+
 def start_a_server(hub: JourneyHub, page: Page) -> None:
-    """Register a server, test it, and start it when the phase is open."""
+    """Register a server, test it at once, and start it."""
     enter(page, "Register it", "**/team/register")
     type_into(page, "Name", "green-1")
     page.keyboard.press("Tab")
@@ -109,7 +133,6 @@ def start_a_server(hub: JourneyHub, page: Page) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/team/servers/green-1/test")
     expect(page.locator("#verdict")).to_contain_text("passed")
-    hub.ask("phases.open", phase="test")
     enter(page, "Servers of team green", "**/team/servers")
     enter(page, "Start green-1 in test")
     expect(page.get_by_role("region", name="green-1")).to_contain_text("finished")
@@ -126,20 +149,41 @@ def choose(page: Page, folder: Path, text: str) -> None:
     enter(page, "Look at the file")
 
 
-def test_from_reading_to_two_runs_on_a_board(door, visits, tmp_path):
+@pytest.mark.parametrize(("look", "clicks"), [("wide, light", 11), ("phone, dark", 12)])
+def test_from_a_provider_to_the_page_of_a_run(door, visits, look, clicks):
+    """The account and an invitation are looked at too, after the count."""
     hub = door
+    hub.ask("challenges.edit", challenge="bc", sign_up="automatic")
+    hub.ask("phases.open", phase="test")
+    page = counting(visits.open(f"{hub.url}/c/bc", **LOOKS[look]))
+    sign_in_and_up(hub, page)
+    start_a_server(hub, page)
+    enter(page, "My results", f"{hub.url}/team")
+    enter(page, "green-1", "**/c/bc/test/runs/green-1")
+    expect(page.get_by_role("region", name="Interactor")).to_contain_text("1 of 1")
+    check(page)
+    assert counted(page) == (clicks, 5)
+
+    menu(page)
+    press(page, "link", "Josiah Carberry, team green")
+    page.wait_for_url("**/account")
+    check(page)
+    invitation = hub.ask("memberships.invite", team="green")
+    page.goto(f"{hub.url}{URL(invitation.link).path}")
+    expect(page.get_by_role("button", name="Accept")).to_be_visible()
+    check(page)
+    check(visits.open(page.url, **LOOKS[look]))
+    visits.problems = [said for said in visits.problems if hub.provider.issuer not in said]
+
+
+def test_from_reading_to_an_uploaded_run(door, visits, tmp_path):
+    hub = door
+    hub.ask("phases.open", phase="test")
     page = visits.open(hub.url, viewport=PHONE)
     sign_up(hub, page)
     approve(hub, visits)
     take_token(hub, page)
     check(page)
-    start_a_server(hub, page)
-    enter(page, "My results", f"{hub.url}/team")
-    results = page.get_by_role("region", name="INT in test")
-    expect(results.get_by_role("row", name="green-1")).to_contain_text("1 of 1 of yours")
-    expect(page.locator("#results")).to_contain_text("(2031-01-16 02:00 Asia/Tokyo)")
-    check(page)
-
     enter(page, "Upload", "**/team/upload")
     choose(page, tmp_path, WRONG)
     looked = page.locator("#looked")
@@ -153,7 +197,10 @@ def test_from_reading_to_two_runs_on_a_board(door, visits, tmp_path):
     expect(page.locator("main")).to_contain_text("INT: 10 uploads left now")
     check(page)
     enter(page, "Upload it for INT", "**/team?uploaded=green-file")
-    expect(results.get_by_role("row", name="green-file")).to_contain_text("of 2 of yours")
+    results = page.get_by_role("region", name="INT in test")
+    expect(results.get_by_role("row", name="green-file")).to_contain_text("1 of 1 of yours")
+    expect(page.locator("#results")).to_contain_text("(2031-01-16 02:00 Asia/Tokyo)")
+    check(page)
     assert hub.ask("uploads.list", phase="test", team="green")
     forgive_refusals(visits)
 

@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Visits
 from tests.browser.console import BlueHub
-from tests.browser.visiting import live, press
+from tests.browser.visiting import LOOKS, counted, counting, enter, fits, live, menu, press
+from tests.integration.test_service_gold import run_file
 
 pytestmark = pytest.mark.slow
 
@@ -25,25 +26,44 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BlueHub]:
         hub.ask("phases.create", **second, title=SECOND, opens=LATER)
         hub.ask("challenges.set", challenge="bc", title="A challenge", timezone="Asia/Tokyo")
         hub.answered("blue-1")
+        run = {"phase": "test", "task": "INT", "run": "blue-file", "content": run_file()}
+        hub.ask_as_team("runs.upload", **run)
         yield hub
 
 
-def test_from_the_first_page_to_a_servers_page_and_to_another_phase(hub, visits):
-    page = visits.open(hub.url)
-    expect(page.get_by_role("heading", name="A challenge")).to_be_visible()
-    page.locator("article", has_text="Test phase").get_by_role("link", name="Monitor").click()
-    page.wait_for_url("**/c/bc/test/monitor")
-    live(page).get_by_role("link", name="blue-1").click()
+def test_spectator_on_a_phone_goes_from_the_first_page_to_every_kind_of_page(hub, visits):
+    page = counting(visits.open(hub.url, **LOOKS["phone, dark"]))
+    enter(page, "What it is, and how to take part in A challenge", "**/c/bc")
+    enter(page, "INT leaderboard of Test phase", "**/c/bc/test/board/INT")
+    live(page)
+    row = page.get_by_role("row", name="blue-1")
+    expect(row.get_by_text("32/32")).to_be_hidden()
+    enter(page, "All figures of blue-1")
+    expect(row.get_by_text("32/32")).to_be_visible()
+    fits(page)
+    press(page, "link", "blue-1")
+    page.wait_for_url("**/c/bc/test/runs/blue-1")
+    expect(page.get_by_role("region", name="Interactor")).to_contain_text("1 of 1")
+    page.get_by_role("region", name="Interactor").get_by_role("button", name="Compare").press(
+        "Enter"
+    )
+    page.wait_for_url("**/board/INT/compare?first=blue-1&second=blue-file")
+    expect(page.get_by_role("row", name="Place")).to_be_visible()
+    fits(page)
+    menu(page)
+    enter(page, "Monitor", "**/c/bc/test/monitor")
+    live(page)
+    enter(page, "blue-1")  # opens its square
+    press(page, "link", "blue-1")
     page.wait_for_url("**/c/bc/test/servers/blue-1")
     expect(live(page).locator("#server_head .pill")).to_have_text("finished")
-    page.get_by_role("link", name="7d", exact=True).click()
-    page.wait_for_url("**?window=7d")
+    enter(page, "7d", "**?window=7d")
     expect(page.locator("#measures")).to_contain_text("ok 32")
-    page.get_by_text("Other phases").click()
-    page.get_by_role("link", name=SECOND).press("Enter")
-    page.wait_for_url("**/c/bc/second/monitor")
+    enter(page, "Other phases")
+    enter(page, f"{SECOND} setup", "**/c/bc/second/monitor")
     expect(page.locator("#phase-summary")).to_contain_text(SECOND)
     expect(page.get_by_text("No server takes part")).to_be_visible()
+    assert counted(page) == (12, 0)
 
 
 def test_a_change_of_state_reaches_both_pages_and_is_announced(hub, visits):

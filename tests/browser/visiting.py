@@ -10,10 +10,15 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.conftest import Visits
+from tests.browser.console import EmptyHub
 from tests.hubs.thread import HubThread
 
 WIDE: ViewportSize = {"width": 1360, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 780}
+LOOKS = {
+    "wide, light": {"viewport": WIDE, "color_scheme": "light"},
+    "phone, dark": {"viewport": PHONE, "color_scheme": "dark"},
+}  # fmt: skip
 MARKUP = '<img src=x onerror="alert(1)">'
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 OPTIONS = {"runOnly": RULES, "resultTypes": ["violations"]}
@@ -28,6 +33,16 @@ def signed_in(
     page.get_by_label("Token").fill(token or hub.token)
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url(f"**{path}")
+    return page
+
+
+def first_signed_in(hub: EmptyHub, visits: Visits, **options: Any) -> Page:
+    """Follow the first organiser's link; return the page that shows a token."""
+    page = visits.open(f"{hub.url}{hub.link}", **options)
+    check(page)
+    counting(page)
+    press(page, "button", "Sign in and show the token")
+    expect(page.locator("#secret")).to_be_visible()
     return page
 
 
@@ -60,6 +75,12 @@ def press(page: Page, role: Any, name: str) -> None:
     page.keyboard.press("Enter")
 
 
+def menu(page: Page) -> None:
+    """Open the links of the header, where a phone folds them away."""
+    if page.get_by_role("button", name="Menu", exact=True).is_visible():
+        press(page, "button", "Menu")
+
+
 def type_into(page: Page, label: str, text: str) -> None:
     """Write into a field by the keyboard."""
     page.get_by_label(label).first.focus()
@@ -82,6 +103,29 @@ def enter(page: Page, name: str, leads: str = "") -> None:
     page.keyboard.press("Enter")
     if leads:
         page.wait_for_url(leads)
+
+
+COUNTING = """() => {
+  const counts = (name, wanted) => event => {
+    if (!event.target.closest?.(wanted)) return;
+    sessionStorage[name] = 1 + Number(sessionStorage[name] ?? 0);
+  };
+  addEventListener("click", counts("clicks", "a, button, summary"), true);
+  addEventListener("change", counts("fields", "input, select, textarea"), true);
+}"""
+
+
+def counting(page: Page) -> Page:
+    """Count from now on what a person does in a tab."""
+    page.add_init_script(f"({COUNTING})()")
+    page.evaluate(COUNTING)
+    return page
+
+
+def counted(page: Page) -> tuple[int, int]:
+    """Return how many links and buttons were pressed in a tab, and how many fields filled in."""
+    clicks, fields = page.evaluate("[sessionStorage.clicks, sessionStorage.fields]")
+    return int(clicks or 0), int(fields or 0)
 
 
 def forgive_refusals(visits: Visits) -> None:

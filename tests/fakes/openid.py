@@ -46,6 +46,7 @@ class FakeProvider:
         """Return its addresses."""
         return [
             web.get("/.well-known/openid-configuration", self.discover),
+            web.get("/authorize", self.lead),
             web.get("/keys", self.keys),
             web.post("/token", self.redeem),
         ]
@@ -59,6 +60,11 @@ class FakeProvider:
         self.codes[code] = query
         back = {"code": code, "state": query["state"], "iss": self.issuer} | changes
         return str(URL(query["redirect_uri"]).with_query(back).relative())
+
+    async def lead(self, request: web.Request) -> web.Response:
+        """Lead a real browser back."""
+        back = self.authorize(str(request.url))
+        raise web.HTTPSeeOther(URL(request.query["redirect_uri"]).join(URL(back)))
 
     async def discover(self, request: web.Request) -> web.Response:
         """Answer with its discovery document."""

@@ -89,9 +89,9 @@ async def _page(response: Any) -> Page:
     return Page(response.status, text, str(response.url.relative()), response.headers)
 
 
-def site_of(running: Running) -> TestServer:
-    """Return a server of the service's site, to enter."""
-    return TestServer(service_app(running.service))
+def site_of(running: Running, port: int | None = None) -> TestServer:
+    """Return a server of the service's site, to enter; on a free port if none is given."""
+    return TestServer(service_app(running.service), port=port)
 
 
 def client_of(running: Running) -> TestClient[Any, Any]:

@@ -31,6 +31,7 @@ class HubThread:
         self.running: Running
         self.clock: Callable[[], float] = time.time
         self.stack = AsyncExitStack()
+        self.port: int | None = None  # of its site, if that is known before
         self._folder = folder
         self._changes = changes
         self._loop = asyncio.new_event_loop()
@@ -77,7 +78,7 @@ class HubThread:
         given = await settings(self._folder, **self._changes)
         self.running = await self.stack.enter_async_context(at_work(given, clock=self.clock))
         await self.fill()
-        site = await self.stack.enter_async_context(site_of(self.running))
+        site = await self.stack.enter_async_context(site_of(self.running, self.port))
         self.url = str(site.make_url("")).rstrip("/")
 
     def stop(self) -> None:
