@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from aiohttp import FormData
 
 from tests.fakes.pdf import image_alone, pdf
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -108,6 +110,42 @@ async def test_what_is_wrong_is_said_in_the_form(tmp_path: Path) -> None:
         assert (image.status, "no text" in image.said) == (422, True)
         forged = await Curator(curator.client).post("/curate", {"text": TEXT})
         assert forged.status == 403
+
+
+async def test_several_articles_are_asked_about_at_once(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (running, curator, _):
+
+        async def sent(*files: tuple[str, bytes], **fields: str) -> Page:
+            form = FormData({"csrf": curator.csrf, **fields})
+            for name, content in files:
+                form.add_field("content", content, filename=name)
+            async with curator.client.post("/curate", data=form) as response:
+                return Page(response.status, await response.text(), str(response.url.path), {})
+
+        good = [(f"{number}.txt", f"EGFR binds GRB2\n{number}".encode()) for number in range(3)]
+        assert (await sent(*good)).path == "/curate"
+        assert len(await running.do("consensus.list")) == 3
+        wrong = [good[0], (f"{HOSTILE}.txt", b""), ("b.xml", b"<a>")]
+        ids = "PMID: 12345,\r\n10.1002/(SICI)1:15<1>3.0.CO;2-2; PMID: 12345 67"
+        page = await sent(*wrong, article=ids, deadline="15")
+        assert (page.status, HOSTILE in page.text) == (422, False)
+        assert "1 of 6 articles are in the list now." in page.said
+        named = ["b.xml", "PMID: 12345", "10.1002/(SICI)1:15<1>3.0.CO;2-2", "67"]
+        for name in named:
+            assert f"{name} : " in page.said, name
+        assert ".txt : Choose a file that is not empty." in page.said
+        kept = html.unescape(page.text.partition('name="article"')[2].partition("</textarea>")[0])
+        assert kept.partition("\n")[2].split("\n") == named[1:]
+        assert 'value="15"' in page.text
+        for fields, said in (
+            ({"pmid": "12", "article": "1 2"}, "it is of one article"),
+            ({"deadline": "99", "article": "1 2"}, "at most 20 seconds"),
+            ({"article": " ".join(map(str, range(1, 42)))}, "41 files and identifiers: at most 40"),
+        ):
+            refused = await sent(**fields)
+            assert refused.status == 422
+            assert said in refused.said.lower()
+        assert len(await running.do("consensus.list")) == 4
 
 
 @pytest.mark.slow

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from aiohttp import web
+from msgspec import Meta
 from multidict import MultiDict, MultiMapping
 
 from metaserver.base.curations import CurationStanding
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.publications import plain_id
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.operations import curation_sets, curations, requests
 from metaserver.curation.operations.curation_view import CurationSummary
@@ -19,6 +21,7 @@ from metaserver.curation.operations.curations import CurationList
 from metaserver.curation.operations.requests import (
     NewRequest,
     OneRequest,
+    RequestDetail,
     RequestList,
     RequestSummary,
 )
@@ -27,9 +30,10 @@ from metaserver.curation.pages.sets import set_path
 from metaserver.operations.table import Nothing
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access.bodies import upload
+from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.console import ConsoleContext, posted
-from metaserver.web.ui.form_pages import OperationForm, sent_file, tried
+from metaserver.web.ui.form_pages import OperationForm, no_file, sent_files, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
 
@@ -45,9 +49,28 @@ FIELDS = (
     "servers",
     "deadline",
 )
+OF_ONE, OF_ALL = ("pmid", "pmcid", "doi", "title"), ("tasks", "servers", "deadline")
+"""Fields that say something of one article, and of all that a form asks about."""
 BLANKS = re.compile(r"[\s,;]+")
-SHOWN, MOST_SEARCHED = 100, 200
-"""The most articles that are listed, and characters of what is searched."""
+ENDS = re.compile(r"\n|[,;](?=\s)|(?<=[0-9])[ \t](?=[0-9])")
+"""What separates identifiers: a DOI may have a comma in it, `PMID: 1` a blank."""
+SHOWN, MOST_SEARCHED, MOST_ARTICLES = 100, 200, 40
+"""The most articles that are listed, characters of what is searched, and articles of a form."""
+KEPT = frozenset({Refusal.TOO_LARGE, Refusal.TOO_MANY})
+"""Refusals after which the form is shown again, besides those of what is in it."""
+
+
+class ArticlesForm(NewRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A form that asks about one article or several, by an identifier a line."""
+
+    article: Annotated[str, Meta(max_length=MOST_ARTICLES * 200)] = ""
+
+
+class LeftOut(NamedTuple):
+    """An article that was not asked about: its file or identifier, and why."""
+
+    name: str
+    reason: str
 
 
 def wording() -> dict[str, Wording]:
@@ -55,14 +78,16 @@ def wording() -> dict[str, Wording]:
     return {
         "text": Wording(label="Text", kind="long", help="Paste it: the title in the first line."),
         "content": Wording(
-            label="or a file",
-            kind="file",
-            help="JATS or a publisher's XML, PubMed, BioC or plain text, also gzipped; one article."
-            " A PDF is read where the hub has the extra for it: check its columns.",
+            label="or files",
+            kind="files",
+            help="JATS or a publisher's XML, PubMed, BioC or plain text, also gzipped; an article"
+            " each. A PDF is read where the hub has the extra for it: check its columns.",
         ),
         "article": Wording(
-            label="or an identifier",
-            help="A PMID, PMCID or DOI, of a closed phase or of the sources that the hub knows.",
+            label="or identifiers",
+            kind="long",
+            help=f"PMIDs, PMCIDs or DOIs, one per line, of closed phases or of the sources that the"
+            f" hub knows. At most {MOST_ARTICLES} files and identifiers at a time.",
         ),
         "pmid": Wording(label="PMID", help="Of a text or file, so that its exports have it."),
         "pmcid": Wording(label="PMCID"),
@@ -121,13 +146,23 @@ class AskingPages:
         """Answer with the form and the requests so far."""
         return await self._show(request, _form().form())
 
-    async def _show(self, request: web.Request, form: Form, status: int = 200) -> web.Response:
+    async def _show(
+        self,
+        request: web.Request,
+        form: Form,
+        status: int = 200,
+        *,
+        left_out: Sequence[LeftOut] = (),
+        asked: int = 0,
+    ) -> web.Response:
         sets = await self.console.ask(request, curation_sets.list_, Nothing())
         words = request.query.get("words", "").strip()[:MOST_SEARCHED]
         return self.console.answer(
             "curate.html",
             status=status,
             form=form,
+            left_out=left_out,
+            asked=asked,
             listed=await self._listed(request, words),
             words=words,
             sets=[(set_path(set_.set), set_) for set_ in sets],
@@ -145,12 +180,59 @@ class AskingPages:
     async def ask(self, request: web.Request) -> web.Response:
         """Ask, and lead to the article's page; or show what is wrong."""
         submitted = await posted(request)
-        outcome = await tried(
-            self.console.submit(request, requests.ask, _values(submitted)), FIELDS
-        )
+        values, articles = _values(submitted), _articles(submitted)
+        if values.get("text") or len(articles) < 2:
+            one = articles[0][1] if articles else {}
+            outcome = await self._asked(request, values | one)
+        elif len(articles) > MOST_ARTICLES:
+            message = f"{len(articles)} files and identifiers: at most {MOST_ARTICLES} at a time"
+            outcome = RefusedError(Refusal.INVALID, message, field="content")
+        elif given := [name for name in OF_ONE if values.get(name)]:
+            message = "it is of one article: leave it out for several"
+            outcome = RefusedError(Refusal.INVALID, message, field=given[0])
+        else:
+            return await self._ask_several(request, submitted, articles)
         if isinstance(outcome, RefusedError):
             return await self._show(request, _refused(submitted, outcome), status=outcome.refusal)
         raise web.HTTPSeeOther(f"/curate/{outcome.request}")
+
+    async def _ask_several(
+        self,
+        request: web.Request,
+        submitted: MultiMapping[Any],
+        articles: Sequence[tuple[str, dict[str, Any]]],
+    ) -> web.Response:
+        """Ask about each; lead to the list, or name those that were refused, with their reasons.
+
+        Their identifiers stay in the form.
+        """
+        values, left_out, identifiers = _values(submitted), list[LeftOut](), []
+        for name, article in articles:
+            is_empty = article.get("content") == b""
+            outcome = no_file() if is_empty else await self._asked(request, values | article)
+            if isinstance(outcome, RefusedError):
+                if outcome.field in OF_ALL:
+                    form = _refused(submitted, outcome)
+                    return await self._show(request, form, outcome.refusal)
+                left_out.append(LeftOut(name, in_words(outcome)))
+                identifiers += [article["article"]] if "article" in article else []
+        if not left_out:
+            raise web.HTTPSeeOther("/curate")
+        kept = MultiDict((name, value) for name, value in submitted.items() if name != "article")
+        kept["article"] = "\n".join(identifiers)
+        form, asked = _form().form(kept), len(articles) - len(left_out)
+        return await self._show(request, form, Refusal.INVALID, left_out=left_out, asked=asked)
+
+    async def _asked(
+        self, request: web.Request, values: Mapping[str, Any]
+    ) -> RequestDetail | RefusedError:
+        """Ask about an article; return the request, or why it is refused."""
+        try:
+            return await tried(self.console.submit(request, requests.ask, values), FIELDS)
+        except RefusedError as error:
+            if error.refusal not in KEPT:
+                raise
+            return error
 
     async def cancel(self, request: web.Request) -> web.Response:
         """Ask no more servers about an article; an ended request stays as it is."""
@@ -219,7 +301,7 @@ def works(
 
 
 def _form() -> OperationForm:
-    return OperationForm(request=NewRequest, names=FIELDS, wording=wording(), name="ask")
+    return OperationForm(request=ArticlesForm, names=FIELDS, wording=wording(), name="ask")
 
 
 def _refused(submitted: MultiMapping[Any], refused: RefusedError) -> Form:
@@ -235,13 +317,24 @@ def _refused(submitted: MultiMapping[Any], refused: RefusedError) -> Form:
     return replace(form, fields=fields)
 
 
+def _articles(submitted: MultiMapping[Any]) -> Sequence[tuple[str, dict[str, Any]]]:
+    """Return the files and identifiers of a form, each with its values of a request."""
+    files = [
+        (file.source, {"content": file.content, "source": file.source or "article.txt"})
+        for file in sent_files(submitted)
+    ]
+    parts = ENDS.split(str(submitted.get("article", "")))
+    names = filter(None, (part.strip(" \t\r,;") for part in parts))
+    return [
+        *files,
+        *((name, {"article": name}) for name in {plain_id(n): n for n in names}.values()),
+    ]
+
+
 def _names(submitted: MultiMapping[Any]) -> tuple[str, ...]:
     return tuple(name for name in BLANKS.split(str(submitted.get("servers", ""))) if name)
 
 
 def _values(submitted: MultiMapping[Any]) -> dict[str, Any]:
     values = _form().values(submitted)
-    file = sent_file(submitted)
-    values["content"], values["source"] = file.content, file.source or "article.txt"
-    values["servers"] = _names(submitted)
-    return values
+    return values | {"article": "", "servers": _names(submitted)}

@@ -167,11 +167,17 @@ async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | Refu
 
 def sent_file(submitted: MultiMapping[Any], name: str = FILE) -> SentFile:
     """Return a form's file, its name without folders."""
-    field = submitted.get(name)
-    if not isinstance(field, SentFile):
-        return SentFile(b"", "")
-    plain = PureWindowsPath(field.source).name  # knows both kinds of slash
-    return SentFile(field.content, plain[:SOURCE_LENGTH])
+    return next(iter(sent_files(submitted, name)), SentFile(b"", ""))
+
+
+def sent_files(submitted: MultiMapping[Any], name: str = FILE) -> list[SentFile]:
+    """Return the files of a field, their names without folders."""
+    files = [field for field in submitted.getall(name, ()) if isinstance(field, SentFile)]
+    return [
+        SentFile(file.content, PureWindowsPath(file.source).name[:SOURCE_LENGTH])  # knows / and \
+        for file in files
+        if file.source or file.content
+    ]
 
 
 def no_file() -> RefusedError:

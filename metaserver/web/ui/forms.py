@@ -42,8 +42,8 @@ class Wording:
 class FormField:
     """A form field.
 
-    `kind` is an input's type, or "choice" (one of `choices`), "choices" (any of them), "check" or
-    "long" (several lines of text). `given` is its text, `bounds` are attributes.
+    `kind` is an input's type, or "choice" (one of `choices`), "choices" (any of them), "check",
+    "files" or "long" (several lines of text). `given` is its text, `bounds` are attributes.
     """
 
     name: str
