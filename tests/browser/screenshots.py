@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from metaserver.config import CurationSettings
@@ -19,6 +21,7 @@ from tests.browser.curating import CuratorHub, article, asked
 from tests.browser.test_curation_sets import SetHub, visit
 from tests.browser.test_organiser import written
 from tests.browser.test_team import GOOD, WRONG, choose
+from tests.browser.tutorial import walk
 from tests.browser.visiting import live, signed_in
 from tests.hubs.command import DEMO
 from tests.hubs.thread import HubThread
@@ -197,3 +200,14 @@ def test_rulings(hub: SetHub, visits: Visits) -> None:
     page.keyboard.press("2")
     expect(first).not_to_have_attribute("data-ruling", "")
     keep(page, "rulings", top=False)
+
+
+def test_the_tutorial(visits: Visits, tmp_path: Path) -> None:
+    """Its pictures have 64 colours, so that each is small."""
+
+    def keep_small(page: Page, name: str) -> None:
+        page.wait_for_timeout(1_000)
+        picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        picture.quantize(64, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
+
+    walk(tmp_path, visits, keep_small)

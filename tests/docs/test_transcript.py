@@ -11,7 +11,7 @@ from tests.shared import ROOT
 LISTED = ROOT / "docs" / "README.md"
 TUTORIALS = ("challenge", "curators", "evaluating", "server")
 SHORT = "server"  # which `.ci/run` types; the others are nightly
-ELSEWHERE = ("three-machines",)  # in tests/docs/test_three_machines.py, on networks of its own
+ELSEWHERE = ("three-machines", "tutorial-browser")  # on networks of its own, in a browser
 
 
 @pytest.mark.timeout(600)
