@@ -69,9 +69,9 @@ def note(plan: PhasePlan) -> str:
         else ""
     )
     return (
-        f"While the phase is open, scores have {DIGITS} digits{scored}. No upload that differs from"
-        f" an earlier one of its team in few answers has a score.{part} All is shown when the phase"
-        " is frozen."
+        f"While the phase is open, scores have {DIGITS} digits{scored}. An upload that differs in"
+        f" only a few answers from an earlier one of its team has none.{part} Everything is shown"
+        " when the phase is frozen."
     )
 
 

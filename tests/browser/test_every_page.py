@@ -212,12 +212,22 @@ SHORTER = """() => {
 """Takes away what is like ten before it: axe takes a minute for a list of hundreds."""
 
 
+PRESSED = "button, .button, header a, nav a, summary, select, textarea, input:not([type=hidden])"
+SMALL = """wanted => [...document.querySelectorAll(wanted)]
+  .map(one => one.matches("[type=checkbox], [type=radio]") ? one.closest("label") : one)
+  .filter(one => one.checkVisibility({ visibilityProperty: true }))
+  .map(one => [one.outerHTML, one.getBoundingClientRect().height])
+  .filter(([, height]) => height > 1 && height < 43.9)"""
+"""What is less than 44 px high; a box counts with its label."""
+
+
 def everybody_can_use(page: Page) -> None:
     """Check a page light and wide, then dark and narrow, with all that it folds away unfolded."""
     live(page)
     page.evaluate(UNFOLD)
     page.set_viewport_size(PHONE)
     fits(page)
+    assert page.evaluate(SMALL, PRESSED) == [], page.url
     page.set_viewport_size(WIDE)
     fits(page)
     page.evaluate(SHORTER)

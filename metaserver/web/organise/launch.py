@@ -57,7 +57,7 @@ def _unready(
     if not baselines and not uploads_only:
         missing.append("No baseline takes part: mark a team of yours, and register its server.")
     missing += [
-        f"It has no date on which it {name}: you do it yourself."
+        f"It has no date on which it {name}: you do that by hand."
         for name in ("opens", "freezes")
         if getattr(plan, name) is None
     ]

@@ -19,11 +19,16 @@ export function themeButton(button) {
   button.hidden = false;
 }
 
+const DAY = {
+  year: "numeric", month: "short", day: "numeric",
+  hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short",
+};
+
 export function localTimes() {
   for (const time of document.querySelectorAll("time:not([data-local])")) {
     const at = new Date(time.dateTime);
     time.textContent = "day" in time.dataset
-      ? at.toLocaleString([], { dateStyle: "medium", timeStyle: "long", hourCycle: "h23" })
+      ? at.toLocaleString([], DAY)
       : at.toLocaleTimeString([], { hourCycle: "h23" });
     time.dataset.local = "";
   }
