@@ -149,9 +149,24 @@ def choose(page: Page, folder: Path, text: str) -> None:
     enter(page, "Look at the file")
 
 
+def sign_in_by_mail(hub: JourneyHub, page: Page) -> None:
+    """Sign in by a link, on the page of an invitation, which is led back to."""
+    check(page)
+    invitation = page.url
+    enter(page, "Sign in", "**/signin?**")
+    type_into(page, "Your e-mail address", "bob@green.example")
+    enter(page, "Send the link", "**/signin/code")
+    check(page)
+    page.goto(hub.mailed(2))
+    check(page)
+    press(page, "button", "Sign in")
+    page.wait_for_url(invitation)
+    expect(page.get_by_role("button", name="Accept")).to_be_visible()
+
+
 @pytest.mark.parametrize(("look", "clicks"), [("wide, light", 11), ("phone, dark", 12)])
 def test_from_a_provider_to_the_page_of_a_run(door, visits, look, clicks):
-    """The account and an invitation are looked at too, after the count."""
+    """The account, an invitation and signing in by mail are looked at too, after the count."""
     hub = door
     hub.ask("challenges.edit", challenge="bc", sign_up="automatic")
     hub.ask("phases.open", phase="test")
@@ -172,7 +187,7 @@ def test_from_a_provider_to_the_page_of_a_run(door, visits, look, clicks):
     page.goto(f"{hub.url}{URL(invitation.link).path}")
     expect(page.get_by_role("button", name="Accept")).to_be_visible()
     check(page)
-    check(visits.open(page.url, **LOOKS[look]))
+    sign_in_by_mail(hub, visits.open(page.url, **LOOKS[look]))
     visits.problems = [said for said in visits.problems if hub.provider.issuer not in said]
 
 
