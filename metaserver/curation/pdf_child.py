@@ -12,15 +12,16 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator
-from ctypes import byref, c_double
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from metaserver.curation.pdf_columns import Character, GlyphBox, by_column, may_be_across
+from metaserver.curation.pdf_columns import LinePiece, lines_of
+from metaserver.curation.pdf_glyphs import glyph_runs
+from metaserver.curation.pdf_paragraphs import paragraphs
 from metaserver.curation.pdf_text import joined
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfTextPage
+    from pypdfium2 import PdfDocument
 
 SECONDS = 20
 """Seconds that a PDF may take, of the processor and of the clock."""
@@ -99,7 +100,7 @@ def text_of(content: bytes, text_bytes: int) -> str:
         with PdfDocument(content) as document:
             if len(document) > PAGES:
                 raise FaultyPdfError(PdfFault.LONG)
-            text = joined(list(_pages(document, text_bytes)))
+            text = joined(paragraphs(list(_pages(document, text_bytes))))
     except PdfiumError as error:
         locked = getattr(error, "err_code", None) in (_PASSWORD, _SECURITY)
         raise FaultyPdfError(PdfFault.LOCKED if locked else PdfFault.BROKEN) from error
@@ -108,37 +109,17 @@ def text_of(content: bytes, text_bytes: int) -> str:
     return text
 
 
-def _pages(document: PdfDocument, text_bytes: int) -> Iterator[str]:
-    """Yield each page's text, as long as all have no more characters than the limit."""
+def _pages(document: PdfDocument, text_bytes: int) -> Iterator[list[LinePiece]]:
+    """Yield each page's lines, as long as all have no more characters than the limit."""
     remaining = text_bytes
     for page in document:
         characters = page.get_textpage()
         remaining -= characters.count_chars()
         if remaining < 0:
             raise FaultyPdfError(PdfFault.LARGE)
-        yield _text(characters)
+        yield lines_of(glyph_runs(characters))
         characters.close()
         page.close()
-
-
-def _text(page: PdfTextPage) -> str:
-    """Return the text of a page as it is drawn, or by column if it is drawn across columns."""
-    rectangles = (GlyphBox(*page.get_rect(number)) for number in range(page.count_rects()))
-    across = by_column(_characters(page)) if may_be_across(rectangles) else None
-    return page.get_text_range() if across is None else across
-
-
-def _characters(page: PdfTextPage) -> Iterator[Character]:
-    """Yield the characters of a page with their boxes, in the order in which they are drawn."""
-    from pypdfium2 import raw
-
-    left_edge, right, bottom, top = (c_double() for _ in range(4))
-    edges = [byref(edge) for edge in (left_edge, right, bottom, top)]
-    for place in range(page.count_chars()):
-        made_up = raw.FPDFText_IsGenerated(page, place) == 1
-        has_box = not made_up and raw.FPDFText_GetCharBox(page, place, *edges)
-        box = GlyphBox(left_edge.value, bottom.value, right.value, top.value) if has_box else None
-        yield Character(chr(raw.FPDFText_GetUnicode(page, place)), box)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tests.fakes import pdf as made
 from tests.waiting import until
 
 LINES = ["Grb2 binds the EGF receptor", "EGFR was phosphory-", "lated; TNF-", "alpha (a) was not."]
-TEXT = "Grb2 binds the EGF receptor\nEGFR was phosphorylated; TNF-alpha (a) was not."
+TEXT = "Grb2 binds the EGF receptor EGFR was phosphorylated; TNF-alpha (a) was not."
 MOST = 10_000
 
 
@@ -72,17 +72,14 @@ RIGHT = [
     "peated with purified proteins. MDM2", "was a control in all of them, and it",
     "was not found with EGFR. We conclude", "that GRB2 binds EGFR directly.",
 ]  # fmt: skip
-READ = """We show that EGFR binds GRB2 in living
-cells, and that its phosphorylation by SRC is needed. The adaptor
-SHC1 was pulled down with EGFR from
-lysates of HeLa cells (Figure 1), and
-not from others. The interaction was
-seen in all of three experiments, as
-was that of TNF-alpha with its receptor. Our experiments were done twice, and repeated \
-with purified proteins. MDM2
-was a control in all of them, and it
-was not found with EGFR. We conclude
-that GRB2 binds EGFR directly."""
+READ = (
+    "We show that EGFR binds GRB2 in living cells, and that its phosphorylation by SRC is needed. "
+    "The adaptor SHC1 was pulled down with EGFR from lysates of HeLa cells (Figure 1), and not "
+    "from others. The interaction was seen in all of three experiments, as was that of TNF-alpha "
+    "with its receptor. Our experiments were done twice, and repeated with purified proteins. "
+    "MDM2 was a control in all of them, and it was not found with EGFR. We conclude that GRB2 "
+    "binds EGFR directly."
+)
 
 
 @pytest.mark.parametrize("across", [False, True], ids=["column by column", "line by line"])

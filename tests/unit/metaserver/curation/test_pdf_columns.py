@@ -1,21 +1,23 @@
-"""Columns of a page whose lines are drawn across them: where they are, and what is left alone."""
+"""Lines of a page: columns that are drawn across, blanks and marks of notes, numbers of lines."""
 
 from collections.abc import Iterable, Iterator
 
-from metaserver.curation.pdf_columns import Character, GlyphBox, by_column, may_be_across
+import pytest
 
-WIDTH, HEIGHT, LEADING = 5.0, 10.0, 12.0
+from metaserver.curation.pdf_columns import lines_of
+from metaserver.curation.pdf_glyphs import GlyphRun, Type
+
+WIDTH, SIZE, LEADING = 5.0, 10.0, 12.0
 
 
-def drawn(lines: Iterable[tuple[float, float, str]]) -> Iterator[Character]:
-    """Yield the characters of lines, each given by its left, its row and its words."""
+def drawn(lines: Iterable[tuple[float, float, str]]) -> Iterator[GlyphRun]:
+    """Yield the words of lines, each given by its left, its row and its words."""
     for left, row, words in lines:
-        bottom = 700 - LEADING * row
-        for place, letter in enumerate(words):
-            at = left + WIDTH * place
-            yield Character(letter, GlyphBox(at, bottom, at + WIDTH, bottom + HEIGHT))
-        yield Character("\r", None)
-        yield Character("\n", None)
+        at, blank = left, "\n"
+        for word in words.split():
+            end = at + WIDTH * len(word)
+            yield GlyphRun(word, at, end, Type(700 - LEADING * row, SIZE, blank=blank))
+            at, blank = end + WIDTH, " "
 
 
 def across(lefts: tuple[float, ...], rows: Iterable[int]) -> list[tuple[float, float, str]]:
@@ -30,9 +32,8 @@ def column(at: int, rows: Iterable[int]) -> list[str]:
     return [f"line {row:02} of column {at}" for row in rows]
 
 
-def read(lines: Iterable[tuple[float, float, str]]) -> list[str] | None:
-    text = by_column(drawn(lines))
-    return None if text is None else text.split("\n")
+def read(lines: Iterable[tuple[float, float, str]]) -> list[str]:
+    return [line.text for line in lines_of(drawn(lines))]
 
 
 def test_two_and_three_columns() -> None:
@@ -68,26 +69,55 @@ def test_ragged_lines_and_wide_blanks_stay_in_their_column() -> None:
 
 def test_what_is_drawn_in_order_is_left_alone() -> None:
     lines = across((50, 320), range(20))
-    assert read(sorted(lines)) is None
-    assert read(across((50,), range(20))) is None
-    assert read([(50, row, words) for row in range(9) for words in ("EGFR binds GRB2",)]) is None
-    assert read(across((50, 320), range(4))) is None  # too few
-    assert read([]) is None
+    assert read(sorted(lines)) == [*column(0, range(20)), *column(1, range(20))]
+    assert read(across((50,), range(20))) == column(0, range(20))
+    few = read(across((50, 320), range(4)))
+    assert few[0] == "line 00 of column 0 line 00 of column 1"
+    assert read([]) == []
 
 
-def test_cells_of_a_table_are_left_alone() -> None:
+def test_cells_of_a_table_stay_on_their_line() -> None:
     cells = [(50 + 90 * at, row, f"cell {at}") for row in range(30) for at in range(5)]
-    assert read(cells) is None
+    lines = lines_of(drawn(cells))
+    assert [line.text for line in lines] == ["cell 0 cell 1 cell 2 cell 3 cell 4"] * 30
+    assert all(line.row for line in lines)
+    justified = [(50 + 40 * at, 0, word) for at, word in enumerate(["a", "line", "so", "wide"])]
+    assert not lines_of(drawn(justified))[0].row  # its blanks are even
 
 
-def test_runs_of_text_say_whether_a_page_is_worth_a_closer_look() -> None:
-    def boxes(lines: Iterable[tuple[float, float, str]]) -> list[GlyphBox]:
-        return [
-            GlyphBox(left, 700 - LEADING * row, left + WIDTH * len(words), 710 - LEADING * row)
-            for left, row, words in lines
-        ]
+def runs(*parts: tuple[str, float, float, str]) -> Iterator[GlyphRun]:
+    """Yield runs with their rise above the line, their size and what is before them."""
+    at = 50.0
+    for text, rise, size, blank in parts:
+        at += WIDTH if blank == " " else 0
+        yield GlyphRun(text, at, at + WIDTH * len(text), Type(700 + rise, size, blank=blank))
+        at += WIDTH * len(text)
 
-    lines = across((50, 320), range(20))
-    assert may_be_across(boxes(lines))
-    assert not may_be_across(boxes(sorted(lines)))
-    assert not may_be_across([])
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([("EGFR", 0, 10, ""), ("1", 4, 7, "\n"), ("binds", 0, 10, " ")], "EGFR binds"),
+        ([("EGFR,", 0, 10, ""), ("1,2", 4, 7, ""), ("binds", 0, 10, " ")], "EGFR, binds"),
+        ([("GRB2", 0, 10, ""), ("3-5", 4, 7, "")], "GRB2"),
+        ([("1", 4, 7, ""), ("A", 0, 10, "\n"), ("note", 0, 10, " ")], "1 A note"),
+        ([("Ca", 0, 10, ""), ("2+", 4, 7, "\n")], "Ca2+"),
+        ([("cm", 0, 10, ""), ("2", 4, 7, "")], "cm2"),
+        ([("10", 0, 10, ""), ("6", 4, 7, "")], "106"),
+        ([("H", 0, 10, ""), ("2", -2, 7, ""), ("O", 0, 10, "")], "H2O"),
+        ([("up", 0, -10, "\n"), ("right", 0, -10, " "), ("next", 9, -10, "\n")], "up right|next"),
+    ],
+)
+def test_marks_of_notes_are_left_out(parts: list[tuple[str, float, float, str]], text: str) -> None:
+    assert "|".join(line.text for line in lines_of(runs(*parts))) == text
+
+
+def test_numbers_of_lines_are_left_out() -> None:
+    lines = [
+        place
+        for row in range(8)
+        for place in ((20, row, f"{row + 10}"), (50, row, f"EGFR binds GRB2 {row}"))
+    ]
+    assert read(lines) == [f"EGFR binds GRB2 {row}" for row in range(8)]
+    cells = [(left, row, words.replace("11", "31")) for left, row, words in lines]
+    assert read(cells)[0] == "10 EGFR binds GRB2 0"  # they do not count
