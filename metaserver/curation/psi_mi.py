@@ -128,6 +128,12 @@ class Vocabulary:
         ranked.sort(key=lambda one: (*one[:3], one[3].term.name))
         return [entry for *_, entry in islice(ranked, limit)]
 
+    def named(self, root: str, name: str) -> str:
+        """Return the id of a branch's term by its name or a synonym; other texts as they are."""
+        found = self.search(root, name, limit=1) if name else ()
+        is_it = any(folded(name) in map(folded, entry.names) for entry in found)
+        return found[0].term.id if is_it else name
+
     def proposed(self, root: str, sentence: str, *, limit: int = 3) -> Sequence[Entry]:
         """Return the terms of a branch that a sentence names, those with the longest name first.
 

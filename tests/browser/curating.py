@@ -62,14 +62,19 @@ class CuratorHub(HubThread):
     """A hub with servers by name, a release with names, and a curator."""
 
     def __init__(
-        self, folder: Path, names: Sequence[str] = ("fast", "slow"), **changes: Any
+        self,
+        folder: Path,
+        names: Sequence[str] = ("fast", "slow"),
+        *,
+        entries: Sequence[Path] = (),
+        **changes: Any,
     ) -> None:
         super().__init__(folder, **changes)
         self.names = names
         self.servers: dict[str, Scripted] = {}
         releases = folder / "releases"
         releases.mkdir()
-        build_release([NAMES], name="test", out=releases / "test", names=True)
+        build_release([NAMES, *entries], name="test", out=releases / "test", names=True)
 
     async def fill(self) -> None:
         self.servers = await self.stack.enter_async_context(scripted(self.names))
@@ -94,13 +99,14 @@ class CuratorHub(HubThread):
             self.call(self.servers[name].open.set)
 
 
-def asked(hub: CuratorHub, visits: Visits, text: str, **options: Any) -> Any:
+def asked(hub: CuratorHub, visits: Visits, text: str, *, pmid: str = "", **options: Any) -> Any:
     """Sign in, ask about a text by the form, and return its page."""
     page = visits.open(f"{hub.url}/curate", **options)
     page.get_by_label("Token").fill(hub.token)
     page.locator("main button").click()
     page.wait_for_url("**/curate")
     page.locator("#ask-text").fill(text)
+    page.locator("#ask-pmid").fill(pmid)
     page.get_by_role("button", name="Ask the servers").click()
     page.wait_for_url("**/curate/curations/*")
     return page

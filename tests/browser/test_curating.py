@@ -413,7 +413,7 @@ def test_a_pair_gets_the_experiment_of_the_pair_before_by_one_key(hub, visits):
     assert [(one.method, len(one.experiments)) for one in pairs] == [("MI:0019", 1)] * 2
     keys.press("f")
     expect(page.get_by_role("heading", name="Experiment 1")).to_be_visible()
-    expect(page.get_by_label("Detection method").first).to_have_value("MI:0019")
+    expect(page.get_by_label("Detection method").first).to_have_value("coimmunoprecipitation")
 
 
 def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Visits) -> None:

@@ -236,18 +236,18 @@ async def test_experiments_by_forms(tmp_path: Path) -> None:
             await curator.post(f"{page.path}/decide", pair | {"item": item})
         form = f"{page.path}/experiments/P00533,P62993"
         assert "Another" in (await curator.get(form)).said
-        given = {"number": "0", "method": "MI:0096", "host": "-1", "figure": "Fig. 1"}
-        given |= {"accession-0": "P00533-2", "experimental_role-0": "MI:0498"}
+        given = {"number": "0", "method": "Pull-Down", "host": "In vitro", "figure": "Fig. 1"}
+        given |= {"accession-0": "P00533-2", "experimental_role-0": "prey"}
         given |= {"accession-1": "P62993", "experimental_role-1": "MI:0496"}
         for name, value in (("host", "yeast"), ("method", "MI:0407"), ("accession-1", "grb2")):
             refused = await curator.post(form, given | {name: value})
             assert (refused.status, 'class="alarm"' in refused.text) == (422, True), name
-        assert (await curator.post(form, given)).path == form
-        second = {"number": "1", "method": "MI:0018", "negative": "on"}
+        assert (await curator.post(form, given)).path == page.path  # at the pair
+        second = {"number": "1", "method": "2-hybrid", "negative": "on", "stay": "yes"}
         assert "Experiment 2" in (await curator.post(form, second)).said
         other = await curator.get(f"{page.path}/experiments/P00533,P00533")
         assert "as the pair before" in other.said
-        assert 'value="MI:0018"' in other.text  # the last experiment of the other pair
+        assert 'value="two hybrid"' in other.text  # the last experiment of the other pair
         left = await curator.post(form, {"number": "1", "remove": "yes"})
         assert "Experiment 2" not in left.said
         key = page.path.rpartition("/")[2]

@@ -6,7 +6,7 @@ Kerrien et al. 2007, doi:10.1186/1741-7007-5-44; the schemas are MIF254.xsd and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple, TypeAlias, cast
 
@@ -23,7 +23,7 @@ from metaserver.curation.exports.finished import (
     CuratedProtein,
     FinishedCuration,
 )
-from metaserver.curation.exports.mitab import comments
+from metaserver.curation.exports.mitab import HOMO_OLIGOMER, comments
 from metaserver.curation.psi_mi import (
     AUTHORS,
     BIOLOGICAL_ROLE,
@@ -74,7 +74,7 @@ def write_psi_xml(curations: Sequence[FinishedCuration], form: Form = PSI_25) ->
     numbers = count(1)
     for curation in curations:
         if curation.pairs():
-            _add_entry(root, curation, lambda: str(next(numbers)))
+            _add_entry(root, curation, form, lambda: str(next(numbers)))
     if not len(root):
         raise RefusedError(Refusal.STATE, "no pair is accepted; PSI-MI XML requires one")
     etree.indent(root)
@@ -82,7 +82,9 @@ def write_psi_xml(curations: Sequence[FinishedCuration], form: Form = PSI_25) ->
     return written.replace(_NAMESPACE.encode(), form.namespace.encode(), 1) + b"\n"
 
 
-def _add_entry(root: _Element, curation: FinishedCuration, number: Callable[[], str]) -> None:
+def _add_entry(
+    root: _Element, curation: FinishedCuration, form: Form, number: Callable[[], str]
+) -> None:
     entry = _add(root, "entry")
     _add_source(entry, curation)
     observations = curation.observations()
@@ -106,9 +108,10 @@ def _add_entry(root: _Element, curation: FinishedCuration, number: Callable[[], 
         _add_reference(interaction, _hub(curation), f"{curation.id}-{place}", IDENTITY)
         referred = _add(interaction, "experimentList")
         _add(referred, "experimentRef", experiments[_setting(observed)])
-        _add_participants(interaction, participants, interactors, number)
+        _add_participants(interaction, participants, interactors, form, number)
         _add_term(interaction, "interactionType", observed.interaction)
-        _add(interaction, "negative", str(observed.negative).lower())
+        if observed.negative:  # some readers take any element for one that says so
+            _add(interaction, "negative", "true")
         _add_confidence(interaction, item)
         attributes = _add_attributes(interaction, comments(curation, item, observed))
         if observed.figure:
@@ -178,12 +181,14 @@ def _add_interactor(listed: _Element, protein: CuratedProtein, identifier: str) 
 
 def _add_participants(
     interaction: _Element,
-    taking_part: Iterable[Participant],
+    taking_part: Collection[Participant],
     interactors: Mapping[str, str],
+    form: Form,
     number: Callable[[], str],
 ) -> None:
     """Add all participants; a protein that meets copies of itself takes part twice."""
     participants = _add(interaction, "participantList")
+    are_same = len({one.accession for one in taking_part}) == 1
     for one in taking_part:
         participant = _add(participants, "participant", id=number())
         _add(participant, "interactorRef", interactors[one.accession])
@@ -201,6 +206,8 @@ def _add_participants(
             if term is not None:
                 parent = _add(participant, wrapper) if wrapper else participant
                 _add_term(parent, tag, term)
+        if are_same and form is PSI_30:
+            _add(participant, "stoichiometry", value=HOMO_OLIGOMER)
         if one.feature:
             _add_attributes(participant, [one.feature])
 

@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.curation import psi_mi
 from metaserver.curation.decisions import CurationEvent, DecisionKind
-from metaserver.curation.experiments import MOST_PARTICIPANTS, Experiment
+from metaserver.curation.experiments import HOSTS, MOST_PARTICIPANTS, Experiment
 from metaserver.curation.mentions import LONGEST_QUOTE, Mentions, SentEvidence
 from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.curation.pages.rows import open_pairs, rejected_proteins
+from metaserver.curation.psi_mi import ROOTS
 from scoring import Task
 
 REDO = "redo"
@@ -100,19 +102,28 @@ def experiments_of(sent: Mapping[str, Any], known: Sequence[Experiment]) -> Cura
 
 def _experiment(sent: Mapping[str, Any]) -> dict[str, Any]:
     host = str(sent.get("host", "")).strip()
+    host = next((str(taxon) for taxon, name in HOSTS.items() if name.lower() == host.lower()), host)
     if host and not TAXON.fullmatch(host):
-        raise RefusedError(Refusal.INVALID, "expected a taxon, such as 9606 or -1", field="host")
+        message = "expected a name of the list, or a taxon such as 9606"
+        raise RefusedError(Refusal.INVALID, message, field="host")
     participants = []
     for place in range(MOST_PARTICIPANTS):
-        one = {name: str(sent.get(f"{name}-{place}", "")).strip() for name in OF_PARTICIPANT}
+        one = {name: _said(sent, name, f"{name}-{place}") for name in OF_PARTICIPANT}
         if one["accession"]:
             participants.append(one)
-    words = {name: str(sent.get(name, "")).strip() for name in ("method", "type", "figure", "note")}
+    words = {name: _said(sent, name) for name in ("method", "type", "figure", "note")}
     return words | {
         "host": int(host) if host else None,
         "negative": "negative" in sent,
         "participants": participants,
     }
+
+
+def _said(sent: Mapping[str, Any], name: str, field: str = "") -> str:
+    """Return a field's text; that of a term by its id, whether it has the id or a name."""
+    text = str(sent.get(field or name, "")).strip()
+    root = ROOTS.get(name.replace("_", "-")) if name != "feature" else None
+    return text if root is None else psi_mi.terms().named(root, text)
 
 
 def _named(detail: CurationDetail, said: str) -> str:
@@ -163,9 +174,7 @@ def _particulars(
         case DecisionKind.EVIDENCE:
             particulars["evidence"] = _evidence(submitted, detail, task, item)
         case DecisionKind.METHOD | DecisionKind.PAIR:
-            particulars |= {
-                name: str(submitted.get(name, "")).strip() for name in ("method", "type")
-            }
+            particulars |= {name: _said(submitted, name) for name in ("method", "type")}
         case DecisionKind.NOTE:
             particulars["note"] = str(submitted.get("note", ""))
     return particulars

@@ -34,6 +34,7 @@ from metaserver.uniprot import NamedEntry
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.refusals import in_words
 from metaserver.web.ui.console import ConsoleContext, posted, redisplayed
+from metaserver.web.ui.formatting import element_id
 from scoring import Task
 
 
@@ -70,7 +71,14 @@ COMMANDS: Sequence[PageCommand] = (
     PageCommand("add", "Add", ("+", "/"), "add a protein, by name or accession"),
     PageCommand("pair", "Pair", ("m",), "mark the first, then the second; itself: a homomer"),
     PageCommand("method", "Method", ("d",), "interaction detection method of a pair"),
+    PageCommand(
+        "another", "Another method", ("D",), "one more experiment, by its method (Shift+d)"
+    ),
     PageCommand("type", "Type", ("y",), "interaction type of a pair; else it follows the method"),
+    PageCommand("figure", "Figure", ("#",), "figure or table of the pair's last experiment"),
+    PageCommand(
+        "negative", "No interaction", ("!",), "the pair's last experiment showed none, or did"
+    ),
     PageCommand("same", "Same as last", ("=",), "method, host and roles as of the pair before"),
     PageCommand("form", "Experiments", ("f",), "all experiments of a pair, on a page of their own"),
     PageCommand("relevant", "Article relevant", ("t",), "the article is relevant, not, undecided"),
@@ -256,6 +264,7 @@ class DeskPages:
                 (one, (*one.taking_part(item), Participant(accession=""))) for one in (*known, new)
             ],
             known=len(known),
+            said={key: entry.term.name for key, entry in terms.entries.items()},
             like=last is not None,
             hosts=HOSTS,
             lists={name: terms.branch(root) for name, root in ROOTS.items()},
@@ -274,7 +283,9 @@ class DeskPages:
         except RefusedError as error:
             refused = redisplayed(error)
             return await self._experiments(request, detail, in_words(refused), refused.refusal)
-        raise web.HTTPSeeOther(request.path)
+        row = element_id("c-IPT", ",".join(item))
+        back = f"{desk_path(detail.curation)}#{row}"
+        raise web.HTTPSeeOther(request.path if {"stay", "remove"} & sent.keys() else back)
 
     async def ask_submit(self, request: web.Request) -> web.Response:
         """Answer with what has no decision yet, and the button that submits."""

@@ -9,6 +9,8 @@ import { inForce, keyOf, pairOf } from "./curate_fold.js";
 const MOST_EVIDENCE = 50; // passages of an item, as metaserver/curation/decisions.py has it
 const MOST_PAIRS = 500; // that are rejected with their protein, as there
 
+const NO_PAIR = "There is no pair: m marks its two proteins";
+
 let first = null; // of a pair: the row that was marked
 
 const entryOption = (entry, key) => ({
@@ -164,12 +166,14 @@ export function unmark() {
 
 // The detection method or the interaction type of a pair: those used last come first, then those
 // that the passage which is shown, or the pair's evidence, names.
-async function setTerm(name, terms, question) {
+// With `another` it is that of one more experiment, otherwise as one that has it already.
+async function setTerm(name, terms, question, another = false) {
   const row = currentPair();
-  if (!row) return refuse("There is no pair: m marks its two proteins");
+  if (!row) return refuse(NO_PAIR);
   const option = ({ value, label, also }, key) =>
     ({ key, label, detail: [value, ...(also ?? []).slice(0, 3)].join(" · "), value });
-  const used = journal.events.map(({ detail }) => detail?.[name]).filter(Boolean).reverse();
+  const inEvent = ({ detail = {} }) => [detail, ...(detail.experiments ?? [])].map((one) => one[name]);
+  const used = journal.events.flatMap(inEvent).filter(Boolean).reverse();
   const last = [...new Set(used)].slice(0, 5);
   const passages = [article.passage(), ...(decided(row)?.evidence ?? [])].filter(Boolean);
   const said = passages.map(([start, end]) => article.words([start, end])).join("\n");
@@ -181,19 +185,55 @@ async function setTerm(name, terms, question) {
   const rest = terms.filter(({ value }) => !easy.includes(value)).map((one) => option(one));
   const chosen = await choose({ title: question(nameOf(row)), first: [...recent, ...rest], search });
   if (!chosen) return;
-  const { method = "", type = "" } = decided(row) ?? {};
-  record("method", row, { method, type, [name]: chosen });
+  const { method = "", type = "", experiments = [] } = decided(row) ?? {};
+  if (another) {
+    const all = [...state.items.values()].flatMap((one) => one.experiments);
+    const same = all.findLast((one) => one[name] === chosen) ?? { [name]: chosen };
+    record("experiments", row, { experiments: [...experiments, like(same, itemOf(row))] });
+  } else record("method", row, { method, type, [name]: chosen });
   say(`${nameOf(row)}: ${termName(chosen)}`);
+}
+
+// Changes the last experiment of the current pair.
+function changeLast(change) {
+  const row = currentPair();
+  if (!row) return refuse(NO_PAIR);
+  const known = decided(row)?.experiments ?? [];
+  const last = { ...known.at(-1), ...change(known.at(-1) ?? {}) };
+  return record("experiments", row, { experiments: [...known.slice(0, -1), last] });
+}
+
+// Its figure or table; the one said last comes first.
+async function figure() {
+  const row = currentPair();
+  if (!row) return refuse(NO_PAIR);
+  const said = journal.events.flatMap(({ detail }) => detail?.experiments ?? []).map((one) => one.figure);
+  const last = [...new Set(said.filter(Boolean).reverse())].slice(0, 5);
+  const option = (words) => ({ label: words, value: words });
+  const chosen = await choose({
+    title: `Which figure or table shows ${nameOf(row)}?`,
+    first: last.map(option),
+    search: async (words) => [option(words.slice(0, 100))],
+  });
+  if (chosen) changeLast(() => ({ figure: chosen }));
 }
 
 // The pair that a command is for.
 const currentPair = () => (candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT"));
 
-// Gives a pair one more experiment that is as the last of another pair: its methods, host and
-// roles by place, as `Experiment.like` of the hub has it.
+// An experiment as another: its methods, host and roles by place, as `Experiment.like` of the hub.
+function like({ method = "", type = "", host = null, participants = [] }, item) {
+  const roles = participants.length === item.length ? participants : [];
+  return {
+    method, type, host,
+    participants: roles.map((one, number) => ({ ...one, accession: item[number], feature: "" })),
+  };
+}
+
+// Gives a pair one more experiment that is as the last of another pair.
 function sameAsLast() {
   const row = currentPair();
-  if (!row) return refuse("There is no pair: m marks its two proteins");
+  if (!row) return refuse(NO_PAIR);
   const item = itemOf(row);
   const others = [...state.items.values()]
     .filter(({ task, item: other, experiments }) =>
@@ -202,20 +242,16 @@ function sameAsLast() {
     ["experiments", "method", "pair", "accept"].includes(kind) && of?.join() === other.join());
   const last = others.sort((one, other) => place(one) - place(other)).at(-1)?.experiments.at(-1);
   if (!last) return refuse("No other pair has an experiment yet");
-  const { method = "", type = "", host = null, participants = [] } = last;
-  const roles = participants.length === item.length ? participants : [];
-  const like = {
-    method, type, host,
-    participants: roles.map((one, number) => ({ ...one, accession: item[number], feature: "" })),
-  };
-  record("experiments", row, { experiments: [...(decided(row)?.experiments ?? []), like] });
-  say(`${nameOf(row)}: ${termName(method)}, as the pair before`);
+  record("experiments", row, {
+    experiments: [...(decided(row)?.experiments ?? []), like(last, item)],
+  });
+  say(`${nameOf(row)}: ${termName(last.method)}, as the pair before`);
 }
 
 // Leads to the form of a pair's experiments when all decisions are saved.
 async function experiments() {
   const row = currentPair();
-  if (!row) return refuse("There is no pair: m marks its two proteins");
+  if (!row) return refuse(NO_PAIR);
   const told = journal.refusals.length;
   await journal.flush();
   if (!journal.waiting.length && journal.refusals.length === told) {
@@ -257,6 +293,9 @@ const commands = {
   species: otherSpecies,
   add: addProtein,
   pair,
+  another: () => setTerm("method", methods, (pair) => `How was ${pair} detected, too?`, true),
+  figure,
+  negative: () => changeLast(({ negative }) => ({ negative: !negative })),
   method: () => setTerm("method", methods, (pair) => `How was ${pair} detected?`),
   type: () => setTerm("type", types, (pair) => `Which interaction is ${pair}?`),
   same: sameAsLast,

@@ -170,11 +170,13 @@ byId("detail").addEventListener("toggle", ({ target }) => (whyIsOpen = target.op
 
 // What the curator said of the current row, in words.
 function standing(row) {
-  const { reason, method, type, note } = decided(row) ?? {};
+  const { reason, experiments = [], note } = decided(row) ?? {};
   const { decision } = row.dataset;
-  const terms = [method, type].filter(Boolean).map(termName);
+  const shown = experiments.map(({ method, type, figure, negative }) =>
+    [method && termName(method), type && termName(type), figure, negative && "no interaction"]
+      .filter(Boolean).join(" · "));
   const why = reason ? `${decision}: ${reason}` : decision;
-  byId("standing").textContent = [why, ...terms, note && `note: ${note}`].filter(Boolean).join(" · ");
+  byId("standing").textContent = [why, shown.filter(Boolean).join("; "), note && `note: ${note}`].filter(Boolean).join(" · ");
 }
 
 let quoted = ""; // what the evidence was drawn of
@@ -184,7 +186,8 @@ const placeOf = (text) => text.split("-").map(Number);
 // What servers gave as evidence, and sentences that name both proteins of a pair.
 function offers(row) {
   const more = candidates.more.get(row);
-  if (more) return [...more.querySelectorAll("[data-place]")].map(({ dataset }) => dataset.place);
+  const given = [...(more?.querySelectorAll("[data-place]") ?? [])].map(({ dataset }) => dataset.place);
+  if (given.length) return given;
   return row.dataset.task === "IPT" ? article.together(itemOf(row)) : [];
 }
 

@@ -49,7 +49,7 @@ export class Journal {
     this.waiting = []; // events that the hub is not known to have
     this.refusals = []; // events that it does not take, each with its reason
     this.most = AT_ONCE; // events of the next message
-    this.sending = false;
+    this.sending = null;
     this.stopped = false;
     this.timer = 0;
     addEventListener("online", () => this.flush());
@@ -105,17 +105,22 @@ export class Journal {
     return this.events.find((event) => event.key === key);
   }
 
+  // Ends when all that waits is sent, or cannot be sent now.
   async flush() {
     clearTimeout(this.timer);
-    if (this.sending || this.stopped || !this.waiting.length) return;
-    this.sending = true;
+    if (this.stopped || !this.waiting.length) return;
+    this.sending ??= this.#sendAll();
+    await this.sending;
+  }
+
+  async #sendAll() {
     try {
       while (this.waiting.length && (await this.#batch()));
     } catch {
       this.tell("offline");
       this.timer = setTimeout(() => this.flush(), RETRY);
     } finally {
-      this.sending = false;
+      this.sending = null;
     }
   }
 

@@ -1,10 +1,23 @@
-"""A reader of PSI-MI XML by its schemas, for the tests of the writer: interactions, resolved."""
+"""Readers of PSI-MI XML by its schemas, for the tests of the writer: interactions, resolved.
+
+The package pymex, of a database of IMEx, ships the schemas and reads files (`.ci/peers`).
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
+
+from lxml import etree
+
+from tests.conformance.foreign import CACHE, missing
 
 LEVELS = {"http://psi.hupo.org/mi/mif": "2", "http://psi.hupo.org/mi/mif300": "3"}
 
@@ -31,6 +44,43 @@ class ReadInteraction(NamedTuple):
     negative: bool
     notes: tuple[tuple[str, str], ...]
     participants: tuple[ReadParticipant, ...]
+
+
+SCHEMAS = {"2": "MIF254.xsd", "3": "MIF300.xsd"}
+BY_PYMEX = """
+import json, sys
+from contextlib import redirect_stdout
+with redirect_stdout(sys.stderr):
+    import pymex.mif
+    record = pymex.mif.Record()
+    record.parseMif(sys.argv[1], sys.argv[2])
+print(json.dumps(record.root["entrySet"]["entry"]))
+"""
+
+
+@cache
+def schema(level: str) -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(_pymex("mif", SCHEMAS[level])))
+
+
+def read_by_pymex(path: Path, level: str) -> list[dict[str, Any]]:
+    """Read a file's interactions by pymex, in a process of its own."""
+    version = SCHEMAS[level].removesuffix(".xsd").lower()
+    process = subprocess.run(
+        [sys.executable, "-c", BY_PYMEX, path, version],
+        env={**os.environ, "PYTHONPATH": str(_pymex().parent)},
+        capture_output=True,
+        check=True,
+    )
+    entries = json.loads(process.stdout)
+    return [one for entry in entries for one in entry["interaction"]]
+
+
+def _pymex(*parts: str) -> Path:
+    path = CACHE.joinpath("python", "pymex", *parts)
+    if not path.exists():
+        missing(path.name)
+    return path
 
 
 def read_psi_xml(data: bytes) -> list[ReadInteraction]:
