@@ -38,7 +38,7 @@ def walk(folder: Path, visits: Visits, keep: Callable[[Page, str], None]) -> Non
         hub = f"http://127.0.0.1:{session.ports['8020']}"
         ana = visits.open((folder / "hub.log").read_text("utf-8").split()[-1], **SIZE)
         press(ana, "Sign in and show the token")
-        follow(ana, "To the organiser console", "Make a challenge", "Make it of a bundle…")
+        follow(ana, "To the organiser console", "Make one from a bundle")
         ana.get_by_label("Or one that ships").select_option("interactions")
         press(ana, "Make it")
         expect(ana.locator("main")).to_contain_text("3 articles")
