@@ -83,7 +83,10 @@ class _Glyphs:
         first_left, first_right, _ = self.box(last - len(letters) + 1)
         last_left, last_right, _ = self.box(last)
         left_edge, right = min(first_left, last_left), max(first_right, last_right)
-        return GlyphRun("".join(letters), left_edge, right, type_)
+        text = "".join(letters)
+        if not text.isascii():  # PDFium has letters beyond U+FFFF as two
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return GlyphRun(text, left_edge, right, type_)
 
 
 def glyph_runs(page: PdfTextPage) -> Iterator[GlyphRun]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from unicodedata import normalize
 
 LONGEST_WORD = 64
 """The characters of a broken word that are looked at, on each side."""
@@ -29,6 +30,7 @@ _CHARACTERS: dict[int, str | None] = {
     **dict.fromkeys(range(0x20)),
     **dict.fromkeys((0x7F, 0xAD, 0xFEFF, 0xFFFF)),
     **_LIGATURES,
+    **{code: normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)},  # of formulas
     0x02: _BREAK,  # as older PDFium wrote it
     0x09: " ",
     0x0A: "\n",

@@ -42,6 +42,19 @@ def image_alone() -> bytes:
     return _of_contents([stream(picture)])
 
 
+def meaning(text: str) -> bytes:
+    """Return a PDF with the letter "a" in a font that says that it stands for another text."""
+    code = text.encode("utf-16-be").hex().encode()
+    table = stream(
+        b"begincmap 1 begincodespacerange <00> <ff> endcodespacerange"
+        b" 1 beginbfchar <61> <%s> endbfchar endcmap" % code
+    )
+    tree = b"<</Type/Pages/Count 1/Kids[4 0 R]>>"
+    font = FONT.removesuffix(b">>") + b"/ToUnicode 6 0 R>>"
+    content = stream(b"BT /F 10 Tf 50 700 Td (TNF-a) Tj ET")
+    return written([CATALOG, tree, font, PAGE % 5, content, table])
+
+
 def unpacking_to(size: int) -> bytes:
     """Return a PDF whose page has a content that unpacks to so many bytes."""
     packed = zlib.compress(b"BT /F 1 Tf (a) Tj ET\n" * (size // 21), 9)

@@ -61,6 +61,10 @@ async def test_text_is_read_and_no_file_is_left(tmp_path: Path) -> None:
     assert not children()
 
 
+async def test_letters_of_formulas_are_letters() -> None:
+    assert await PdfReader().read(made.meaning("\U0001d6fc"), MOST) == "TNF-\u03b1"
+
+
 LEFT = [
     "We show that EGFR binds GRB2 in living", "cells, and that its phosphory-",
     "lation by SRC is needed. The adaptor", "SHC1 was pulled down with EGFR from",
