@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -118,11 +119,11 @@ class Hub:
                     [*before, *command, "--config", str(self.config)], stderr=log
                 )
         for name in names:
-            self.until(partial(self._words, name))
+            self.until(partial(self._works_at, name))
 
     def address(self, name: str) -> str:
         """Return the address of a process's site."""
-        return self._words(name)[-1]
+        return self._works_at(name)
 
     def lose(self, name: str, lose: Callable[[], object]) -> None:
         """Lose a process in some way."""
@@ -159,10 +160,10 @@ class Hub:
                 process.kill()
             process.wait()
 
-    def _words(self, name: str) -> Sequence[str]:
-        """Return the words that a process says when it works; none before."""
-        said = self._log(name).read_text()
-        return said.split() if "serving at" in said or "working as" in said else ()
+    def _works_at(self, name: str) -> str:
+        """Return the address, or the name of a worker, that a process says; empty before."""
+        said = re.search(r"(?:serving at|working as) (\S+)\s", self._log(name).read_text())
+        return said[1] if said else ""
 
     def _log(self, name: str) -> Path:
         return self.config.parent / f"{name}.log"
