@@ -95,6 +95,7 @@ ORGANISER = {
 }  # fmt: skip
 CURATOR = {
     "first page": "/curate", "article": "ARTICLE", "submission": "ARTICLE/submit",
+    "experiments": "ARTICLE/experiments/P00533,P62993",
     "set": "/curate/sets/round-1", "rulings": "/curate/sets/round-1/adjudicate?task=INT",
 }  # fmt: skip
 EMPTY = {path: f"/organise{path}" for path in (
