@@ -144,16 +144,22 @@ def compare(
     )
 
 
+def check_paired(runs: int) -> None:
+    """Raise `OptionError` if runs are too many for tests of all pairs."""
+    if runs > MOST_PAIRED:
+        raise OptionError(
+            f"tests of all pairs of {runs} runs; expected at most {MOST_PAIRED} runs, "
+            "or no tests of pairs (--no-pairs, pairs=False)"
+        )
+
+
 def _check_runs(names: Sequence[str], *, pairs: bool) -> None:
     """Refuse names that stand for two runs, and too many pairs."""
     for name, runs in Counter(names).items():
         if runs > 1:
             raise OptionError(f"{runs} runs are named {name!r}; expected a name a run")
-    if pairs and len(names) > MOST_PAIRED:
-        raise OptionError(
-            f"tests of all pairs of {len(names)} runs; expected at most {MOST_PAIRED} runs, "
-            "or no tests of pairs (--no-pairs, pairs=False)"
-        )
+    if pairs:
+        check_paired(len(names))
 
 
 def _observed(gold: Gold, scorecards: Sequence[Scorecard], measure: str, scores: Scores) -> Floats:

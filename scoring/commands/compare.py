@@ -18,7 +18,7 @@ from scoring.options import (
 )
 from scoring.resampling import ACT_MEASURES, ITEM_MEASURES
 from scoring.scorecard import Scorecard
-from scoring.significance import compare
+from scoring.significance import check_paired, compare
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,7 +51,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def compare_runs(args: argparse.Namespace) -> int:
-    """Print the comparison, one a view."""
+    """Print a comparison for each view."""
+    if not args.no_pairs:
+        check_paired(len(args.runs))  # before any is read
     gold = read_gold(args.task, args.gold)
     views: dict[str, list[Scorecard]] = {}
     for card in scorecards_of(args, gold):

@@ -174,6 +174,7 @@ def test_lines_that_seem_to_be_of_misspelt_articles_are_told(options, text, told
         (("explain", "run.tsv", "zzz", *INT), "article 'zzz' is not in the gold"),
         (("explain", "act_run.tsv", "zzz", *ACT), "article 'zzz' is not in the gold"),
         (("compare", *INT, "run.tsv", "--measure", "mcc"), "measure 'mcc'; expected one of"),
+        (("compare", *INT, *map(str, range(301))), "all pairs of 301 runs"),  # before they are read
         (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
     ],
 )
