@@ -130,9 +130,16 @@ class Vocabulary:
 
     def named(self, root: str, name: str) -> str:
         """Return the id of a branch's term by its name or a synonym; other texts as they are."""
-        found = self.search(root, name, limit=1) if name else ()
-        is_it = any(folded(name) in map(folded, entry.names) for entry in found)
-        return found[0].term.id if is_it else name
+        return self._by_name[root].get(folded(name), name)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Mapping[str, str]]:
+        result = {}
+        for root in self._branches:
+            entries = self.branch(root)
+            synonyms = {folded(name): one.term.id for one in entries for name in one.synonyms}
+            result[root] = synonyms | {folded(one.term.name): one.term.id for one in entries}
+        return result
 
     def proposed(self, root: str, sentence: str, *, limit: int = 3) -> Sequence[Entry]:
         """Return the terms of a branch that a sentence names, those with the longest name first.

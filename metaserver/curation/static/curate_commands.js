@@ -200,7 +200,8 @@ function changeLast(change) {
   if (!row) return refuse(NO_PAIR);
   const known = decided(row)?.experiments ?? [];
   const last = { ...known.at(-1), ...change(known.at(-1) ?? {}) };
-  return record("experiments", row, { experiments: [...known.slice(0, -1), last] });
+  record("experiments", row, { experiments: [...known.slice(0, -1), last] });
+  say([nameOf(row), last.figure, last.negative && "no interaction"].filter(Boolean).join(" · "));
 }
 
 // Its figure or table; the one said last comes first.
