@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.base.errors import Refusal
+from metaserver.web.public.open_pages import make_pages_app
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import organiser_token, token_of, visiting
+from tests.hubs.sites import Visitor, organiser_token, token_of, visiting
 
 GOLD = dict(line.split("\t")[:2] for line in (DEMO / "gold_int.tsv").read_text().splitlines())
 PAIR = {"phase": "test", "task": "INT", "first": "good", "second": "poor"}
@@ -96,13 +98,30 @@ async def test_boards_lead_to_runs_teams_and_comparisons(running: Running) -> No
         assert board.text.count(">yours<") == board.text.count(">baseline<") == 1
         run = await visitor.get("/c/bc/test/runs/good")
         assert 'href="/c/bc/test/teams/blue"' in run.text
-        assert "Where it lost" in run.said
+        assert ("Where it lost" in run.said, ">yours<" in run.text) == (True, True)
         assert 'href="/c/bc/test/runs/good"' in (await visitor.get("/c/bc/test/teams/blue")).text
         path = "/c/bc/test/board/INT/compare"
         pair = await visitor.get(f"{path}?first=good&second=poor")
         assert "Such a difference is unlikely by chance." in pair.said
         assert (await visitor.get(path)).status == 200
         assert (await visitor.get(f"{path}?first=good&second=none")).status == 404
+
+
+async def test_the_pages_of_a_run_show_its_owner_what_is_hidden(running: Running) -> None:
+    await running.do("phases.update", phase="test", visibility="hidden")
+    async with TestClient(TestServer(make_pages_app(running.service))) as client:
+        owner = Visitor(client)
+        pair = await owner.get("/c/bc/test/board/INT/compare?first=good&second=poor")
+        assert "Such a difference is unlikely by chance." in pair.said
+        same = run_file(len(GOLD))
+        file = {"phase": "test", "task": "INT", "run": "same", "content": same}
+        await running.do("runs.upload", running.team("red"), **file)
+        pair = await owner.get("/c/bc/test/board/INT/compare?first=good&second=same")
+        assert "The articles do not tell the two apart." in pair.said
+        run = await owner.get("/c/bc/test/runs/good")
+        assert ("Where it lost" in run.said, ">yours<" in run.text) == (True, False)
+    async with visiting(running) as visitor:
+        assert (await visitor.get("/c/bc/test/runs/good")).status == 404
 
 
 async def test_the_page_of_a_phase_starts_its_baselines(running: Running) -> None:

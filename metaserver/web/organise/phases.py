@@ -139,8 +139,9 @@ class PhasePages:
         query = OnePhase(phase=request.match_info["phase"])
         await posted(request)
         starts = await self.console.ask(request, lanes.start_baselines, query)
-        refused = [one for one in starts if not one.started]
-        return await self._show(request, baselines_refused=refused)
+        if refused := [one for one in starts if not one.started]:
+            return await self._show(request, baselines_refused=refused)
+        raise web.HTTPSeeOther(phase_path(query.phase))
 
     async def _phase(self, request: web.Request) -> PhaseDetail:
         query = OnePhase(phase=request.match_info["phase"])

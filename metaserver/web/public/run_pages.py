@@ -9,13 +9,15 @@ from aiohttp import web
 from metaserver.base.boards import HEADINGS, BoardRow
 from metaserver.base.errors import RefusedError
 from metaserver.base.records import TaskName
+from metaserver.base.states import Role
 from metaserver.operations import run_cards
+from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.run_cards import SeenRun, TwoRuns
 from metaserver.operations.table import ask
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.access.refusals import in_words
-from metaserver.web.access.visitor import caller_of
+from metaserver.web.access.visitor import VISITOR, caller_of
 from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.sites import site_of
@@ -45,8 +47,16 @@ class RunPages:
         """Answer with a run: its place and scores by task, its method, where it lost."""
         site, query = site_of(request), request.match_info
         asked = SeenRun(phase=site.phase, run=query["run"])
-        card = await ask(self.hub, caller_of(request), run_cards.show, asked)
-        return page(self.templates.page("run.html", r=card, base=site.base, headings=HEADINGS))
+        card = await ask(self.hub, _reader(request), run_cards.show, asked)
+        team = viewer_of(request).team
+        text = self.templates.page(
+            "run.html",
+            r=card,
+            base=site.base,
+            headings=HEADINGS,
+            mine=bool(team) and card.team == team,
+        )
+        return page(text)
 
     async def team(self, request: web.Request) -> web.Response:
         """Answer with a team's runs on the boards of a phase, and its servers."""
@@ -87,7 +97,7 @@ class RunPages:
         pair, refused = None, ""
         try:
             if query:
-                pair = await ask(self.hub, caller_of(request), run_cards.compare, asked)
+                pair = await ask(self.hub, _reader(request), run_cards.compare, asked)
         except RefusedError as error:
             if error.field not in ("first", "second"):
                 raise
@@ -107,3 +117,10 @@ class RunPages:
         answer = page(text)
         answer.set_status(404 if refused else 200)
         return answer
+
+
+def _reader(request: web.Request) -> Caller:
+    """Return the caller; an organiser on the pages of a run, which are read by its owner."""
+    if VISITOR not in request and viewer_of(request).organiser:
+        return Caller(role=Role.ORGANISER, name="owner")
+    return caller_of(request)
