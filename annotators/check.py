@@ -43,6 +43,7 @@ UNAVAILABLE = ("Suspended", "Shutdown")
 STATES = ("Running", "Overloaded", "Suspended", "Shutdown")
 BUSY = frozenset({429, 503})
 MOST_WAITS = 30
+MAX_ANSWER_BYTES = 2**26
 SCALARS = frozenset(
     {"int", "i1", "i2", "i4", "i8", "biginteger", "double", "float", "bigdecimal", "base64"}
     | {"dateTime.iso8601"}
@@ -75,7 +76,9 @@ async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] 
     url = server_url(url)
     right = True
     deadline = aiohttp.ClientTimeout(total=limit)
-    async with aiohttp.ClientSession(timeout=deadline) as session:
+    # A server may close a connection that is not in use, which costs a hub nothing.
+    connections = aiohttp.TCPConnector(force_close=True)
+    async with aiohttp.ClientSession(timeout=deadline, connector=connections) as session:
         async for step in _steps(session, url):
             right &= not step.wrong
             for line in _lines(step):
@@ -149,7 +152,7 @@ async def _state(session: aiohttp.ClientSession, url: str) -> SelfTestStep:
     try:
         state = await call(session, url, "Annotator.getState")
     except Fault:
-        return _taken(name, start, note="no Annotator.getState: the hub will probe otherwise")
+        return await _without_state(session, url, start)
     except (aiohttp.ClientError, TimeoutError) as error:
         return _taken(name, start, reason(error))
     except (ValueError, Error) as error:
@@ -158,6 +161,22 @@ async def _state(session: aiohttp.ClientSession, url: str) -> SelfTestStep:
     said = state.get("state") if isinstance(state, dict) else None
     away = [f"the server says it is {said}"] if said in UNAVAILABLE else []
     return _taken(name, start, *away, warnings=_state_problems(state), note=f"{state!s:.200}")
+
+
+async def _without_state(session: aiohttp.ClientSession, url: str, start: float) -> SelfTestStep:
+    """Ask a server without a state for its methods, as a hub does."""
+    name = "the server's state"
+    try:
+        methods = await call(session, url, "system.listMethods")
+    except (aiohttp.ClientError, TimeoutError) as error:
+        return _taken(name, start, reason(error))
+    except (ValueError, Error):
+        neither = "neither Annotator.getState nor system.listMethods is answered"
+        return _taken(name, start, warnings=[neither])
+    if isinstance(methods, list) and "Annotator.getAnnotation" in methods:
+        return _taken(name, start, note="no Annotator.getState, which is optional")
+    unlisted = "system.listMethods does not list Annotator.getAnnotation"
+    return _taken(name, start, warnings=[unlisted])
 
 
 def _state_problems(state: Any) -> Iterator[str]:
@@ -208,7 +227,7 @@ async def _sent(
     left = session.timeout.total or 0.0
     for _ in range(MOST_WAITS):
         async with session.post(url, data=body, headers=headers, allow_redirects=False) as response:
-            content = await response.read()
+            content = await _read(response)
         wait = response.headers.get("Retry-After", "")
         if response.status not in BUSY or not re.fullmatch("[0-9]{1,6}", wait):
             break
@@ -217,6 +236,16 @@ async def _sent(
             raise TimeoutError
         await asyncio.sleep(max(1, int(wait)))
     return response, content
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """Return the body of an answer; raises `ValueError` if a hub would not read it to its end."""
+    content = bytearray()
+    async for piece in response.content.iter_any():
+        content += piece
+        if len(content) > MAX_ANSWER_BYTES:
+            raise ValueError(f"more than {MAX_ANSWER_BYTES:,} bytes, a hub's limit by default")
+    return bytes(content)
 
 
 class UnreadableValue:

@@ -19,11 +19,9 @@ import pytest
 
 from annotators.check import check
 from annotators.starter import KITS, write_kit
-from metaserver.exchange.conformance.procedure import conformance
-from metaserver.exchange.http.client import open_client
-from metaserver.tasks.plugin import answered_tasks
 from tests.conformance.foreign import CACHE, NEEDED, Command, param, started
-from tests.integration.callers import SECONDS, VOCABULARY, server
+from tests.integration.callers import SECONDS
+from tests.integration.verdicts import agreed
 
 pytestmark = pytest.mark.slow
 FLOOD = b"x" * 2**20
@@ -101,11 +99,10 @@ def running(language: str, kit: Path) -> Iterator[tuple[str, subprocess.Popen[by
         yield url, process
 
 
-async def test_it_passes_the_conformance_run(running: tuple[str, subprocess.Popen[bytes]]) -> None:
-    url, _ = running
-    async with open_client() as client:
-        tasks = list(answered_tasks().values())
-        run = await conformance(client, server(url), tasks, VOCABULARY, time_limit=SECONDS)
+async def test_it_passes_the_hubs_test_and_the_teams(
+    running: tuple[str, subprocess.Popen[bytes]],
+) -> None:
+    run = await agreed(running[0])
     assert run.passed, run.reasons()
     states = {step.name: step.state for step in run.steps}
     others = {name for name, state in states.items() if state != "passed"}
@@ -113,11 +110,6 @@ async def test_it_passes_the_conformance_run(running: tuple[str, subprocess.Pope
     short = next(step for step in run.steps if step.name == "short article")
     assert short.message == "hits: 3 (INT)"
     assert not short.problems
-
-
-async def test_it_passes_the_self_test(running: tuple[str, subprocess.Popen[bytes]]) -> None:
-    lines: list[str] = []
-    assert await check(running[0], show=lines.append), lines
 
 
 def test_bad_callers_do_not_stop_it(running: tuple[str, subprocess.Popen[bytes]]) -> None:

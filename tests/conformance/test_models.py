@@ -12,14 +12,11 @@ from xmlrpc.client import Fault, ServerProxy
 
 import pytest
 
-from annotators.check import check
 from metaserver.base.states import Outcome
-from metaserver.exchange.conformance.procedure import conformance
-from metaserver.exchange.http.client import open_client
-from metaserver.tasks.plugin import answered_tasks
 from tests.conformance.foreign import aimock, annotator, running
 from tests.fakes.llm_endpoint import FOUND
-from tests.integration.callers import SECONDS, VOCABULARY, article_caller, server
+from tests.integration.callers import article_caller, server
+from tests.integration.verdicts import agreed
 
 pytestmark = pytest.mark.nightly
 TEXT = "MDM2 binds p53.\nThe E3 ligase MDM2 interacts with the tumour suppressor p53."
@@ -59,12 +56,8 @@ def asking(folder: Path, model: str, key: str = KEY) -> Iterator[str]:
 
 
 async def test_it_passes_both_tests_and_finds_what_the_model_found(tmp_path: Path) -> None:
-    lines: list[str] = []
     with asking(tmp_path, "mock") as url:
-        async with open_client() as client:
-            tasks = list(answered_tasks().values())
-            run = await conformance(client, server(url), tasks, VOCABULARY, time_limit=SECONDS)
-        assert await check(url, show=lines.append), lines
+        run = await agreed(url)
         async with article_caller(TEXT) as caller:
             ended, answer = await caller.call(server(url), 0, 1)
     assert run.passed, run.reasons()

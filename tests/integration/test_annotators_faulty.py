@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from annotators.test_servers import FaultyKit, Turns
 from metaserver.base.compression import unpack
 from metaserver.base.states import ANSWERED, Outcome
 from metaserver.exchange.wire.xmlrpc import decode_response
+from metaserver.uniprot.vocabulary import FormatVocabulary
 from tests.integration.callers import SECONDS, article_caller, server
 from tests.integration.kits import served
 from tests.integration.peers import ANSWER
+from tests.integration.verdicts import agreed
 
 HEALING = [fault for fault in FAULTS if fault.heals_after]
 
@@ -32,6 +35,14 @@ async def test_bad_hits_are_mixed_with_good_ones() -> None:
     assert [hit["dbid"] for hit in sent["normalizations"]] == [
         "P04637", "P38398", "TP53", "P53_HUMAN", "P04637-2", "Q0ZZZ9",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+async def test_the_hubs_test_and_the_teams_agree_on_each_way(fault: FaultyAnswer) -> None:
+    limit = 1.0 if fault.outcome == "timeout" else SECONDS
+    async with served(faulty(replace(fault, heals_after=0))) as url:
+        await agreed(url, vocabulary=FormatVocabulary(), limit=limit)
 
 
 @pytest.mark.parametrize("fault", HEALING, ids=lambda fault: fault.name)

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import itertools
 import socket
 import threading
 from xmlrpc.client import Fault, ServerProxy
@@ -11,13 +12,10 @@ import pytest
 
 from annotators.check import check
 from annotators.server import HELP, MAX_REQUEST_BYTES, Kit
-from metaserver.exchange.conformance.procedure import conformance
-from metaserver.exchange.http.client import open_client
-from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
-from tests.integration.callers import server
 from tests.integration.kits import served
 from tests.integration.peers import answering, peer
+from tests.integration.verdicts import agreed
 
 
 def serving(annotate, **options):
@@ -172,20 +170,18 @@ DATE = "<member><name>made</name><value><dateTime.iso8601>0</dateTime.iso8601></
     ],
 )
 async def test_check_and_the_hubs_own_test_agree(body, headers, passes):
-    lines: list[str] = []
-    async with peer(answering(body, **headers)) as there, open_client() as client:
-        tasks = list(answered_tasks().values())
-        run = await conformance(
-            client, server(there.url), tasks, FormatVocabulary(), time_limit=60.0
-        )
-        assert await check(there.url, show=lines.append) is run.passed is passes, lines
+    async with peer(answering(body, **headers)) as there:
+        run = await agreed(there.url, vocabulary=FormatVocabulary())
+    assert run.passed is passes
 
 
 async def test_check_waits_for_a_server_that_is_busy():
+    requests = itertools.count()
+
     async def script(connection):
-        for number in range(100):
+        while True:
             await connection.request()
-            if number:
+            if next(requests):
                 await connection.respond(saying("<struct></struct>"))
             else:
                 await connection.respond(b"", status="503 Busy", retry_after="0")
