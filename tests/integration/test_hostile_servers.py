@@ -343,7 +343,7 @@ def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
 
 async def main():
-    async with article_caller(time_limit=30) as caller:
+    async with article_caller(time_limit=240) as caller:
         await caller.call(server(sys.argv[1]), 0, 1)
         before = peak()
         for url in sys.argv[2:]:
