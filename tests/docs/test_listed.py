@@ -48,3 +48,9 @@ def test_every_key_and_reason_of_a_curator_is_listed() -> None:
     keys = [(", ".join(f"`{key}`" for key in one.keys), one.help) for one in COMMANDS]
     assert [(key, words) for key, words in keys if f"| {key} | {words} |" not in page] == []
     assert [word for letter, word in REASONS if f"`{letter}` {word}" not in page] == []
+
+
+def test_files_that_repeat_results_of_peers_are_there() -> None:
+    files = re.findall(r"`(tests/[\w/.]+)`", TEXTS[ROOT / "docs" / "peers.md"])
+    assert files
+    assert [file for file in files if not (ROOT / file).exists()] == []
