@@ -141,6 +141,8 @@ async def test_several_articles_are_asked_about_at_once(tmp_path: Path) -> None:
             ({"pmid": "12", "article": "1 2"}, "it is of one article"),
             ({"deadline": "99", "article": "1 2"}, "at most 20 seconds"),
             ({"article": " ".join(map(str, range(1, 42)))}, "41 files and identifiers: at most 40"),
+            ({"article": "1" * 16_001}, "at most 16000 characters"),
+            ({"servers": "s" * 16_001, "article": "1"}, "not allowed here, or too many"),
         ):
             refused = await sent(**fields)
             assert refused.status == 422

@@ -56,6 +56,8 @@ ENDS = re.compile(r"\n|[,;](?=\s)|(?<=[0-9])[ \t](?=[0-9])")
 """What separates identifiers: a DOI may have a comma in it, `PMID: 1` a blank."""
 SHOWN, MOST_SEARCHED, MOST_ARTICLES = 100, 200, 40
 """The most articles that are listed, characters of what is searched, and articles of a form."""
+LONGEST_LIST = 16_000
+"""The most characters of a list of identifiers, or of servers."""
 KEPT = frozenset({Refusal.TOO_LARGE, Refusal.TOO_MANY})
 """Refusals after which the form is shown again, besides those of what is in it."""
 
@@ -63,7 +65,7 @@ KEPT = frozenset({Refusal.TOO_LARGE, Refusal.TOO_MANY})
 class ArticlesForm(NewRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A form that asks about one article or several, by an identifier a line."""
 
-    article: Annotated[str, Meta(max_length=MOST_ARTICLES * 200)] = ""
+    article: Annotated[str, Meta(max_length=LONGEST_LIST)] = ""
 
 
 class LeftOut(NamedTuple):
@@ -180,6 +182,11 @@ class AskingPages:
     async def ask(self, request: web.Request) -> web.Response:
         """Ask, and lead to the article's page; or show what is wrong."""
         submitted = await posted(request)
+        for name in ("article", "servers"):
+            if (length := len(str(submitted.get(name, "")))) > LONGEST_LIST:
+                message = f"{length:,} characters; expected at most {LONGEST_LIST:,}"
+                too_long = RefusedError(Refusal.INVALID, message, field=name)
+                return await self._show(request, _refused(submitted, too_long), too_long.refusal)
         values, articles = _values(submitted), _articles(submitted)
         if values.get("text") or len(articles) < 2:
             one = articles[0][1] if articles else {}
@@ -332,7 +339,9 @@ def _articles(submitted: MultiMapping[Any]) -> Sequence[tuple[str, dict[str, Any
 
 
 def _names(submitted: MultiMapping[Any]) -> tuple[str, ...]:
-    return tuple(name for name in BLANKS.split(str(submitted.get("servers", ""))) if name)
+    return tuple(
+        name for name in BLANKS.split(str(submitted.get("servers", ""))[:LONGEST_LIST]) if name
+    )
 
 
 def _values(submitted: MultiMapping[Any]) -> dict[str, Any]:
