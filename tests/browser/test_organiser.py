@@ -173,7 +173,10 @@ def sign_up_without_mail(hub: EmptyHub, organiser: Page, team: Page) -> None:
     check(team)
 
 
-@pytest.mark.parametrize(("look", "clicks"), [("wide, light", 15), ("phone, dark", 16)])
+@pytest.mark.parametrize(
+    ("look", "clicks"),
+    [("wide, light", 15), pytest.param("phone, dark", 16, marks=pytest.mark.nightly)],
+)
 def test_from_a_bundle_to_published_results(empty, visits, tmp_path, look, clicks):
     hub = empty
     bundle = shutil.make_archive(str(tmp_path / "bundle"), "zip", SAMPLES / "interactions")

@@ -164,7 +164,10 @@ def sign_in_by_mail(hub: JourneyHub, page: Page) -> None:
     expect(page.get_by_role("button", name="Accept")).to_be_visible()
 
 
-@pytest.mark.parametrize(("look", "clicks"), [("wide, light", 11), ("phone, dark", 12)])
+@pytest.mark.parametrize(
+    ("look", "clicks"),
+    [("wide, light", 11), pytest.param("phone, dark", 12, marks=pytest.mark.nightly)],
+)
 def test_from_a_provider_to_the_page_of_a_run(door, visits, look, clicks):
     """The account, an invitation and signing in by mail are looked at too, after the count."""
     hub = door

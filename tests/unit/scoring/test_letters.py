@@ -1,6 +1,5 @@
 """Letters of runs, and tables: bold, stars, LaTeX, rankings."""
 
-import shutil
 import subprocess
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +12,7 @@ from scoring.intervals import Bounds
 from scoring.letters import letters
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.tables import best_cells, latex_float, latex_table, starred_table
+from tests.tools import tool
 
 _RUNS = [f"run{number}" for number in range(9)]
 _PAIRS = list(combinations(_RUNS, 2))
@@ -74,13 +74,13 @@ def test_latex_is_what_booktabs_expects() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX")
+@pytest.mark.nightly
 def test_latex_compiles(tmp_path: Path) -> None:
     odd = [["run", r"& % $ # _ { } \ ~ ^ < >"], ["x", 0.5]]
     body = latex_float(latex_table(odd), r"& % $ # _ { } \ ~ ^ < >", "tab:a_b")
     document = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{body}"
     (tmp_path / "a.tex").write_text(document + r"\end{document}")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "a.tex"]
+    command = [tool("pdflatex"), "-interaction=nonstopmode", "-halt-on-error", "a.tex"]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 0
 
 

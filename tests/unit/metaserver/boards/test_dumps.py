@@ -111,6 +111,8 @@ def _card(score: Score) -> Any:
         return None
     if hasattr(card, "articles"):
         return dict(card.articles)
+    if hasattr(card, "by_article"):
+        return dict(card.by_article)
     return card.ranked.tolist(), card.called.tolist()
 
 
