@@ -54,6 +54,10 @@ class KnowledgeBaseScores:
         """The number of references, which are resampled."""
         return len(self.by_reference)
 
+    def first_by_article(self) -> dict[str, float | None]:
+        """Return nothing: the measure is one of references, which are of no single article."""
+        return {}
+
     def on_resamples(self, resamples: int = RESAMPLES) -> Values:
         """Return the mean on resamples of the references."""
         rows = [(value, 1.0) for value in self.by_reference.values()]

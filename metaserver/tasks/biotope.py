@@ -35,9 +35,8 @@ from scoring import SCORER_VERSION, FileProblem, FormatError
 from scoring.alignment import Span, most_own_overlaps
 from scoring.bacteria_biotope import SCHEMA, BiotopeScorecard, SubTask, evaluate
 from scoring.biotope_categories import BACTERIA, HABITAT
-from scoring.biotope_scores import BiotopeScores
 from scoring.intervals import RESAMPLES
-from scoring.knowledge_base import KnowledgeBaseScores, facts
+from scoring.knowledge_base import facts
 from scoring.ontology import Ontology, read_ontology
 from scoring.standoff import (
     Annotations,
@@ -322,7 +321,7 @@ class BiotopeTask(WholeRunTask):
         ontology = gold.ontology.afresh() if gold.ontology else None
         card = evaluate(self.subtask, gold.articles, run, ontology)
         values = undefined(self._values(card), answered=bool(payloads))
-        measure = values[self.order[0]]
+        scores = card.scores[0]
         signature = f"{self.name}|articles:all|version:{SCORER_VERSION}"
         return Score(
             values=values,
@@ -330,7 +329,9 @@ class BiotopeTask(WholeRunTask):
             articles_in_gold=card.articles_in_gold,
             curve=(),
             detail={**card.to_dict(), "task": self.name, "signature": signature},
-            card=_resampled(measure, card.scores[0]),
+            card=ResampledRun(
+                values[self.order[0]], scores.on_resamples, scores.size, scores.first_by_article
+            ),
         )
 
     def _values(self, card: BiotopeScorecard) -> Mapping[str, Any]:
@@ -339,13 +340,6 @@ class BiotopeTask(WholeRunTask):
             shown_column.column.key: scores[shown_column.score][shown_column.member]
             for shown_column in self.shown
         }
-
-
-def _resampled(measure: float | None, scores: BiotopeScores | KnowledgeBaseScores) -> ResampledRun:
-    if isinstance(scores, KnowledgeBaseScores):
-        return ResampledRun(measure, scores.on_resamples, scores.size)
-    by_article = scores.first_by_article
-    return ResampledRun(measure, scores.on_resamples, scores.size, by_article)
 
 
 def _f1(score: int, key: str, heading: str, text: str) -> MeasureColumn:
